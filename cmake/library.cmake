@@ -1,0 +1,62 @@
+# libliana (static and shared) and the liana command. A new file in src/ is built without an edit here; the suffix of
+# a file name chooses its instruction set: kernel.avx2.c, kernel.avx512.c, kernel.amx.c.
+file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
+set(LIANA_CLI_SOURCES ${LIANA_SOURCES})
+list(FILTER LIANA_CLI_SOURCES INCLUDE REGEX "/src/cli/")
+list(FILTER LIANA_SOURCES EXCLUDE REGEX "/src/cli/")
+set(LIANA_SAMPLE_SOURCES ${LIANA_SOURCES})
+list(FILTER LIANA_SAMPLE_SOURCES INCLUDE REGEX "\\.samples\\.c$")
+list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
+
+foreach(source ${LIANA_SOURCES})
+  if(source MATCHES "\\.avx2\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-O3")
+  elseif(source MATCHES "\\.avx512\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+      "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;-O3")
+  endif()
+endforeach()
+
+# What every part of liana is compiled with.
+add_library(liana_options INTERFACE)
+target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
+  $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5>)
+target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off)
+if(LIANA_WERROR)
+  target_compile_options(liana_options INTERFACE -Werror)
+endif()
+if(LIANA_SANITIZE)
+  target_compile_options(liana_options INTERFACE -fsanitize=${LIANA_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(liana_options INTERFACE -fsanitize=${LIANA_SANITIZE})
+endif()
+target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+  ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
+target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
+  PkgConfig::EXIF PkgConfig::CAIRO PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB
+  Threads::Threads m)
+if(LIANA_HDF5)
+  target_link_libraries(liana_options INTERFACE PkgConfig::HDF5)
+endif()
+
+add_library(liana_objects OBJECT ${LIANA_SOURCES})
+target_link_libraries(liana_objects PRIVATE liana_options)
+
+add_library(liana_static STATIC $<TARGET_OBJECTS:liana_objects>)
+set_target_properties(liana_static PROPERTIES OUTPUT_NAME liana)
+target_link_libraries(liana_static PRIVATE liana_options)
+target_include_directories(liana_static PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+add_library(liana_shared SHARED $<TARGET_OBJECTS:liana_objects>)
+set_target_properties(liana_shared PROPERTIES OUTPUT_NAME liana VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_link_libraries(liana_shared PRIVATE liana_options)
+target_include_directories(liana_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+if(LIANA_CLI_SOURCES)
+  add_executable(liana ${LIANA_CLI_SOURCES})
+  target_link_libraries(liana PRIVATE liana_static liana_options)
+endif()

@@ -1,0 +1,58 @@
+/* status.h - how liana's functions say that they failed.
+ *
+ * Every fallible function returns a liana_status. The code says what kind of failure it was; the sentence for
+ * people (which file, line, record, layer or key; what was found; what was expected; what to do) is kept in the
+ * context and read with liana_context_message(). */
+#ifndef LIANA_STATUS_H
+#define LIANA_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LIANA_API __attribute__((visibility("default")))
+#define LIANA_MUST_USE __attribute__((warn_unused_result))
+#else
+#define LIANA_API
+#define LIANA_MUST_USE
+#endif
+
+/* The one list of status codes: name, and the sentence liana_status_text() gives. */
+#define LIANA_STATUS_MAP(X)                                                        \
+    X(OK, "no error")                                                              \
+    X(INVALID_ARGUMENT, "an argument, shape or dtype does not fit")                \
+    X(INVALID_CONFIG, "the configuration or the command line is wrong")            \
+    X(NOT_FOUND, "a file, name or key does not exist")                             \
+    X(DATA_LOSS, "a file is damaged: truncated, or its checksum is wrong")         \
+    X(INVALID_DATA, "data was read whole but is not what was expected")            \
+    X(OUT_OF_RANGE, "a value lies outside its allowed range")                      \
+    X(OUT_OF_MEMORY, "memory could not be had")                                    \
+    X(IO_ERROR, "the operating system refused to read or write")                   \
+    X(UNIMPLEMENTED, "not available in this build or on this device")              \
+    X(CANCELLED, "stopped on request")                                             \
+    X(INTERNAL, "a defect in liana itself")
+
+typedef enum liana_status {
+#define LIANA_STATUS_ENUM(name, text) LIANA_##name,
+    LIANA_STATUS_MAP(LIANA_STATUS_ENUM)
+#undef LIANA_STATUS_ENUM
+} liana_status;
+
+/* The code's name as in the list above ("INVALID_ARGUMENT"); never NULL. The string is static. */
+LIANA_API const char *liana_status_name(liana_status status);
+
+/* One sentence about the kind of failure; never NULL. The string is static. */
+LIANA_API const char *liana_status_text(liana_status status);
+
+/* Return from the calling function if `expression` is not LIANA_OK. */
+#define LIANA_TRY(expression)                             \
+    do {                                                  \
+        liana_status liana_status_ = (expression);        \
+        if (liana_status_ != LIANA_OK) return liana_status_; \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+#include "base/context.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef LIANA_VERSION
+#error "LIANA_VERSION comes from CMakeLists.txt"
+#endif
+
+static const char *const topic_names[LIANA__NUM_TOPICS] = {"graph", "dispatch", "exec", "memory", "data", "train"};
+
+enum { MAX_THREADS = 1024 };
+
+static liana_status read_thread_count(int asked, int *num_threads, liana__error *error)
+{
+    *num_threads = asked > 0 ? asked : liana__cpu_count();
+    const char *text = getenv("LIANA_THREADS");
+    if (asked > 0 || !text || !*text) return LIANA_OK;
+    char *end;
+    long count = strtol(text, &end, 10);
+    if (*end || count < 1 || count > MAX_THREADS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "LIANA_THREADS is '%s', expected a whole number from 1 to %d", text, MAX_THREADS);
+    }
+    *num_threads = (int)count;
+    return LIANA_OK;
+}
+
+static liana_status read_topics(const char *text, unsigned *topics, liana__error *error)
+{
+    *topics = 0;
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        int found = -1;
+        for (int i = 0; i < LIANA__NUM_TOPICS; i++) {
+            if (strcmp(word, topic_names[i]) == 0) found = i;
+        }
+        if (found < 0 && *word) {
+            const char *nearest = liana__nearest(word, topic_names, LIANA__NUM_TOPICS);
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "LIANA_LOG names '%s', expected words of graph, dispatch, exec, memory, data, train%s%s%s",
+                               word, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        }
+        if (found >= 0) *topics |= 1u << found;
+        text += length + (text[length] == ',');
+    }
+    return LIANA_OK;
+}
+
+static liana_status set_up(liana_context *context, const liana_context_options *options)
+{
+    liana__error *error = &context->error;
+    int num_threads;
+    LIANA_TRY(read_thread_count(options->num_threads, &num_threads, error));
+    LIANA_TRY(read_topics(getenv("LIANA_LOG"), &context->log_topics, error));
+    LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &context->isa, error));
+    const char *dump = getenv("LIANA_DUMP");
+    context->dump_folder = dump && *dump ? dump : NULL;
+    const char *validate = getenv("LIANA_VALIDATE");
+    context->validate = validate && strcmp(validate, "1") == 0;
+    return liana__pool_create(num_threads, &context->pool, error);
+}
+
+liana_status liana_context_create(const liana_context_options *options, liana_context **out)
+{
+    *out = NULL;
+    liana_context *context = calloc(1, sizeof *context);
+    if (!context) return LIANA_OUT_OF_MEMORY;
+    liana_context_options plain = {0};
+    if (!options) options = &plain;
+    context->log = options->log;
+    context->log_user = options->log_user;
+    pthread_mutex_init(&context->log_mutex, NULL);
+    *out = context;
+    return set_up(context, options);
+}
+
+void liana_context_destroy(liana_context *context)
+{
+    if (!context) return;
+    liana__pool_destroy(context->pool);
+    pthread_mutex_destroy(&context->log_mutex);
+    free(context);
+}
+
+const char *liana_context_message(const liana_context *context)
+{
+    return context ? context->error.message : "";
+}
+
+int liana_context_num_threads(const liana_context *context)
+{
+    return context->pool ? liana__pool_num_threads(context->pool) : 1;
+}
+
+const char *liana_version(void)
+{
+    return LIANA_VERSION;
+}
+
+bool liana__log_wants(const liana_context *context, liana__topic topic)
+{
+    return (context->log_topics >> topic & 1) != 0;
+}
+
+void liana__log(liana_context *context, liana__topic topic, const char *format, ...)
+{
+    if (!liana__log_wants(context, topic)) return;
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&context->log_mutex);
+    if (context->log) {
+        context->log(context->log_user, topic_names[topic], line);
+    } else {
+        fprintf(stderr, "%s: %s\n", topic_names[topic], line);
+    }
+    pthread_mutex_unlock(&context->log_mutex);
+}

@@ -1,0 +1,40 @@
+/* context.h - the inside of liana_context. */
+#ifndef LIANA_BASE_CONTEXT_H
+#define LIANA_BASE_CONTEXT_H
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/threads.h"
+
+#include <liana/context.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+/* What LIANA_LOG can name. */
+typedef enum liana__topic {
+    LIANA__LOG_GRAPH,
+    LIANA__LOG_DISPATCH,
+    LIANA__LOG_EXEC,
+    LIANA__LOG_MEMORY,
+    LIANA__LOG_DATA,
+    LIANA__LOG_TRAIN,
+    LIANA__NUM_TOPICS,
+} liana__topic;
+
+struct liana_context {
+    liana__error error;
+    liana__pool *pool;
+    liana__isa isa;
+    const char *dump_folder; /* LIANA_DUMP, or NULL */
+    bool validate;           /* LIANA_VALIDATE */
+    unsigned log_topics;     /* bit per liana__topic */
+    liana_log_function log;
+    void *log_user;
+    pthread_mutex_t log_mutex;
+};
+
+/* Whether lines of this topic are wanted: ask before making an expensive one. */
+bool liana__log_wants(const liana_context *context, liana__topic topic);
+void liana__log(liana_context *context, liana__topic topic, const char *format, ...) LIANA__PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,25 @@
+/* cpu.h - which instruction sets this processor has and LIANA_MAX_ISA allows. */
+#ifndef LIANA_BASE_CPU_H
+#define LIANA_BASE_CPU_H
+
+#include "base/error.h"
+
+/* Each level includes those before it. BASELINE is what the compiler was told to assume (x86-64: SSE2). */
+typedef enum liana__isa {
+    LIANA__ISA_BASELINE,
+    LIANA__ISA_AVX2,   /* with FMA and F16C */
+    LIANA__ISA_AVX512, /* F, BW, DQ and VL */
+    LIANA__ISA_AMX,    /* tiles with bf16, granted by the kernel */
+} liana__isa;
+
+/* "baseline", "avx2", "avx512", "amx". */
+const char *liana__isa_name(liana__isa isa);
+
+/* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none).
+ * Errors: INVALID_CONFIG for an unknown name. */
+liana_status liana__cpu_detect(const char *limit, liana__isa *isa, liana__error *error) LIANA_MUST_USE;
+
+/* The number of cores this process may run on (its affinity mask), at least 1. */
+int liana__cpu_count(void);
+
+#endif

@@ -1,0 +1,64 @@
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *liana_status_name(liana_status status)
+{
+    static const char *const names[] = {
+#define LIANA_STATUS_NAME(name, text) #name,
+        LIANA_STATUS_MAP(LIANA_STATUS_NAME)
+#undef LIANA_STATUS_NAME
+    };
+    size_t index = (size_t)status;
+    return index < sizeof names / sizeof *names ? names[index] : "UNKNOWN";
+}
+
+const char *liana_status_text(liana_status status)
+{
+    static const char *const texts[] = {
+#define LIANA_STATUS_SENTENCE(name, text) text,
+        LIANA_STATUS_MAP(LIANA_STATUS_SENTENCE)
+#undef LIANA_STATUS_SENTENCE
+    };
+    size_t index = (size_t)status;
+    return index < sizeof texts / sizeof *texts ? texts[index] : "an unknown status code";
+}
+
+liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
+{
+    if (error) {
+        error->status = status;
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+    }
+    return status;
+}
+
+liana_status liana__fail(liana__error *error, liana_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    liana__fail_list(error, status, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+liana_status liana__fail_within(liana__error *error, const char *format, ...)
+{
+    if (!error) return LIANA_INTERNAL;
+    char inner[sizeof error->message];
+    memcpy(inner, error->message, sizeof inner);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && (size_t)length < sizeof error->message) {
+        snprintf(error->message + length, sizeof error->message - (size_t)length, ": %s", inner);
+    }
+    return error->status;
+}
+
+liana_status liana__fail_memory(liana__error *error, const char *what)
+{
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for %s", what);
+}

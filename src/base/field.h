@@ -1,0 +1,82 @@
+/* field.h - tables that describe the members of a struct: the one truth for option names, kinds, defaults and docs.
+ *
+ * Op attributes, layer options, optimizer options and configuration sections are plain structs. A table of fields lets
+ * one piece of code read them from YAML, write them to YAML and JSON, print them, compare them, list them for the
+ * reference pages and answer a misspelt name with the nearest right one. */
+#ifndef LIANA_BASE_FIELD_H
+#define LIANA_BASE_FIELD_H
+
+#include "base/value.h"
+
+typedef enum liana__field_kind {
+    LIANA__FIELD_BOOL,     /* bool */
+    LIANA__FIELD_INT,      /* int64_t */
+    LIANA__FIELD_FLOAT,    /* double */
+    LIANA__FIELD_STRING,   /* const char *, NULL if not given */
+    LIANA__FIELD_PATH,     /* const char *: relative paths are taken from the folder of the file they are written in */
+    LIANA__FIELD_ENUM,     /* int, an index into `names` */
+    LIANA__FIELD_INT_PAIR, /* int64_t[2]; written as one number (both) or [first, second] */
+    LIANA__FIELD_INTS,     /* liana__ints; written as a list (or one number) */
+    LIANA__FIELD_STRINGS,  /* liana__strings; written as a list (or one text) */
+    LIANA__FIELD_VALUE,    /* const liana__value *: kept as it is, read by someone else */
+    LIANA__FIELD_SECTION,  /* a nested struct described by `section` */
+} liana__field_kind;
+
+enum { LIANA__MAX_INTS = 16 };
+typedef struct liana__ints {
+    int64_t count;
+    int64_t values[LIANA__MAX_INTS];
+} liana__ints;
+
+typedef struct liana__strings {
+    size_t count;
+    const char *const *items;
+} liana__strings;
+
+struct liana__fields;
+
+typedef struct liana__field {
+    const char *name;
+    liana__field_kind kind;
+    size_t offset;
+    /* As it would be written in YAML; NULL means zero, NULL or empty. */
+    const char *default_text;
+    bool required;
+    /* Allowed range of INT, FLOAT, INT_PAIR and INTS (both ends included); not checked where minimum == maximum. */
+    double minimum;
+    double maximum;
+    const char *const *names; /* ENUM: NULL-terminated */
+    const struct liana__fields *section;
+    const char *doc; /* one sentence, with the unit */
+} liana__field;
+
+typedef struct liana__fields {
+    const char *name; /* what the struct is, for messages: "data", "Conv2D" */
+    size_t size;      /* sizeof the struct */
+    size_t count;
+    const liana__field *items;
+} liana__fields;
+
+/* Fills a struct with the defaults (zeros first). */
+liana_status liana__fields_default(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Fills a struct from a map, defaults where a key is missing. Errors are INVALID_CONFIG and name file, line, column,
+ * the dotted key below `where` (such as "train" or "model.layers[2]"), what was found and what was expected; an
+ * unknown key is answered with the nearest known one. `ignored` (NULL or NULL-terminated) lists keys that belong to
+ * somebody else ("name", "class"). */
+liana_status liana__fields_read(const liana__fields *fields, const liana__value *map, const char *where,
+                                const char *const *ignored, liana__arena *arena, void *object, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The struct as a map, with every field (nested sections as nested maps; NULL strings as null). */
+liana__value *liana__fields_write(const liana__fields *fields, liana__arena *arena, const void *object);
+
+/* The field of that name, or NULL. */
+const liana__field *liana__fields_find(const liana__fields *fields, const char *name);
+
+/* Sets "file:line:column: where: message" as the error (the place is left out when its line is 0). */
+liana_status liana__fail_at(liana__error *error, const liana__place *place, const char *where, const char *format, ...)
+    LIANA__PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,325 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static liana_status fail_errno(liana__error *error, const char *what, const char *path)
+{
+    int code = errno;
+    liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
+    const char *hint = code == ENOSPC ? "; free some space and run again" : "";
+    return liana__fail(error, status, "cannot %s '%s': %s%s", what, path, strerror(code), hint);
+}
+
+static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
+{
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (*descriptor < 0) return fail_errno(error, "open", path);
+    if (fstat(*descriptor, info) != 0) {
+        liana_status status = fail_errno(error, "read", path);
+        close(*descriptor);
+        return status;
+    }
+    if (!S_ISREG(info->st_mode)) {
+        close(*descriptor);
+        return liana__fail(error, LIANA_IO_ERROR, "'%s' is %s, expected a file", path,
+                           S_ISDIR(info->st_mode) ? "a folder" : "not a regular file");
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error)
+{
+    *mapping = (liana__mapping){0};
+    int descriptor;
+    struct stat info;
+    LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
+    if (info.st_size > 0) {
+        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (data == MAP_FAILED) {
+            liana_status status = fail_errno(error, "map", path);
+            close(descriptor);
+            return status;
+        }
+        mapping->data = data;
+        mapping->size = (size_t)info.st_size;
+    }
+    close(descriptor);
+    return LIANA_OK;
+}
+
+void liana__file_unmap(liana__mapping *mapping)
+{
+    if (mapping->data) munmap((void *)mapping->data, mapping->size);
+    *mapping = (liana__mapping){0};
+}
+
+static liana_status read_all(int descriptor, const char *path, char *data, size_t size, liana__error *error)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(descriptor, data + done, size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_errno(error, "read", path);
+        if (got == 0) {
+            return liana__fail(error, LIANA_DATA_LOSS, "'%s' became shorter while it was read: %zu of %zu bytes", path,
+                               done, size);
+        }
+        done += (size_t)got;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
+{
+    *data = NULL;
+    *size = 0;
+    int descriptor;
+    struct stat info;
+    LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
+    size_t length = (size_t)info.st_size;
+    liana_status status = LIANA_OK;
+    char *bytes = NULL;
+    if (length > limit) {
+        status = liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here", path, length,
+                             limit);
+    } else if (!(bytes = malloc(length + 1))) {
+        status = liana__fail_memory(error, path);
+    } else {
+        status = read_all(descriptor, path, bytes, length, error);
+    }
+    close(descriptor);
+    if (status != LIANA_OK) {
+        free(bytes);
+        return status;
+    }
+    bytes[length] = 0;
+    *data = bytes;
+    *size = length;
+    return LIANA_OK;
+}
+
+liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error)
+{
+    *writer = (liana__file_writer){.descriptor = -1};
+    size_t length = strlen(path);
+    writer->path = strdup(path);
+    writer->temporary = malloc(length + 5);
+    if (!writer->path || !writer->temporary) {
+        liana__file_abandon(writer);
+        return liana__fail_memory(error, path);
+    }
+    snprintf(writer->temporary, length + 5, "%s.tmp", path);
+    writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (writer->descriptor < 0) {
+        liana_status status = fail_errno(error, "write", path);
+        liana__file_abandon(writer);
+        return status;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__file_write(liana__file_writer *writer, const void *data, size_t size, liana__error *error)
+{
+    const char *bytes = data;
+    while (size > 0) {
+        ssize_t done = write(writer->descriptor, bytes, size);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return fail_errno(error, "write", writer->path);
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return LIANA_OK;
+}
+
+static void release_writer(liana__file_writer *writer)
+{
+    free(writer->path);
+    free(writer->temporary);
+    *writer = (liana__file_writer){.descriptor = -1};
+}
+
+static liana_status sync_parent(const char *path, liana__error *error)
+{
+    liana__arena arena = {0};
+    char *folder = liana__path_folder(&arena, path);
+    liana_status status = folder ? liana__folder_sync(folder, error) : liana__fail_memory(error, path);
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana__error *error)
+{
+    liana_status status = LIANA_OK;
+    if (durable && fsync(writer->descriptor) != 0) status = fail_errno(error, "sync", writer->path);
+    if (close(writer->descriptor) != 0 && status == LIANA_OK) status = fail_errno(error, "write", writer->path);
+    writer->descriptor = -1;
+    if (status == LIANA_OK && rename(writer->temporary, writer->path) != 0) {
+        status = fail_errno(error, "rename the new file to", writer->path);
+    }
+    if (status == LIANA_OK && durable) status = sync_parent(writer->path, error);
+    if (status != LIANA_OK) {
+        liana__file_abandon(writer);
+        return status;
+    }
+    release_writer(writer);
+    return LIANA_OK;
+}
+
+void liana__file_abandon(liana__file_writer *writer)
+{
+    if (writer->descriptor >= 0) close(writer->descriptor);
+    if (writer->temporary) unlink(writer->temporary);
+    release_writer(writer);
+}
+
+liana_status liana__file_replace(const char *path, const void *data, size_t size, liana__error *error)
+{
+    liana__file_writer writer;
+    LIANA_TRY(liana__file_begin(&writer, path, error));
+    liana_status status = liana__file_write(&writer, data, size, error);
+    if (status != LIANA_OK) {
+        liana__file_abandon(&writer);
+        return status;
+    }
+    return liana__file_commit(&writer, true, error);
+}
+
+liana_status liana__folder_make(const char *path, liana__error *error)
+{
+    char *copy = strdup(path);
+    if (!copy) return liana__fail_memory(error, path);
+    liana_status status = LIANA_OK;
+    size_t length = strlen(copy);
+    for (size_t i = 1; i <= length && status == LIANA_OK; i++) {
+        if (copy[i] != '/' && copy[i] != 0) continue;
+        char kept = copy[i];
+        copy[i] = 0;
+        bool made = mkdir(copy, 0777) == 0 || liana__folder_exists(copy);
+        if (!made) status = fail_errno(error, "make the folder", copy);
+        copy[i] = kept;
+    }
+    free(copy);
+    return status;
+}
+
+liana_status liana__folder_sync(const char *path, liana__error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return fail_errno(error, "open the folder", path);
+    /* Some file systems cannot sync a folder and say EINVAL; there is nothing more that can be done on them. */
+    bool failed = fsync(descriptor) != 0 && errno != EINVAL;
+    liana_status status = failed ? fail_errno(error, "sync the folder", path) : LIANA_OK;
+    close(descriptor);
+    return status;
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+liana_status liana__folder_remove(const char *path, liana__error *error)
+{
+    if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
+        return fail_errno(error, "remove", path);
+    }
+    return LIANA_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__paths *paths, liana__error *error)
+{
+    *paths = (liana__paths){0};
+    glob_t found;
+    int code = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &found);
+    if (code == GLOB_NOMATCH) {
+        return liana__fail(error, LIANA_NOT_FOUND, "no file matches '%s'", pattern);
+    }
+    if (code != 0) {
+        return code == GLOB_NOSPACE ? liana__fail_memory(error, pattern)
+                                    : fail_errno(error, "read the folders of", pattern);
+    }
+    paths->items = liana__arena_allocate(arena, found.gl_pathc * sizeof *paths->items);
+    for (size_t i = 0; paths->items && i < found.gl_pathc; i++) {
+        paths->items[i] = liana__arena_string(arena, found.gl_pathv[i]);
+    }
+    paths->count = found.gl_pathc;
+    globfree(&found);
+    if (arena->failed) return liana__fail_memory(error, pattern);
+    /* Sorted here by bytes: glob() sorts by the locale, and the order of the files decides the order of the data. */
+    qsort(paths->items, paths->count, sizeof *paths->items, compare_names);
+    return LIANA_OK;
+}
+
+liana_status liana__folder_list(const char *path, liana__arena *arena, liana__paths *names, liana__error *error)
+{
+    *names = (liana__paths){0};
+    DIR *folder = opendir(path);
+    if (!folder) return fail_errno(error, "read the folder", path);
+    char **items = NULL;
+    size_t count = 0, capacity = 0;
+    bool enough = true;
+    for (struct dirent *entry; enough && (entry = readdir(folder));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        enough = liana__grow(&items, count, &capacity, sizeof *items);
+        if (enough) items[count++] = liana__arena_string(arena, entry->d_name);
+    }
+    closedir(folder);
+    if (enough && !arena->failed) {
+        if (count) qsort(items, count, sizeof *items, compare_names);
+        names->items = liana__arena_copy(arena, items, count * sizeof *items);
+        names->count = count;
+    }
+    free(items);
+    return enough && !arena->failed ? LIANA_OK : liana__fail_memory(error, path);
+}
+
+char *liana__path_join(liana__arena *arena, const char *folder, const char *path)
+{
+    if (path[0] == '/' || !folder || !folder[0]) return liana__arena_string(arena, path);
+    size_t length = strlen(folder);
+    return liana__arena_format(arena, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", path);
+}
+
+char *liana__path_folder(liana__arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return liana__arena_string(arena, ".");
+    if (slash == path) return liana__arena_string(arena, "/");
+    return liana__arena_format(arena, "%.*s", (int)(slash - path), path);
+}
+
+const char *liana__path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool liana__file_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool liana__folder_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}

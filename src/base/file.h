@@ -1,0 +1,73 @@
+/* file.h - whole files, atomic replacement, folders and patterns. */
+#ifndef LIANA_BASE_FILE_H
+#define LIANA_BASE_FILE_H
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file mapped read-only into memory. `data` is NULL for an empty file. */
+typedef struct liana__mapping {
+    const uint8_t *data;
+    size_t size;
+} liana__mapping;
+
+/* Errors: NOT_FOUND, IO_ERROR (each names the path and says why). */
+liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error) LIANA_MUST_USE;
+void liana__file_unmap(liana__mapping *mapping);
+
+/* Reads a whole file into malloc'ed memory, with a 0 byte appended that *size does not count.
+ * Refuses files above `limit` bytes with OUT_OF_RANGE. */
+liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Replaces the file at `path` or leaves it untouched: writes `path`.tmp, syncs it, renames it, syncs the folder.
+ * After a power cut there is the old file or the new one, never half of either. */
+liana_status liana__file_replace(const char *path, const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+
+/* The same for contents written piece by piece: liana__file_begin, liana__file_write any number of times, then
+ * liana__file_commit, or liana__file_abandon after a failure. With `durable` false nothing is synced. */
+typedef struct liana__file_writer {
+    int descriptor;
+    char *path;
+    char *temporary;
+} liana__file_writer;
+liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
+liana_status liana__file_write(liana__file_writer *writer, const void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana__error *error) LIANA_MUST_USE;
+void liana__file_abandon(liana__file_writer *writer);
+
+/* Makes a folder and its parents; one that exists is fine. */
+liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
+/* Syncs a folder, so that renames in it survive a power cut. */
+liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
+/* Removes a folder with the files and folders in it; a missing one is fine. */
+liana_status liana__folder_remove(const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* A sorted list of paths in an arena. */
+typedef struct liana__paths {
+    char **items;
+    size_t count;
+} liana__paths;
+
+/* The files that match a shell pattern (*, ?, [...]), in byte order. A pattern that matches nothing is NOT_FOUND. */
+liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__paths *paths, liana__error *error)
+    LIANA_MUST_USE;
+/* The names in a folder (not "." and ".."), in byte order. */
+liana_status liana__folder_list(const char *path, liana__arena *arena, liana__paths *names, liana__error *error)
+    LIANA_MUST_USE;
+
+/* `path` if it is absolute, else `folder`/`path` ("" and NULL folders count as the current one). In the arena. */
+char *liana__path_join(liana__arena *arena, const char *folder, const char *path);
+/* The folder part of a path, "." if there is none. In the arena. */
+char *liana__path_folder(liana__arena *arena, const char *path);
+/* The part after the last '/'. Borrowed from `path`. */
+const char *liana__path_name(const char *path);
+bool liana__file_exists(const char *path);
+bool liana__folder_exists(const char *path);
+
+#endif

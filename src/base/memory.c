@@ -1,0 +1,111 @@
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *liana__allocate_aligned(size_t size)
+{
+    if (size > SIZE_MAX - LIANA__ALIGNMENT) return NULL;
+    return aligned_alloc(LIANA__ALIGNMENT, liana__align_up(size ? size : 1));
+}
+
+void *liana__allocate_zeroed(size_t size)
+{
+    void *memory = liana__allocate_aligned(size);
+    if (memory) memset(memory, 0, size);
+    return memory;
+}
+
+typedef struct liana__arena_block {
+    struct liana__arena_block *next;
+    size_t size;
+    size_t used;
+    size_t padding[5]; /* keeps the payload on a cache line */
+} arena_block;
+
+enum { DEFAULT_BLOCK = 64 * 1024 };
+
+static arena_block *add_block(liana__arena *arena, size_t payload)
+{
+    if (payload > SIZE_MAX / 2) return NULL;
+    size_t size = payload > DEFAULT_BLOCK ? payload : DEFAULT_BLOCK;
+    arena_block *block = liana__allocate_aligned(sizeof *block + size);
+    if (!block) return NULL;
+    block->size = size;
+    block->used = 0;
+    block->next = arena->head;
+    arena->head = block;
+    return block;
+}
+
+void *liana__arena_allocate(liana__arena *arena, size_t size)
+{
+    size_t alignment = size >= LIANA__ALIGNMENT ? LIANA__ALIGNMENT : 16;
+    arena_block *block = arena->head;
+    size_t start = block ? (block->used + alignment - 1) & ~(alignment - 1) : 0;
+    if (!block || start > block->size || size > block->size - start) {
+        block = add_block(arena, size);
+        start = 0;
+    }
+    if (!block) {
+        arena->failed = true;
+        return NULL;
+    }
+    char *memory = (char *)(block + 1) + start;
+    block->used = start + size;
+    arena->used += size;
+    memset(memory, 0, size);
+    return memory;
+}
+
+void *liana__arena_copy(liana__arena *arena, const void *bytes, size_t size)
+{
+    void *memory = liana__arena_allocate(arena, size);
+    if (memory && size) memcpy(memory, bytes, size);
+    return memory;
+}
+
+char *liana__arena_string(liana__arena *arena, const char *text)
+{
+    return text ? liana__arena_copy(arena, text, strlen(text) + 1) : NULL;
+}
+
+char *liana__arena_format(liana__arena *arena, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = length < 0 ? NULL : liana__arena_allocate(arena, (size_t)length + 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void liana__arena_free(liana__arena *arena)
+{
+    arena_block *block = arena->head;
+    while (block) {
+        arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    *arena = (liana__arena){0};
+}
+
+bool liana__grow(void *array_pointer, size_t count, size_t *capacity, size_t element_size)
+{
+    if (count < *capacity) return true;
+    size_t wanted = *capacity ? *capacity * 2 : 8;
+    if (wanted < *capacity || wanted > SIZE_MAX / element_size) return false;
+    void *array;
+    memcpy(&array, array_pointer, sizeof array);
+    array = realloc(array, wanted * element_size);
+    if (!array) return false;
+    memcpy(array_pointer, &array, sizeof array);
+    *capacity = wanted;
+    return true;
+}

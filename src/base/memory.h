@@ -1,0 +1,48 @@
+/* memory.h - aligned buffers and the arena that a graph or a parsed file lives in. */
+#ifndef LIANA_BASE_MEMORY_H
+#define LIANA_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every buffer that kernels touch starts on a cache line, which is also the widest vector. */
+enum { LIANA__ALIGNMENT = 64 };
+
+static inline size_t liana__align_up(size_t size)
+{
+    return (size + (LIANA__ALIGNMENT - 1)) & ~(size_t)(LIANA__ALIGNMENT - 1);
+}
+
+/* Uninitialised memory aligned to LIANA__ALIGNMENT, or NULL. Freed with free(). A size of 0 gives a valid pointer. */
+void *liana__allocate_aligned(size_t size);
+/* The same, zeroed. */
+void *liana__allocate_zeroed(size_t size);
+
+/* An arena: many small objects that die together. Zero-initialise; free with liana__arena_free.
+ * Failure is sticky (`failed`), so builders may check once at the end. */
+typedef struct liana__arena {
+    struct liana__arena_block *head;
+    size_t used;
+    bool failed;
+} liana__arena;
+
+/* Zeroed memory aligned to 16 bytes (64 if size >= 64), or NULL when memory could not be had. */
+void *liana__arena_allocate(liana__arena *arena, size_t size);
+/* A copy of `size` bytes. */
+void *liana__arena_copy(liana__arena *arena, const void *bytes, size_t size);
+/* A copy of a string; NULL stays NULL. */
+char *liana__arena_string(liana__arena *arena, const char *text);
+/* printf into the arena. */
+char *liana__arena_format(liana__arena *arena, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+void liana__arena_free(liana__arena *arena);
+
+/* Makes room for one more element in a malloc'ed array: doubles *capacity when count reaches it.
+ * Returns false (array untouched) when memory could not be had. */
+bool liana__grow(void *array_pointer, size_t count, size_t *capacity, size_t element_size);
+
+#endif

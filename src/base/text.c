@@ -1,0 +1,106 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(liana__text *text, size_t extra)
+{
+    if (text->failed) return false;
+    size_t needed = text->length + extra + 1;
+    if (needed <= text->capacity) return true;
+    size_t capacity = text->capacity ? text->capacity : 128;
+    while (capacity < needed) capacity *= 2;
+    char *data = realloc(text->data, capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void liana__text_add(liana__text *text, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void liana__text_add_bytes(liana__text *text, const char *bytes, size_t size)
+{
+    if (!reserve(text, size)) return;
+    if (size) memcpy(text->data + text->length, bytes, size);
+    text->length += size;
+    text->data[text->length] = 0;
+}
+
+void liana__text_free(liana__text *text)
+{
+    free(text->data);
+    *text = (liana__text){0};
+}
+
+enum { MAX_WORD = 64 };
+
+static int lower(const char *word, size_t index)
+{
+    return tolower((unsigned char)word[index]);
+}
+
+size_t liana__edit_distance(const char *a, const char *b)
+{
+    size_t length_a = strlen(a), length_b = strlen(b);
+    if (length_a > MAX_WORD || length_b > MAX_WORD) return length_a > length_b ? length_a : length_b;
+    size_t rows[3][MAX_WORD + 1];
+    for (size_t j = 0; j <= length_b; j++) rows[0][j] = j;
+    for (size_t i = 1; i <= length_a; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= length_b; j++) {
+            size_t best = above[j - 1] + (lower(a, i - 1) != lower(b, j - 1));
+            if (above[j] + 1 < best) best = above[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && lower(a, i - 1) == lower(b, j - 2) && lower(a, i - 2) == lower(b, j - 1);
+            if (swapped && above2[j - 2] + 1 < best) best = above2[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return rows[length_a % 3][length_b];
+}
+
+const char *liana__nearest(const char *word, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t limit = strlen(word) / 3;
+    size_t best = limit ? limit + 1 : 2;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = liana__edit_distance(word, names[i]);
+        if (distance < best) {
+            best = distance;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}
+
+bool liana__starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool liana__ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), tail = strlen(suffix);
+    return length >= tail && strcmp(text + length - tail, suffix) == 0;
+}

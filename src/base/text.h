@@ -1,0 +1,34 @@
+/* text.h - strings for people: a growing builder, and "did you mean". */
+#ifndef LIANA_BASE_TEXT_H
+#define LIANA_BASE_TEXT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing string. Zero-initialise; free with liana__text_free. Running out of memory is sticky: `failed` is set,
+ * later additions do nothing, and `data` stays a valid string or NULL. */
+typedef struct liana__text {
+    char *data;
+    size_t length;
+    size_t capacity;
+    bool failed;
+} liana__text;
+
+void liana__text_add(liana__text *text, const char *format, ...) LIANA__PRINTF(2, 3);
+void liana__text_add_bytes(liana__text *text, const char *bytes, size_t size);
+void liana__text_free(liana__text *text);
+
+/* Length of the shortest edit script (insert, delete, substitute, swap neighbours) between two words, ignoring
+ * case: the optimal string alignment distance. */
+size_t liana__edit_distance(const char *a, const char *b);
+
+/* The name of names[0..count) nearest to `word`, if near enough to be meant (distance at most a third of its
+ * length, at least 1); else NULL. */
+const char *liana__nearest(const char *word, const char *const *names, size_t count);
+
+bool liana__starts_with(const char *text, const char *prefix);
+bool liana__ends_with(const char *text, const char *suffix);
+
+#endif

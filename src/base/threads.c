@@ -1,0 +1,141 @@
+#include "base/threads.h"
+
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct liana__pool {
+    int num_threads;
+    int num_started;
+    pthread_t *threads;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    pthread_cond_t idle;
+    /* Guarded by the mutex. */
+    unsigned long generation;
+    int num_busy;
+    bool stopping;
+    /* Set before a generation starts, read by all in it. */
+    liana__task task;
+    void *user;
+    size_t count;
+    atomic_size_t next;
+};
+
+typedef struct thread_start {
+    liana__pool *pool;
+    int worker;
+} thread_start;
+
+static void claim_tasks(liana__pool *pool, int worker)
+{
+    for (;;) {
+        size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (task >= pool->count) return;
+        pool->task(pool->user, task, worker);
+    }
+}
+
+static void *thread_main(void *argument)
+{
+    thread_start start = *(thread_start *)argument;
+    free(argument);
+    liana__pool *pool = start.pool;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (!pool->stopping && pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->mutex);
+        if (pool->stopping) break;
+        seen = pool->generation;
+        pthread_mutex_unlock(&pool->mutex);
+        claim_tasks(pool, start.worker);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->num_busy == 0) pthread_cond_signal(&pool->idle);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static bool start_thread(liana__pool *pool, int worker)
+{
+    thread_start *start = malloc(sizeof *start);
+    if (!start) return false;
+    *start = (thread_start){pool, worker};
+    if (pthread_create(&pool->threads[worker], NULL, thread_main, start) != 0) {
+        free(start);
+        return false;
+    }
+    return true;
+}
+
+liana_status liana__pool_create(int num_threads, liana__pool **out, liana__error *error)
+{
+    *out = NULL;
+    liana__pool *pool = calloc(1, sizeof *pool);
+    pthread_t *threads = calloc((size_t)num_threads, sizeof *threads);
+    if (!pool || !threads) {
+        free(pool);
+        free(threads);
+        return liana__fail_memory(error, "the thread pool");
+    }
+    pool->threads = threads;
+    pool->num_threads = num_threads;
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->idle, NULL);
+    pool->num_started = 1; /* the caller is worker 0 */
+    for (int worker = 1; worker < num_threads; worker++) {
+        if (!start_thread(pool, worker)) {
+            liana__pool_destroy(pool);
+            return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                               "could not start thread %d of %d; set LIANA_THREADS to fewer", worker + 1, num_threads);
+        }
+        pool->num_started++;
+    }
+    *out = pool;
+    return LIANA_OK;
+}
+
+void liana__pool_destroy(liana__pool *pool)
+{
+    if (!pool) return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int worker = 1; worker < pool->num_started; worker++) pthread_join(pool->threads[worker], NULL);
+    pthread_cond_destroy(&pool->idle);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool->threads);
+    free(pool);
+}
+
+int liana__pool_num_threads(const liana__pool *pool)
+{
+    return pool->num_threads;
+}
+
+void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *user)
+{
+    if (count == 0) return;
+    pool->task = task;
+    pool->user = user;
+    pool->count = count;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    if (pool->num_threads == 1 || count == 1) {
+        claim_tasks(pool, 0);
+        return;
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->generation++;
+    pool->num_busy = pool->num_threads - 1;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+    claim_tasks(pool, 0);
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->num_busy > 0) pthread_cond_wait(&pool->idle, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,176 @@
+#include "harness/harness.h"
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/threads.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Known answers of the authors' own distribution (Random123, kat_vectors, philox4x32 10). */
+static void test_philox_known_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t counter[4], key[2], expected[4];
+    } cases[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t out[4];
+        liana__philox((liana__philox_key){{cases[i].key[0], cases[i].key[1]}}, cases[i].counter, out);
+        assert_memory_equal(out, cases[i].expected, sizeof out);
+    }
+}
+
+static void test_permute_is_a_bijection_that_changes_with_the_epoch(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 2, 3, 5, 16, 17, 1000, 1605};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint64_t count = counts[i];
+        bool *seen = calloc(count, 1);
+        uint64_t moved = 0;
+        for (uint64_t index = 0; index < count; index++) {
+            uint64_t place = liana__permute(7, 1, index, count);
+            assert_true(place < count);
+            assert_false(seen[place]);
+            seen[place] = true;
+            moved += place != liana__permute(7, 2, index, count);
+        }
+        if (count >= 1000) assert_true(moved > count * 9 / 10);
+        free(seen);
+    }
+}
+
+/* Each index should land in each tenth of the range about equally often over many epochs: chi-squared, 9 degrees of
+ * freedom; 27.9 is exceeded by chance once in a thousand. */
+static void test_permute_spreads_evenly(void **state)
+{
+    (void)state;
+    for (uint64_t index = 0; index < 3; index++) {
+        double bins[10] = {0}, chi = 0;
+        for (uint64_t epoch = 0; epoch < 5000; epoch++) bins[liana__permute(3, epoch, index, 1000) / 100]++;
+        for (int bin = 0; bin < 10; bin++) chi += (bins[bin] - 500) * (bins[bin] - 500) / 500;
+        assert_true(chi < 27.9);
+    }
+}
+
+static void test_edit_distance_and_nearest(void **state)
+{
+    (void)state;
+    assert_int_equal(liana__edit_distance("kitten", "sitting"), 3);
+    assert_int_equal(liana__edit_distance("ca", "ac"), 1);
+    assert_int_equal(liana__edit_distance("", "abc"), 3);
+    assert_int_equal(liana__edit_distance("MobileNet", "mobilenet"), 0);
+    static const char *const names[] = {"learning_rate", "momentum", "nesterov"};
+    assert_string_equal(liana__nearest("learing_rate", names, 3), "learning_rate");
+    assert_null(liana__nearest("zebra", names, 3));
+}
+
+static void test_file_replace_leaves_no_half(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    const char *path = liana__test_path("sub/file.txt");
+    assert_fails(liana__file_replace(path, "x", 1, &error), LIANA_NOT_FOUND, &error, "sub/file.txt");
+    assert_ok(liana__folder_make(liana__test_path("sub"), &error), &error);
+    assert_ok(liana__file_replace(path, "first", 5, &error), &error);
+    assert_ok(liana__file_replace(path, "second", 6, &error), &error);
+    char *data;
+    size_t size;
+    assert_ok(liana__file_read(path, 100, &data, &size, &error), &error);
+    assert_int_equal(size, 6);
+    assert_string_equal(data, "second");
+    free(data);
+    assert_false(liana__file_exists(liana__test_path("sub/file.txt.tmp")));
+    assert_fails(liana__file_read(path, 3, &data, &size, &error), LIANA_OUT_OF_RANGE, &error, "6 bytes", "at most 3");
+    assert_fails(liana__file_read(liana__test_path("sub"), 3, &data, &size, &error), LIANA_IO_ERROR, &error, "a folder");
+}
+
+static void test_file_match_sorts_by_bytes(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    liana__test_write("b.rec", "", 0);
+    liana__test_write("B.rec", "", 0);
+    liana__test_write("a.rec", "", 0);
+    liana__arena arena = {0};
+    liana__paths paths;
+    assert_ok(liana__file_match(liana__test_path("*.rec"), &arena, &paths, &error), &error);
+    assert_int_equal(paths.count, 3);
+    assert_string_equal(liana__path_name(paths.items[0]), "B.rec");
+    assert_string_equal(liana__path_name(paths.items[2]), "b.rec");
+    assert_fails(liana__file_match(liana__test_path("*.no"), &arena, &paths, &error), LIANA_NOT_FOUND, &error, "*.no");
+    liana__arena_free(&arena);
+}
+
+typedef struct tally {
+    atomic_int runs[1000];
+    atomic_int outside;
+    int num_threads;
+} tally;
+
+static void count_task(void *user, size_t task, int worker)
+{
+    tally *counts = user;
+    atomic_fetch_add(&counts->runs[task], 1);
+    if (worker < 0 || worker >= counts->num_threads) atomic_fetch_add(&counts->outside, 1);
+}
+
+static void test_pool_runs_each_task_once(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    for (int num_threads = 1; num_threads <= 4; num_threads++) {
+        liana__pool *pool;
+        assert_ok(liana__pool_create(num_threads, &pool, &error), &error);
+        for (size_t count = 0; count <= 1000; count = count * 3 + 1) {
+            static tally counts;
+            memset(&counts, 0, sizeof counts);
+            counts.num_threads = num_threads;
+            liana__pool_run(pool, count, count_task, &counts);
+            for (size_t task = 0; task < 1000; task++) assert_int_equal(counts.runs[task], task < count);
+            assert_int_equal(counts.outside, 0);
+        }
+        liana__pool_destroy(pool);
+    }
+}
+
+static void test_isa_can_be_capped(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__isa isa;
+    assert_ok(liana__cpu_detect("baseline", &isa, &error), &error);
+    assert_int_equal(isa, LIANA__ISA_BASELINE);
+    assert_ok(liana__cpu_detect("avx2", &isa, &error), &error);
+    assert_true(isa <= LIANA__ISA_AVX2);
+    assert_fails(liana__cpu_detect("sse9", &isa, &error), LIANA_INVALID_CONFIG, &error, "sse9", "avx2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_philox_known_answers),
+        cmocka_unit_test(test_permute_is_a_bijection_that_changes_with_the_epoch),
+        cmocka_unit_test(test_permute_spreads_evenly),
+        cmocka_unit_test(test_edit_distance_and_nearest),
+        cmocka_unit_test(test_file_replace_leaves_no_half),
+        cmocka_unit_test(test_file_match_sorts_by_bytes),
+        cmocka_unit_test(test_pool_runs_each_task_once),
+        cmocka_unit_test(test_isa_can_be_capped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -95,7 +95,8 @@ static void test_file_replace_leaves_no_half(void **state)
     free(data);
     assert_false(liana__file_exists(liana__test_path("sub/file.txt.tmp")));
     assert_fails(liana__file_read(path, 3, &data, &size, &error), LIANA_OUT_OF_RANGE, &error, "6 bytes", "at most 3");
-    assert_fails(liana__file_read(liana__test_path("sub"), 3, &data, &size, &error), LIANA_IO_ERROR, &error, "a folder");
+    assert_fails(liana__file_read(liana__test_path("sub"), 3, &data, &size, &error), LIANA_IO_ERROR, &error,
+                 "a folder");
 }
 
 static void test_file_match_sorts_by_bytes(void **state)

@@ -19,18 +19,18 @@ extern "C" {
 #endif
 
 /* The one list of status codes: name, and the sentence liana_status_text() gives. */
-#define LIANA_STATUS_MAP(X)                                                        \
-    X(OK, "no error")                                                              \
-    X(INVALID_ARGUMENT, "an argument, shape or dtype does not fit")                \
-    X(INVALID_CONFIG, "the configuration or the command line is wrong")            \
-    X(NOT_FOUND, "a file, name or key does not exist")                             \
-    X(DATA_LOSS, "a file is damaged: truncated, or its checksum is wrong")         \
-    X(INVALID_DATA, "data was read whole but is not what was expected")            \
-    X(OUT_OF_RANGE, "a value lies outside its allowed range")                      \
-    X(OUT_OF_MEMORY, "memory could not be had")                                    \
-    X(IO_ERROR, "the operating system refused to read or write")                   \
-    X(UNIMPLEMENTED, "not available in this build or on this device")              \
-    X(CANCELLED, "stopped on request")                                             \
+#define LIANA_STATUS_MAP(X)                                                \
+    X(OK, "no error")                                                      \
+    X(INVALID_ARGUMENT, "an argument, shape or dtype does not fit")        \
+    X(INVALID_CONFIG, "the configuration or the command line is wrong")    \
+    X(NOT_FOUND, "a file, name or key does not exist")                     \
+    X(DATA_LOSS, "a file is damaged: truncated, or its checksum is wrong") \
+    X(INVALID_DATA, "data was read whole but is not what was expected")    \
+    X(OUT_OF_RANGE, "a value lies outside its allowed range")              \
+    X(OUT_OF_MEMORY, "memory could not be had")                            \
+    X(IO_ERROR, "the operating system refused to read or write")           \
+    X(UNIMPLEMENTED, "not available in this build or on this device")      \
+    X(CANCELLED, "stopped on request")                                     \
     X(INTERNAL, "a defect in liana itself")
 
 typedef enum liana_status {
@@ -46,9 +46,9 @@ LIANA_API const char *liana_status_name(liana_status status);
 LIANA_API const char *liana_status_text(liana_status status);
 
 /* Return from the calling function if `expression` is not LIANA_OK. */
-#define LIANA_TRY(expression)                             \
-    do {                                                  \
-        liana_status liana_status_ = (expression);        \
+#define LIANA_TRY(expression)                                \
+    do {                                                     \
+        liana_status liana_status_ = (expression);           \
         if (liana_status_ != LIANA_OK) return liana_status_; \
     } while (0)
 

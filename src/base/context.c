@@ -23,8 +23,8 @@ static liana_status read_thread_count(int asked, int *num_threads, liana__error 
     char *end;
     long count = strtol(text, &end, 10);
     if (*end || count < 1 || count > MAX_THREADS) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "LIANA_THREADS is '%s', expected a whole number from 1 to %d", text, MAX_THREADS);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "LIANA_THREADS is '%s', expected a whole number from 1 to %d",
+                           text, MAX_THREADS);
     }
     *num_threads = (int)count;
     return LIANA_OK;
@@ -43,9 +43,10 @@ static liana_status read_topics(const char *text, unsigned *topics, liana__error
         }
         if (found < 0 && *word) {
             const char *nearest = liana__nearest(word, topic_names, LIANA__NUM_TOPICS);
-            return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "LIANA_LOG names '%s', expected words of graph, dispatch, exec, memory, data, train%s%s%s",
-                               word, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+            return liana__fail(
+                error, LIANA_INVALID_CONFIG,
+                "LIANA_LOG names '%s', expected words of graph, dispatch, exec, memory, data, train%s%s%s", word,
+                nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         }
         if (found >= 0) *topics |= 1u << found;
         text += length + (text[length] == ',');

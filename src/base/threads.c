@@ -1,6 +1,5 @@
 #include "base/threads.h"
 
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

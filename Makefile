@@ -1,0 +1,58 @@
+# The short way in; CMake does the work. `make help` lists the targets.
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+# How many jobs at once: the cores that this process may use.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# WERROR=ON: warnings are errors. More CMake options go into CMAKE_OPTIONS.
+WERROR ?=
+CMAKE_OPTIONS ?=
+
+GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
+CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
+	$(CMAKE_OPTIONS) $(2) --log-level=WARNING -Wno-dev >/dev/null
+COMPILE = cmake --build $(1) --parallel $(JOBS)
+TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
+
+.PHONY: all help demo test asan tsan format check-format install clean
+
+all: ## build libliana and the liana command into $(BUILD)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana_product
+
+help: ## list the targets
+	@awk -F ': ## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
+
+demo: ## from a fresh machine to a trained classifier: packages, build, drawn flowers, training, a picture
+	scripts/demo.sh
+
+test: ## build everything and run all tests (TEST_OPTIONS: more for ctest, such as '-L checks' or '-R base')
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD))
+	$(call TEST,$(BUILD))
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan
+	$(call CONFIGURE,$(BUILD)-asan,-DLIANA_SANITIZE=address$(comma)undefined)
+	$(call COMPILE,$(BUILD)-asan)
+	$(call TEST,$(BUILD)-asan)
+
+tsan: ## the tests under ThreadSanitizer, in $(BUILD)-tsan
+	$(call CONFIGURE,$(BUILD)-tsan,-DLIANA_SANITIZE=thread)
+	$(call COMPILE,$(BUILD)-tsan)
+	$(call TEST,$(BUILD)-tsan)
+
+format: ## format every C file in place (clang-format 14)
+	scripts/format.sh
+
+check-format: ## say which lines are not formatted
+	scripts/format.sh --check
+
+install: ## install into $(DESTDIR)$(PREFIX)
+	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
+	$(call COMPILE,$(BUILD)) --target liana_product
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --strip
+
+clean: ## remove what was built
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+
+comma := ,

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Installs the Debian 12 packages that liana needs: as root, or through sudo. Packages already there cost nothing.
+#   scripts/install-packages.sh            what building and running need (and cmocka)
+#   scripts/install-packages.sh --tests    and what `make test` needs
+#   scripts/install-packages.sh --bench    and the peers that `make bench` measures against
+set -eu
+
+build="gcc libc6-dev make cmake ninja-build pkg-config
+    libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libcairo2-dev fonts-dejavu-core
+    libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libhdf5-dev libcmocka-dev"
+# The headers are checked with clang and as C++; the format with clang-format 14; npm fetches tfjs.
+tests="clang-14 clang-format-14 g++"
+bench="python3 python3-torch python3-numpy python3-pil"
+
+wanted=$build
+for option in "$@"; do
+    case $option in
+    --tests) wanted="$wanted $tests" ;;
+    --bench) wanted="$wanted $bench" ;;
+    *)
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests or --bench" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "scripts/install-packages.sh: this is not a Debian system; install by hand what matches:" $wanted >&2
+    exit 1
+fi
+missing=
+for package in $wanted; do
+    case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+    installed*) ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+if [ -z "$missing" ]; then
+    echo "All packages are installed."
+    exit 0
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "scripts/install-packages.sh: run this as root, or install sudo; missing:$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "Installing:$missing"
+install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+        -o Dpkg::Use-Pty=0 -o APT::Install-Suggests=0 "$@" </dev/null
+}
+# Package lists that are missing or too old make the first try fail; then, and only then, they are fetched.
+if install $missing >/dev/null 2>&1; then
+    echo "Done."
+    exit 0
+fi
+$as_root apt-get update -q </dev/null
+install $missing
+echo "Done."

@@ -1,0 +1,118 @@
+/* safetensors.h - named tensors in one file: what checkpoints are made of.
+ *
+ * The format (github.com/huggingface/safetensors, README, "Format"): an 8-byte little-endian header size N, N bytes of
+ * JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ..., "__metadata__": {text: text}}, then the data,
+ * row-major and little-endian. Offsets count from the end of the header; the tensors cover the data without gaps and
+ * without overlap. */
+#ifndef LIANA_FORMATS_SAFETENSORS_H
+#define LIANA_FORMATS_SAFETENSORS_H
+
+#include "base/file.h"
+
+/* The dtypes of the format that liana reads, with their sizes in bytes. */
+#define LIANA__SAFETENSORS_DTYPES(X) \
+    X(F64, 8)                        \
+    X(F32, 4)                        \
+    X(F16, 2)                        \
+    X(BF16, 2)                       \
+    X(I64, 8)                        \
+    X(I32, 4)                        \
+    X(I16, 2)                        \
+    X(I8, 1)                         \
+    X(U64, 8)                        \
+    X(U32, 4)                        \
+    X(U16, 2)                        \
+    X(U8, 1)                         \
+    X(BOOL, 1)
+
+typedef enum liana__safetensors_dtype {
+#define LIANA__SAFETENSORS_ENUM(name, size) LIANA__SAFETENSORS_##name,
+    LIANA__SAFETENSORS_DTYPES(LIANA__SAFETENSORS_ENUM)
+#undef LIANA__SAFETENSORS_ENUM
+    LIANA__SAFETENSORS_NUM_DTYPES,
+} liana__safetensors_dtype;
+
+/* "F32", ...; and the bytes of one element. */
+const char *liana__safetensors_dtype_name(liana__safetensors_dtype dtype);
+size_t liana__safetensors_dtype_size(liana__safetensors_dtype dtype);
+
+enum { LIANA__SAFETENSORS_MAX_RANK = 8 };
+
+typedef struct liana__safetensors_tensor {
+    const char *name;
+    liana__safetensors_dtype dtype;
+    int rank;
+    int64_t shape[LIANA__SAFETENSORS_MAX_RANK];
+    /* Set by the reader; the step-by-step writer ignores both. `data` need not be aligned to the element size: the
+     * format has no padding between tensors, so copy with memcpy. */
+    const void *data;
+    size_t size;
+} liana__safetensors_tensor;
+
+typedef struct liana__safetensors_entry {
+    const char *key;
+    const char *value;
+} liana__safetensors_entry;
+
+/* What is to be written, or was read. */
+typedef struct liana__safetensors_contents {
+    const liana__safetensors_tensor *tensors;
+    size_t num_tensors;
+    const liana__safetensors_entry *metadata;
+    size_t num_metadata;
+} liana__safetensors_contents;
+
+/* --- Reading --------------------------------------------------------------------------------------------------- */
+
+/* An open file: the tensors in the order of their data, everything borrowed from the mapping and the arena. Whoever
+ * shortens the file under the mapping gets SIGBUS; liana's own files are replaced, never rewritten. */
+typedef struct liana__safetensors {
+    liana__safetensors_contents contents;
+    liana__mapping mapping;
+    liana__arena arena;
+} liana__safetensors;
+
+/* Opens and checks the whole header: sizes, offsets, gaps, overlaps. Nothing to close after a failure.
+ * Errors: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated), INVALID_DATA (not this format, or it contradicts itself),
+ * OUT_OF_RANGE (header above 100 MB, rank above 8), UNIMPLEMENTED (a dtype not listed above); each names the file and
+ * the tensor. */
+liana_status liana__safetensors_open(const char *path, liana__safetensors *file, liana__error *error) LIANA_MUST_USE;
+void liana__safetensors_close(liana__safetensors *file);
+
+/* The tensor of that name, or NULL. Takes time proportional to the number of tensors. */
+const liana__safetensors_tensor *liana__safetensors_find(const liana__safetensors *file, const char *name);
+/* The metadata value of that key, or NULL. */
+const char *liana__safetensors_metadata(const liana__safetensors *file, const char *key);
+/* CRC-32 (zlib's) of the whole file, header included, as Python's zlib.crc32 gives. */
+uint32_t liana__safetensors_checksum(const liana__safetensors *file);
+
+/* --- Writing --------------------------------------------------------------------------------------------------- */
+
+/* A file being written step by step: begin with the names and shapes, write the data of all tensors in that order (in
+ * pieces of any size), finish. The file appears under its name at finish and not before. The same contents give the
+ * same bytes: tensors follow in the order given, and spaces after the JSON make the header's length a multiple
+ * of 8. */
+typedef struct liana__safetensors_writer {
+    liana__file_writer file;
+    uint64_t remaining; /* bytes of data still to come */
+    uint32_t checksum;
+} liana__safetensors_writer;
+
+/* Errors: INVALID_ARGUMENT for a name that is empty, repeated, reserved or not UTF-8, and for a bad shape;
+ * and those of liana__file_begin. After a failure there is nothing to abandon. */
+liana_status liana__safetensors_begin(liana__safetensors_writer *writer, const char *path,
+                                      const liana__safetensors_contents *contents, liana__error *error) LIANA_MUST_USE;
+liana_status liana__safetensors_put(liana__safetensors_writer *writer, const void *data, size_t size,
+                                    liana__error *error) LIANA_MUST_USE;
+/* With `durable` the file and its folder are synced. *checksum (may be NULL) gets the CRC-32 of the whole file.
+ * INVALID_ARGUMENT if data is missing. Abandons the file itself when it fails. */
+liana_status liana__safetensors_finish(liana__safetensors_writer *writer, bool durable, uint32_t *checksum,
+                                       liana__error *error) LIANA_MUST_USE;
+/* Gives up after a failed put: removes what was written. */
+void liana__safetensors_abandon(liana__safetensors_writer *writer);
+
+/* All of the above for tensors whose `data` is at hand (`size` may be left 0, else it must agree with the shape). */
+liana_status liana__safetensors_write(const char *path, const liana__safetensors_contents *contents, bool durable,
+                                      uint32_t *checksum, liana__error *error) LIANA_MUST_USE;
+
+#endif

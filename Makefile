@@ -14,7 +14,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan format check-format install clean
+.PHONY: all help demo test asan tsan format check-format check-includes install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -46,6 +46,9 @@ format: ## format every C file in place (clang-format 14)
 
 check-format: ## say which lines are not formatted
 	scripts/format.sh --check
+
+check-includes: ## includes go one way, files stay short, no path of one machine
+	scripts/check_includes.sh
 
 install: ## install into $(DESTDIR)$(PREFIX)
 	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))

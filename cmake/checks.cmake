@@ -5,3 +5,5 @@ function(liana_add_check name)
 endfunction()
 
 liana_add_check(check_format scripts/format.sh --check)
+liana_add_check(check_includes scripts/check_includes.sh)
+liana_add_check(check_includes_catches tests/checks/test_check_includes.sh)

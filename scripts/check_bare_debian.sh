@@ -56,11 +56,11 @@ if [ ! -e "$root/etc/debian_version" ]; then
     apt-config dump Acquire::http::Proxy >"$root/etc/apt/apt.conf.d/90proxy"
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-rm -rf "$root/home/newcomer"
-mkdir -p "$root/home/newcomer"
-git clone -q . "$root/home/newcomer/liana"
+rm -rf "$root/srv/newcomer"
+mkdir -p "$root/srv/newcomer"
+git clone -q . "$root/srv/newcomer/liana"
 if [ -n "$data" ] && [ -d ../shared ]; then
-    cp -rL ../shared "$root/home/newcomer/shared"
+    cp -rL ../shared "$root/srv/newcomer/shared"
 fi
 
 start=$(date +%s)
@@ -70,6 +70,6 @@ unshare --mount --propagation private /bin/sh -c '
     mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm" &&
     root=$1 && shift && exec chroot "$root" "$@"' sh "$root" \
     /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C \
-    /bin/bash -c "cd /home/newcomer/liana && $command" </dev/null || status=$?
+    /bin/bash -c "cd /srv/newcomer/liana && $command" </dev/null || status=$?
 echo "check_bare_debian.sh: '$command' ended with $status after $(($(date +%s) - start)) s"
 exit $status

@@ -169,8 +169,9 @@ static liana_status read_metadata(const reading *in, json_t *json)
             return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': %s: '%s' is not a text", in->path, metadata_key,
                                key);
         }
-        entries[contents->num_metadata++] = (liana__safetensors_entry){
-            liana__arena_string(arena, key), liana__arena_string(arena, json_string_value(value))};
+        entries[contents->num_metadata++] =
+            (liana__safetensors_entry){liana__arena_string(arena, key),
+                                       liana__arena_string(arena, json_string_value(value))};
     }
     contents->metadata = entries;
     return arena->failed ? liana__fail_memory(in->error, in->path) : LIANA_OK;

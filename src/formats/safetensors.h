@@ -29,7 +29,7 @@ typedef enum liana__safetensors_dtype {
 #define LIANA__SAFETENSORS_ENUM(name, size) LIANA__SAFETENSORS_##name,
     LIANA__SAFETENSORS_DTYPES(LIANA__SAFETENSORS_ENUM)
 #undef LIANA__SAFETENSORS_ENUM
-    LIANA__SAFETENSORS_NUM_DTYPES,
+        LIANA__SAFETENSORS_NUM_DTYPES,
 } liana__safetensors_dtype;
 
 /* "F32", ...; and the bytes of one element. */

@@ -1,0 +1,346 @@
+/* ops.h - what a graph is made of.
+ *
+ * Each function adds one node and returns its result; errors stick to the graph (see graph.h). Images are
+ * [batch, height, width, channels], convolution kernels [height, width, channels in, channels out]: TensorFlow's NHWC
+ * and HWIO. Each op's formula is checked against finite differences and a plain loop. */
+#ifndef LIANA_OPS_H
+#define LIANA_OPS_H
+
+#include <liana/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- element by element, one input: any shape; floats unless said otherwise ---- */
+
+/* |x|; also integers. */
+#define liana_op_abs(x) liana_op_abs_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_abs_at(liana_location here, liana_tensor x);
+
+/* The least whole number >= x. */
+#define liana_op_ceil(x) liana_op_ceil_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_ceil_at(liana_location here, liana_tensor x);
+
+/* Cosine; radians. */
+#define liana_op_cos(x) liana_op_cos_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_cos_at(liana_location here, liana_tensor x);
+
+/* e^x. */
+#define liana_op_exp(x) liana_op_exp_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_exp_at(liana_location here, liana_tensor x);
+
+/* The greatest whole number <= x. */
+#define liana_op_floor(x) liana_op_floor_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_floor_at(liana_location here, liana_tensor x);
+
+/* bool: neither infinite nor NaN. */
+#define liana_op_is_finite(x) liana_op_is_finite_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_is_finite_at(liana_location here, liana_tensor x);
+
+/* Natural logarithm. */
+#define liana_op_log(x) liana_op_log_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_log_at(liana_location here, liana_tensor x);
+
+/* log(1 + x), exact near 0. */
+#define liana_op_log1p(x) liana_op_log1p_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_log1p_at(liana_location here, liana_tensor x);
+
+/* The sigmoid 1 / (1 + e^-x). */
+#define liana_op_logistic(x) liana_op_logistic_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_logistic_at(liana_location here, liana_tensor x);
+
+/* bool: not x. */
+#define liana_op_logical_not(x) liana_op_logical_not_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_logical_not_at(liana_location here, liana_tensor x);
+
+/* -x; also signed integers. */
+#define liana_op_negate(x) liana_op_negate_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_negate_at(liana_location here, liana_tensor x);
+
+/* max(x, 0). */
+#define liana_op_relu(x) liana_op_relu_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_relu_at(liana_location here, liana_tensor x);
+
+/* min(max(x, 0), 6). */
+#define liana_op_relu6(x) liana_op_relu6_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_relu6_at(liana_location here, liana_tensor x);
+
+/* The nearest whole number, ties to even. */
+#define liana_op_round(x) liana_op_round_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_round_at(liana_location here, liana_tensor x);
+
+/* 1 / sqrt(x). */
+#define liana_op_rsqrt(x) liana_op_rsqrt_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_rsqrt_at(liana_location here, liana_tensor x);
+
+/* -1, 0 or 1; also signed integers. */
+#define liana_op_sign(x) liana_op_sign_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_sign_at(liana_location here, liana_tensor x);
+
+/* Sine; radians. */
+#define liana_op_sin(x) liana_op_sin_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_sin_at(liana_location here, liana_tensor x);
+
+/* Square root. */
+#define liana_op_sqrt(x) liana_op_sqrt_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_sqrt_at(liana_location here, liana_tensor x);
+
+/* x * x; also integers. */
+#define liana_op_square(x) liana_op_square_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_square_at(liana_location here, liana_tensor x);
+
+/* Hyperbolic tangent. */
+#define liana_op_tanh(x) liana_op_tanh_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_tanh_at(liana_location here, liana_tensor x);
+
+/* ---- element by element, two inputs of one dtype; shapes are broadcast as in numpy ---- */
+
+/* a + b. */
+#define liana_op_add(a, b) liana_op_add_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_add_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* a - b. */
+#define liana_op_subtract(a, b) liana_op_subtract_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_subtract_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* a * b. */
+#define liana_op_multiply(a, b) liana_op_multiply_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_multiply_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* a / b; integers are truncated towards zero, x / 0 is 0. */
+#define liana_op_divide(a, b) liana_op_divide_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_divide_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* The greater; NaN if either is NaN. */
+#define liana_op_maximum(a, b) liana_op_maximum_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_maximum_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* The lesser; NaN if either is NaN. */
+#define liana_op_minimum(a, b) liana_op_minimum_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_minimum_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* a^b; floats. */
+#define liana_op_power(a, b) liana_op_power_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_power_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a == b. */
+#define liana_op_equal(a, b) liana_op_equal_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_equal_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a != b. */
+#define liana_op_not_equal(a, b) liana_op_not_equal_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_not_equal_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a < b. */
+#define liana_op_less(a, b) liana_op_less_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_less_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a <= b. */
+#define liana_op_less_equal(a, b) liana_op_less_equal_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_less_equal_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a > b. */
+#define liana_op_greater(a, b) liana_op_greater_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_greater_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a >= b. */
+#define liana_op_greater_equal(a, b) liana_op_greater_equal_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_greater_equal_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a and b. */
+#define liana_op_logical_and(a, b) liana_op_logical_and_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_logical_and_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a or b. */
+#define liana_op_logical_or(a, b) liana_op_logical_or_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_logical_or_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* bool: a exclusive-or b. */
+#define liana_op_logical_xor(a, b) liana_op_logical_xor_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_logical_xor_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* ---- other element-wise ops ---- */
+
+/* `a` where `condition` (bool) is true, else `b`; broadcast as in numpy. */
+#define liana_op_select(condition, a, b) liana_op_select_at(LIANA_HERE, condition, a, b)
+LIANA_API liana_tensor liana_op_select_at(liana_location here, liana_tensor condition, liana_tensor a, liana_tensor b);
+
+/* min(max(x, low), high); the gradient is 0 outside [low, high]. */
+#define liana_op_clip(x, low, high) liana_op_clip_at(LIANA_HERE, x, low, high)
+LIANA_API liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, double low, double high);
+
+/* Another dtype. Floats become integers by truncation, clamped to the range; any nonzero value becomes true.
+ * The gradient passes between float dtypes and stops at others. */
+#define liana_op_cast(x, dtype) liana_op_cast_at(LIANA_HERE, x, dtype)
+LIANA_API liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype);
+
+/* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
+
+typedef struct liana_axes {
+    int64_t count;
+    int64_t values[LIANA_MAX_RANK];
+} liana_axes;
+#define LIANA_AXES(...) \
+    ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define LIANA_ALL_AXES ((liana_axes){-1, {0}})
+
+/* Sum. The reduced axes vanish, or stay with size 1 if `keep_dims`. */
+#define liana_op_reduce_sum(x, axes, keep_dims) liana_op_reduce_sum_at(LIANA_HERE, x, axes, keep_dims)
+LIANA_API liana_tensor liana_op_reduce_sum_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
+
+/* Arithmetic mean; floats. */
+#define liana_op_reduce_mean(x, axes, keep_dims) liana_op_reduce_mean_at(LIANA_HERE, x, axes, keep_dims)
+LIANA_API liana_tensor liana_op_reduce_mean_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
+
+/* Greatest element. The gradient is shared equally by equal elements (as TensorFlow does). */
+#define liana_op_reduce_max(x, axes, keep_dims) liana_op_reduce_max_at(LIANA_HERE, x, axes, keep_dims)
+LIANA_API liana_tensor liana_op_reduce_max_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
+
+/* Least element; gradient as reduce_max. */
+#define liana_op_reduce_min(x, axes, keep_dims) liana_op_reduce_min_at(LIANA_HERE, x, axes, keep_dims)
+LIANA_API liana_tensor liana_op_reduce_min_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
+
+/* Product. The gradient is product / element, right where no element is 0. */
+#define liana_op_reduce_prod(x, axes, keep_dims) liana_op_reduce_prod_at(LIANA_HERE, x, axes, keep_dims)
+LIANA_API liana_tensor liana_op_reduce_prod_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
+
+/* s32: the index of the greatest element along an axis, the first of equals. The axis vanishes. */
+#define liana_op_argmax(x, axis) liana_op_argmax_at(LIANA_HERE, x, axis)
+LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis);
+
+/* bool [batch]: whether fewer than k entries of predictions [batch, classes] are greater than that of targets s32 [batch]
+ * (TensorFlow's in_top_k: ties count in favour; a target out of range or a non-finite prediction is false). */
+#define liana_op_in_top_k(predictions, targets, k) liana_op_in_top_k_at(LIANA_HERE, predictions, targets, k)
+LIANA_API liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets, int64_t k);
+
+/* ---- linear algebra and convolution ---- */
+
+/* Matrix product of the last two axes; leading axes (if any) must be equal. [.., m, k] x [.., k, n] -> [.., m, n] after
+ * the transpositions asked for. Floats. */
+#define liana_op_matmul(a, b, transpose_a, transpose_b) liana_op_matmul_at(LIANA_HERE, a, b, transpose_a, transpose_b)
+LIANA_API liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b);
+
+typedef enum liana_padding {
+    LIANA_PADDING_VALID,
+    LIANA_PADDING_SAME, /* TensorFlow's: output = ceil(input / stride), the odd cell at the bottom and right */
+    LIANA_PADDING_EXPLICIT,
+} liana_padding;
+
+/* Zeros mean the usual: stride 1, dilation 1, one group. */
+typedef struct liana_conv_options {
+    int64_t strides[2]; /* vertical, horizontal */
+    liana_padding padding;
+    int64_t explicit_padding[4]; /* top, bottom, left, right; for LIANA_PADDING_EXPLICIT */
+    int64_t dilations[2];
+    int64_t groups;
+} liana_conv_options;
+
+/* Cross-correlation (what the field calls convolution). x [batch, height, width, channels],
+ * kernel [height, width, channels / groups, filters] -> [batch, height', width', filters]. Floats. */
+#define liana_op_conv2d(x, kernel, options) liana_op_conv2d_at(LIANA_HERE, x, kernel, options)
+LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options);
+
+/* One convolution for each channel: x [batch, height, width, channels], kernel [height, width, channels, multiplier] ->
+ * [batch, height', width', channels * multiplier], channel c's results at c * multiplier and on. `groups` must be 0 or 1. */
+#define liana_op_depthwise_conv2d(x, kernel, options) liana_op_depthwise_conv2d_at(LIANA_HERE, x, kernel, options)
+LIANA_API liana_tensor liana_op_depthwise_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options);
+
+/* Zeros mean the usual: strides equal to the window. */
+typedef struct liana_pool_options {
+    int64_t window[2]; /* height, width */
+    int64_t strides[2];
+    liana_padding padding;
+    int64_t explicit_padding[4];
+} liana_pool_options;
+
+/* The greatest of each window of x [batch, height, width, channels]; padding never wins. The gradient goes to the first
+ * greatest element in row-major order. */
+#define liana_op_max_pool2d(x, options) liana_op_max_pool2d_at(LIANA_HERE, x, options)
+LIANA_API liana_tensor liana_op_max_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
+
+/* The mean of each window; padding is not counted (as in TensorFlow). */
+#define liana_op_average_pool2d(x, options) liana_op_average_pool2d_at(LIANA_HERE, x, options)
+LIANA_API liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
+
+/* ---- normalisation and regularisation ---- */
+
+/* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes, computed in
+ * two passes or an equivalent that stays exact when the mean is far larger than the deviation. */
+#define liana_op_batch_norm_statistics(x) liana_op_batch_norm_statistics_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x);
+
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, by channel (last axis); gamma and beta [channels] (Ioffe and
+ * Szegedy 2015). `statistics` must be liana_op_batch_norm_statistics(x) of the same x: the gradient with respect to x
+ * includes the way through the statistics, and none flows into `statistics` itself. */
+#define liana_op_batch_norm_training(x, gamma, beta, statistics, epsilon) liana_op_batch_norm_training_at(LIANA_HERE, x, gamma, beta, statistics, epsilon)
+LIANA_API liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x, liana_tensor gamma, liana_tensor beta, liana_tensor statistics, double epsilon);
+
+/* The same with given mean and variance [channels], to which gradients also flow. */
+#define liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon) liana_op_batch_norm_inference_at(LIANA_HERE, x, gamma, beta, mean, variance, epsilon)
+LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma, liana_tensor beta, liana_tensor mean, liana_tensor variance, double epsilon);
+
+/* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). The draw
+ * depends on `seed`, `salt` (which layer), positions u64 [batch] (the example's place in the run) and the element's
+ * index within its example: never on the batch or shard that it is in. 0 <= rate < 1. */
+#define liana_op_dropout(x, positions, rate, seed, salt) liana_op_dropout_at(LIANA_HERE, x, positions, rate, seed, salt)
+LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate, uint64_t seed, uint32_t salt);
+
+/* ---- classification ---- */
+
+/* Over the last axis. */
+#define liana_op_softmax(x) liana_op_softmax_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x);
+
+/* log(softmax(x)), exact for large differences. */
+#define liana_op_log_softmax(x) liana_op_log_softmax_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_log_softmax_at(liana_location here, liana_tensor x);
+
+/* [batch]: -log softmax(logits)[label] for logits [batch, classes] and labels s32 [batch]. A label outside [0, classes)
+ * gives NaN; liana's input pipeline refuses such labels before they get here. */
+#define liana_op_sparse_softmax_cross_entropy(logits, labels) liana_op_sparse_softmax_cross_entropy_at(LIANA_HERE, logits, labels)
+LIANA_API liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels);
+
+/* ---- shape and order ---- */
+
+/* The same elements in row-major order; one dimension may be -1. */
+#define liana_op_reshape(x, shape) liana_op_reshape_at(LIANA_HERE, x, shape)
+LIANA_API liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape);
+
+/* Result axis i is x's axis permutation[i]. */
+#define liana_op_transpose(x, permutation) liana_op_transpose_at(LIANA_HERE, x, permutation)
+LIANA_API liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation);
+
+/* Repeats x to a wider shape, by numpy's rule. */
+#define liana_op_broadcast_to(x, shape) liana_op_broadcast_to_at(LIANA_HERE, x, shape)
+LIANA_API liana_tensor liana_op_broadcast_to_at(liana_location here, liana_tensor x, liana_shape shape);
+
+/* low[i] and high[i] cells of `value` before and after axis i; both >= 0, as many as x has axes. */
+#define liana_op_pad(x, low, high, value) liana_op_pad_at(LIANA_HERE, x, low, high, value)
+LIANA_API liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high, double value);
+
+/* Elements start[i], start[i] + strides[i], ... below limit[i] of each axis. `strides` may be NULL: all 1. */
+#define liana_op_slice(x, start, limit, strides) liana_op_slice_at(LIANA_HERE, x, start, limit, strides)
+LIANA_API liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_t *start, const int64_t *limit, const int64_t *strides);
+
+/* Tensors that differ along one axis only, one after the other. */
+#define liana_op_concat(tensors, count, axis) liana_op_concat_at(LIANA_HERE, tensors, count, axis)
+LIANA_API liana_tensor liana_op_concat_at(liana_location here, const liana_tensor *tensors, size_t count, int64_t axis);
+
+/* x's slices along `axis` at indices (s32, any shape), whose axes take that axis's place. Indices are clamped to the
+ * range (as in StableHLO). */
+#define liana_op_gather(x, indices, axis) liana_op_gather_at(LIANA_HERE, x, indices, axis)
+LIANA_API liana_tensor liana_op_gather_at(liana_location here, liana_tensor x, liana_tensor indices, int64_t axis);
+
+/* [.., depth]: 1 where the last index equals indices (s32, [..]), else 0; all 0 for an index out of range. */
+#define liana_op_one_hot(indices, depth, dtype) liana_op_one_hot_at(LIANA_HERE, indices, depth, dtype)
+LIANA_API liana_tensor liana_op_one_hot_at(liana_location here, liana_tensor indices, int64_t depth, liana_dtype dtype);
+
+/* Each element is its index along `axis`. */
+#define liana_op_iota(graph, dtype, shape, axis) liana_op_iota_at(LIANA_HERE, graph, dtype, shape, axis)
+LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, int64_t axis);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

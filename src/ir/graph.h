@@ -1,0 +1,74 @@
+/* graph.h - the inside of a graph. */
+#ifndef LIANA_IR_GRAPH_H
+#define LIANA_IR_GRAPH_H
+
+#include "base/context.h"
+#include "base/memory.h"
+#include "ir/op.h"
+
+/* A named result, or an assignment to a variable. */
+typedef struct liana__output {
+    const char *name;
+    liana__node *node;
+} liana__output;
+
+typedef struct liana__assignment {
+    liana__node *variable;
+    liana__node *value;
+} liana__assignment;
+
+struct liana_graph {
+    liana_context *context;
+    liana__arena arena;
+    /* The sticky error. */
+    liana_status status;
+    /* While a gradient is built, nodes are blamed on the line that made the forward node. */
+    const liana_location *blamed;
+    /* nodes[0] is unused, so that id 0 means "no tensor". */
+    liana__node **nodes;
+    size_t num_nodes;
+    size_t node_capacity;
+    /* In the order in which they were made: the order of the buffers of an execution. */
+    liana__node **inputs;
+    size_t num_inputs;
+    size_t input_capacity;
+    liana__node **variables;
+    size_t num_variables;
+    size_t variable_capacity;
+    liana__output *outputs;
+    size_t num_outputs;
+    size_t output_capacity;
+    liana__assignment *assignments;
+    size_t num_assignments;
+    size_t assignment_capacity;
+};
+
+/* The node of a valid tensor; NULL if the tensor is invalid or its graph has failed. */
+liana__node *liana__tensor_node(liana_tensor tensor);
+liana_tensor liana__node_tensor(const liana_graph *graph, const liana__node *node);
+
+/* Sets the graph's sticky error (unless it has one) as "file:line: message" and returns an invalid tensor. */
+liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
+    LIANA__PRINTF(4, 5);
+
+/* Whether a node is one of the three leaves. */
+bool liana__is_input(const liana__node *node);
+bool liana__is_variable(const liana__node *node);
+bool liana__is_constant(const liana__node *node);
+
+/* The bytes of a constant. */
+const void *liana__constant_data(const liana__node *node);
+
+/* The index of an output, input or variable by name; -1 if there is none. */
+int liana__graph_find_output(const liana_graph *graph, const char *name);
+int liana__graph_find_input(const liana_graph *graph, const char *name);
+int liana__graph_find_variable(const liana_graph *graph, const char *name);
+
+/* needed[id] becomes true for each node that an output or assignment depends on. `needed` has num_nodes elements. */
+void liana__graph_mark_needed(const liana_graph *graph, bool *needed);
+
+/* Checks the graph against the op contracts: ids ascend, inputs precede, inference repeated gives the recorded shape and
+ * dtype, outputs and assignments fit. Errors: INTERNAL with the node. */
+liana_status liana__graph_verify(const liana_graph *graph, liana__error *error) LIANA_MUST_USE;
+
+#endif

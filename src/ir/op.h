@@ -1,0 +1,133 @@
+/* op.h - the op contract: everything liana knows about an op, in one const struct.
+ *
+ * To add an op: write src/ops/<stem>.c with the struct (and the builder that users call), src/ops/<stem>.samples.c with
+ * samples for the generated tests, and add one row to src/ops/ops.def. Nothing else in liana switches on an op. */
+#ifndef LIANA_IR_OP_H
+#define LIANA_IR_OP_H
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/field.h"
+#include "ir/shape.h"
+
+#include <liana/graph.h>
+
+typedef struct liana__op liana__op;
+typedef struct liana__node liana__node;
+
+/* One node: an op applied to inputs. Every op has exactly one result, which keeps differentiation, memory planning and
+ * rewriting free of special cases; what would have been several results is one stacked tensor or several ops. */
+struct liana__node {
+    const liana__op *op;
+    uint32_t id; /* position in the graph, from 1; inputs always have smaller ids */
+    uint32_t num_inputs;
+    liana__node *const *inputs;
+    const void *attributes; /* the op's attribute struct, or NULL */
+    liana_dtype dtype;
+    liana_shape shape;
+    const char *name; /* of inputs and variables; else NULL */
+    liana_location where;
+};
+
+/* What `infer` gets and fills in. Attributes may be completed (defaults resolved) in place. */
+typedef struct liana__infer {
+    const liana__op *op;
+    liana__node *const *inputs;
+    size_t num_inputs;
+    void *attributes;
+    liana_dtype dtype;
+    liana_shape shape;
+    liana__error *error;
+} liana__infer;
+
+/* What `gradient` gets and fills in. `input_gradients[i]` stays invalid where it is not wanted or is zero. */
+typedef struct liana__gradient {
+    const liana__node *node;
+    liana_tensor output;
+    liana_tensor output_gradient;
+    const liana_tensor *inputs;
+    const bool *wanted;
+    liana_tensor *input_gradients;
+} liana__gradient;
+
+/* One execution of one node. Pointers are to contiguous row-major data, aligned to 64 bytes where the memory is
+ * liana's own. Kernels may run at the same time on different threads with different data and scratch. */
+typedef struct liana__call {
+    const liana__node *node;
+    const void *const *src;
+    void *dst;
+    void *scratch;    /* `scratch_size` bytes that `prepare` asked for */
+    const void *plan; /* what `prepare` made */
+} liana__call;
+
+typedef struct liana__prepared {
+    void *plan;
+    size_t scratch_size;
+} liana__prepared;
+
+/* One way to compute an op. */
+typedef struct liana__kernel {
+    const char *name; /* "onednn", "avx512", "reference" */
+    liana__isa isa;   /* the least instruction set it needs */
+    /* Whether it can compute this node; if not, *reason says why in a few words. NULL: always. */
+    bool (*applicable)(const liana__node *node, const char **reason);
+    /* Does once, when a graph is compiled, what need not be done in each step. NULL: nothing. The plan is shared by all
+     * threads and must not be changed by `run`. */
+    liana_status (*prepare)(const liana__node *node, liana__prepared *prepared, liana__error *error);
+    void (*release)(void *plan);
+    liana_status (*run)(const liana__call *call);
+} liana__kernel;
+
+/* Where an op's result may lie. */
+typedef enum liana__placement {
+    LIANA__PLACE_OWN,      /* memory of its own */
+    LIANA__PLACE_IN_PLACE, /* may overwrite an input of the same size that nobody needs later (element i of the result
+                            * depends on element i of that input only, or the input is read before) */
+    LIANA__PLACE_ALIAS,    /* is input 0 under another shape: nothing is computed */
+} liana__placement;
+
+struct liana__op {
+    const char *name; /* StableHLO's or TensorFlow's mnemonic */
+    const char *doc;
+    const liana__fields *attributes; /* NULL: none */
+    size_t min_inputs;
+    size_t max_inputs;
+    liana_status (*infer)(liana__infer *infer);
+    /* Builds the gradient's graph; NULL: not differentiable, and asking for it is an error. An op through which no
+     * gradient flows by definition (comparisons, argmax) sets `stops_gradient` instead. */
+    void (*gradient)(liana__gradient *gradient);
+    bool stops_gradient;
+    liana__placement placement;
+    /* Best first, NULL-terminated, ending in the plain reference loop. NULL: nothing to run (inputs, variables,
+     * constants). */
+    const liana__kernel *const *kernels;
+};
+
+/* Makes a node. The first input's graph is used (or `graph` for ops without inputs); attributes are copied. */
+liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__op *op, const liana_tensor *inputs,
+                          size_t num_inputs, const void *attributes);
+/* The usual numbers of inputs. */
+liana_tensor liana__build1(liana_location here, const liana__op *op, liana_tensor a, const void *attributes);
+liana_tensor liana__build2(liana_location here, const liana__op *op, liana_tensor a, liana_tensor b,
+                           const void *attributes);
+liana_tensor liana__build3(liana_location here, const liana__op *op, liana_tensor a, liana_tensor b, liana_tensor c,
+                           const void *attributes);
+
+/* INVALID_ARGUMENT with a message; the caller's place, the op's name and all input shapes are added around it. */
+liana_status liana__infer_fail(liana__infer *infer, const char *format, ...) LIANA__PRINTF(2, 3);
+/* Checks shared by many ops; `index` is the input's. */
+liana_status liana__infer_rank(liana__infer *infer, size_t index, int rank, const char *layout);
+liana_status liana__infer_float(liana__infer *infer, size_t index);
+liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b);
+/* -rank..rank-1 to 0..rank-1. */
+liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal);
+
+/* For ops whose result has the shape and dtype of input 0. */
+liana_status liana__infer_like_input(liana__infer *infer);
+
+static inline const liana_shape *liana__input_shape(const liana__node *node, size_t index)
+{
+    return &node->inputs[index]->shape;
+}
+
+#endif

@@ -1,0 +1,30 @@
+#include "ops/ops.h"
+
+#include <stdlib.h>
+
+const liana__op *const liana__ops[] = {
+#define LIANA__OP(stem, name) &liana__op_##name,
+#include "ops/ops.def"
+#undef LIANA__OP
+    NULL,
+};
+
+liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape)
+{
+    liana_shape wide = liana_tensor_shape(x);
+    if (liana_shape_equal(&wide, shape)) return x;
+    liana_axes axes = {0};
+    for (int i = 0; i < wide.rank; i++) {
+        int axis = i - (wide.rank - shape->rank);
+        bool repeated = axis < 0 || (shape->dims[axis] == 1 && wide.dims[i] != 1);
+        if (repeated) axes.values[axes.count++] = i;
+    }
+    if (axes.count) x = liana_op_reduce_sum_at(here, x, axes, true);
+    return liana_op_reshape_at(here, x, *shape);
+}
+
+liana_tensor liana__full(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, double value)
+{
+    liana_tensor scalar = liana_graph_scalar_at(here, graph, dtype, value);
+    return shape.rank ? liana_op_broadcast_to_at(here, scalar, shape) : scalar;
+}

@@ -1,0 +1,30 @@
+/* ops.h - the list of ops, and the builders that only gradients use. */
+#ifndef LIANA_OPS_OPS_H
+#define LIANA_OPS_OPS_H
+
+#include "ir/graph.h"
+#include "ir/op.h"
+
+#include <liana/ops.h>
+
+#define LIANA__OP(stem, name) extern const liana__op liana__op_##name;
+#include "ops/ops.def"
+#undef LIANA__OP
+
+/* All ops in the order of ops.def, NULL-terminated. */
+extern const liana__op *const liana__ops[];
+
+/* Kernels for x86-64 in a list of kernels; elsewhere they do not exist. */
+#if defined(__x86_64__)
+#define LIANA__X86(...) __VA_ARGS__,
+#else
+#define LIANA__X86(...)
+#endif
+
+/* Sums `x` over the axes in which `shape` was broadcast to x's shape: the gradient of broadcasting. */
+liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape);
+
+/* Zeros, or any other value, of a given type. */
+liana_tensor liana__full(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, double value);
+
+#endif

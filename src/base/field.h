@@ -18,6 +18,7 @@ typedef enum liana__field_kind {
     LIANA__FIELD_INT_PAIR, /* int64_t[2]; written as one number (both) or [first, second] */
     LIANA__FIELD_INTS,     /* liana__ints; written as a list (or one number) */
     LIANA__FIELD_STRINGS,  /* liana__strings; written as a list (or one text) */
+    LIANA__FIELD_PATHS,    /* liana__strings of paths, each taken from the folder of its file */
     LIANA__FIELD_VALUE,    /* const liana__value *: kept as it is, read by someone else */
     LIANA__FIELD_SECTION,  /* a nested struct described by `section` */
 } liana__field_kind;
@@ -39,10 +40,11 @@ typedef struct liana__field {
     const char *name;
     liana__field_kind kind;
     size_t offset;
-    /* As it would be written in YAML; NULL means zero, NULL or empty. */
+    /* As it would be written in YAML (a word, or a list of words in []); NULL means zero, NULL or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR and INTS (both ends included); not checked where minimum == maximum. */
+    /* Allowed range of INT, FLOAT, INT_PAIR and INTS (both ends included; an INFINITY for no limit on that side); not
+     * checked where minimum == maximum. A FLOAT is always finite. */
     double minimum;
     double maximum;
     const char *const *names; /* ENUM: NULL-terminated */
@@ -57,14 +59,16 @@ typedef struct liana__fields {
     const liana__field *items;
 } liana__fields;
 
-/* Fills a struct with the defaults (zeros first). */
+/* Fills a struct with the defaults (zeros first). Errors: OUT_OF_MEMORY; INTERNAL for a default_text that its own field
+ * refuses. */
 liana_status liana__fields_default(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)
     LIANA_MUST_USE;
 
 /* Fills a struct from a map, defaults where a key is missing. Errors are INVALID_CONFIG and name file, line, column,
  * the dotted key below `where` (such as "train" or "model.layers[2]"), what was found and what was expected; an
- * unknown key is answered with the nearest known one. `ignored` (NULL or NULL-terminated) lists keys that belong to
- * somebody else ("name", "class"). */
+ * unknown key is answered with the nearest known one. null means "not given" for strings, paths, lists and values
+ * (whatever their default is), and all defaults for a section. A NULL map is an empty one. `ignored` (NULL or
+ * NULL-terminated) lists keys that belong to somebody else ("name", "class"). */
 liana_status liana__fields_read(const liana__fields *fields, const liana__value *map, const char *where,
                                 const char *const *ignored, liana__arena *arena, void *object, liana__error *error)
     LIANA_MUST_USE;
@@ -75,7 +79,8 @@ liana__value *liana__fields_write(const liana__fields *fields, liana__arena *are
 /* The field of that name, or NULL. */
 const liana__field *liana__fields_find(const liana__fields *fields, const char *name);
 
-/* Sets "file:line:column: where: message" as the error (the place is left out when its line is 0). */
+/* Sets "file:line:column: where: message" as an INVALID_CONFIG error. Where the line is 0 there is only the file (such
+ * as "command line"), where that is NULL too there is no place; `where` may be NULL or empty. */
 liana_status liana__fail_at(liana__error *error, const liana__place *place, const char *where, const char *format, ...)
     LIANA__PRINTF(4, 5);
 

@@ -1,0 +1,340 @@
+#include "base/value.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana__value *new_value(liana__arena *arena, liana__value_kind kind)
+{
+    liana__value *value = liana__arena_allocate(arena, sizeof *value);
+    if (value) value->kind = kind;
+    return value;
+}
+
+liana__value *liana__value_null(liana__arena *arena)
+{
+    return new_value(arena, LIANA__VALUE_NULL);
+}
+
+liana__value *liana__value_bool(liana__arena *arena, bool boolean)
+{
+    liana__value *value = new_value(arena, LIANA__VALUE_BOOL);
+    if (value) value->boolean = boolean;
+    return value;
+}
+
+liana__value *liana__value_int(liana__arena *arena, int64_t integer)
+{
+    liana__value *value = new_value(arena, LIANA__VALUE_INT);
+    if (!value) return NULL;
+    value->integer = integer;
+    value->number = (double)integer;
+    return value;
+}
+
+liana__value *liana__value_float(liana__arena *arena, double number)
+{
+    liana__value *value = new_value(arena, LIANA__VALUE_FLOAT);
+    if (!value) return NULL;
+    value->number = number;
+    bool whole = number >= -0x1p63 && number < 0x1p63 && floor(number) == number;
+    value->integer = whole ? (int64_t)number : 0;
+    return value;
+}
+
+liana__value *liana__value_string(liana__arena *arena, const char *string)
+{
+    char *copy = liana__arena_string(arena, string ? string : "");
+    liana__value *value = copy ? new_value(arena, LIANA__VALUE_STRING) : NULL;
+    if (value) value->string = copy;
+    return value;
+}
+
+liana__value *liana__value_list(liana__arena *arena)
+{
+    return new_value(arena, LIANA__VALUE_LIST);
+}
+
+liana__value *liana__value_map(liana__arena *arena)
+{
+    return new_value(arena, LIANA__VALUE_MAP);
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; words++) {
+        if (strcmp(word, *words) == 0) return true;
+    }
+    return false;
+}
+
+static const char *skip_digits(const char *text)
+{
+    while (*text >= '0' && *text <= '9') text++;
+    return text;
+}
+
+/* [-+]? [0-9]+ */
+static bool looks_like_int(const char *word)
+{
+    if (*word == '-' || *word == '+') word++;
+    const char *end = skip_digits(word);
+    return end > word && *end == 0;
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
+static bool looks_like_float(const char *word)
+{
+    if (*word == '-' || *word == '+') word++;
+    const char *end = skip_digits(word);
+    bool digits = end > word;
+    if (*end == '.') {
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        digits = digits || end > fraction;
+    }
+    if (!digits) return false;
+    if (*end == 'e' || *end == 'E') {
+        const char *exponent = end + 1;
+        if (*exponent == '-' || *exponent == '+') exponent++;
+        end = skip_digits(exponent);
+        if (end == exponent) return false;
+    }
+    return *end == 0;
+}
+
+/* 0o17 and 0xFF: no sign. Returns 0 if it is neither. */
+static int prefixed_base(const char *word)
+{
+    if (word[0] != '0' || word[1] == 0 || word[2] == 0) return 0;
+    const char *digits = word[1] == 'o' ? "01234567" : word[1] == 'x' ? "0123456789abcdefABCDEF" : "";
+    if (word[2 + strspn(word + 2, digits)] != 0) return 0;
+    return word[1] == 'o' ? 8 : 16;
+}
+
+/* strtod that takes '.' for the point whatever locale the program has set. */
+static double parse_double(const char *word)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain) return strtod(word, NULL);
+    double number = strtod_l(word, NULL, plain);
+    freelocale(plain);
+    return number;
+}
+
+/* Digits in base 10 (with a sign), 8 or 16; false when int64 cannot hold the number. */
+static bool parse_int(const char *word, int base, int64_t *integer)
+{
+    bool negative = *word == '-';
+    if (*word == '-' || *word == '+') word++;
+    if (base != 10) word += 2;
+    uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
+    uint64_t sum = 0;
+    for (; *word; word++) {
+        uint64_t digit = (uint64_t)(*word <= '9' ? *word - '0' : (*word | 0x20) - 'a' + 10);
+        if (sum > (limit - digit) / (uint64_t)base) return false;
+        sum = sum * (uint64_t)base + digit;
+    }
+    *integer = negative ? (int64_t)(0 - sum) : (int64_t)sum;
+    return true;
+}
+
+liana__value *liana__value_from_word(liana__arena *arena, const char *word)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+    static const char *const trues[] = {"true", "True", "TRUE", NULL};
+    static const char *const falses[] = {"false", "False", "FALSE", NULL};
+    static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
+    static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+    if (is_one_of(word, nulls)) return liana__value_null(arena);
+    if (is_one_of(word, trues)) return liana__value_bool(arena, true);
+    if (is_one_of(word, falses)) return liana__value_bool(arena, false);
+    int base = looks_like_int(word) ? 10 : prefixed_base(word);
+    int64_t integer;
+    if (base && parse_int(word, base, &integer)) return liana__value_int(arena, integer);
+    if (base == 10 || looks_like_float(word)) return liana__value_float(arena, parse_double(word));
+    if (base) return liana__value_float(arena, INFINITY);
+    bool is_signed = *word == '-' || *word == '+';
+    if (is_one_of(word + is_signed, infinities)) return liana__value_float(arena, *word == '-' ? -INFINITY : INFINITY);
+    if (is_one_of(word, nans)) return liana__value_float(arena, NAN);
+    return liana__value_string(arena, word);
+}
+
+static bool grow_array(liana__arena *arena, void *array_pointer, size_t count, size_t capacity, size_t element_size)
+{
+    void *old;
+    memcpy(&old, array_pointer, sizeof old);
+    void *array = liana__arena_allocate(arena, capacity * element_size);
+    if (!array) return false;
+    if (count) memcpy(array, old, count * element_size);
+    memcpy(array_pointer, &array, sizeof array);
+    return true;
+}
+
+static bool make_room(liana__arena *arena, liana__value *parent)
+{
+    if (parent->count < parent->capacity) return true;
+    size_t capacity = parent->capacity ? parent->capacity * 2 : 4;
+    if (!grow_array(arena, &parent->items, parent->count, capacity, sizeof *parent->items)) return false;
+    if (parent->kind == LIANA__VALUE_MAP &&
+        (!grow_array(arena, &parent->keys, parent->count, capacity, sizeof *parent->keys) ||
+         !grow_array(arena, &parent->key_places, parent->count, capacity, sizeof *parent->key_places))) {
+        return false;
+    }
+    parent->capacity = capacity;
+    return true;
+}
+
+void liana__value_add(liana__arena *arena, liana__value *list, liana__value *item)
+{
+    if (!list || !item || !make_room(arena, list)) return;
+    list->items[list->count++] = item;
+}
+
+void liana__value_append(liana__arena *arena, liana__value *map, const char *key, const liana__place *place,
+                         liana__value *item)
+{
+    const char *copy = liana__arena_string(arena, key);
+    if (!map || !item || !copy || !make_room(arena, map)) return;
+    map->keys[map->count] = copy;
+    map->key_places[map->count] = place ? *place : (liana__place){0};
+    map->items[map->count++] = item;
+}
+
+static size_t find_key(const liana__value *map, const char *key)
+{
+    size_t index = 0;
+    while (index < map->count && strcmp(map->keys[index], key) != 0) index++;
+    return index;
+}
+
+void liana__value_set(liana__arena *arena, liana__value *map, const char *key, liana__value *item)
+{
+    if (!map || !item) return;
+    size_t index = find_key(map, key);
+    if (index < map->count) {
+        map->items[index] = item;
+    } else {
+        liana__value_append(arena, map, key, NULL, item);
+    }
+}
+
+const liana__value *liana__value_get(const liana__value *map, const char *key)
+{
+    if (!map || map->kind != LIANA__VALUE_MAP) return NULL;
+    size_t index = find_key(map, key);
+    return index < map->count ? map->items[index] : NULL;
+}
+
+liana__value *liana__value_copy(liana__arena *arena, const liana__value *value)
+{
+    liana__value *copy;
+    switch (value ? value->kind : LIANA__VALUE_NULL) {
+    case LIANA__VALUE_LIST:
+        copy = liana__value_list(arena);
+        for (size_t i = 0; i < value->count; i++) {
+            liana__value_add(arena, copy, liana__value_copy(arena, value->items[i]));
+        }
+        return copy;
+    case LIANA__VALUE_MAP:
+        copy = liana__value_map(arena);
+        for (size_t i = 0; i < value->count; i++) {
+            liana__value_append(arena, copy, value->keys[i], NULL, liana__value_copy(arena, value->items[i]));
+        }
+        return copy;
+    case LIANA__VALUE_BOOL:
+        return liana__value_bool(arena, value->boolean);
+    case LIANA__VALUE_INT:
+        return liana__value_int(arena, value->integer);
+    case LIANA__VALUE_FLOAT:
+        return liana__value_float(arena, value->number);
+    case LIANA__VALUE_STRING:
+        return liana__value_string(arena, value->string);
+    case LIANA__VALUE_NULL:
+        break;
+    }
+    return liana__value_null(arena);
+}
+
+bool liana__value_equal(const liana__value *a, const liana__value *b)
+{
+    if (!a || !b) return a == b;
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case LIANA__VALUE_NULL:
+        return true;
+    case LIANA__VALUE_BOOL:
+        return a->boolean == b->boolean;
+    case LIANA__VALUE_INT:
+        return a->integer == b->integer;
+    case LIANA__VALUE_FLOAT:
+        return a->number == b->number || (isnan(a->number) && isnan(b->number));
+    case LIANA__VALUE_STRING:
+        return strcmp(a->string, b->string) == 0;
+    case LIANA__VALUE_LIST:
+    case LIANA__VALUE_MAP:
+        break;
+    }
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->kind == LIANA__VALUE_MAP && strcmp(a->keys[i], b->keys[i]) != 0) return false;
+        if (!liana__value_equal(a->items[i], b->items[i])) return false;
+    }
+    return true;
+}
+
+const char *liana__value_kind_name(liana__value_kind kind)
+{
+    static const char *const names[] = {
+        [LIANA__VALUE_NULL] = "null",       [LIANA__VALUE_BOOL] = "true or false", [LIANA__VALUE_INT] = "a whole number",
+        [LIANA__VALUE_FLOAT] = "a number",  [LIANA__VALUE_STRING] = "text",        [LIANA__VALUE_LIST] = "a list",
+        [LIANA__VALUE_MAP] = "a mapping",
+    };
+    return names[kind];
+}
+
+/* Long texts are cut, at a character's start, so that they never drown the message. */
+static void describe_string(const char *string, char *buffer, size_t size)
+{
+    enum { LONGEST = 60 };
+    size_t length = strlen(string);
+    bool cut = length > LONGEST;
+    if (cut) {
+        length = LONGEST;
+        while (length && ((unsigned char)string[length] & 0xC0) == 0x80) length--;
+    }
+    snprintf(buffer, size, "the text '%.*s%s'", (int)length, string, cut ? "..." : "");
+}
+
+const char *liana__value_describe(const liana__value *value, char *buffer, size_t size)
+{
+    liana__text number = {0};
+    switch (value->kind) {
+    case LIANA__VALUE_NULL:
+        snprintf(buffer, size, "null");
+        break;
+    case LIANA__VALUE_BOOL:
+        snprintf(buffer, size, "%s", value->boolean ? "true" : "false");
+        break;
+    case LIANA__VALUE_INT:
+        snprintf(buffer, size, "the number %lld", (long long)value->integer);
+        break;
+    case LIANA__VALUE_FLOAT:
+        liana__text_add_double(&number, value->number);
+        snprintf(buffer, size, "the number %s", number.data ? number.data : "");
+        break;
+    case LIANA__VALUE_STRING:
+        describe_string(value->string, buffer, size);
+        break;
+    case LIANA__VALUE_LIST:
+        snprintf(buffer, size, "a list of %zu", value->count);
+        break;
+    case LIANA__VALUE_MAP:
+        snprintf(buffer, size, "a mapping of %zu key%s", value->count, value->count == 1 ? "" : "s");
+        break;
+    }
+    liana__text_free(&number);
+    return buffer;
+}

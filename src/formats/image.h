@@ -1,0 +1,75 @@
+/* image.h - JPEG and PNG: encoded bytes <-> u8 pixels. Safe to use from several threads, each with its own image. */
+#ifndef LIANA_FORMATS_IMAGE_H
+#define LIANA_FORMATS_IMAGE_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum liana__image_kind {
+    LIANA__IMAGE_UNKNOWN,
+    LIANA__IMAGE_JPEG,
+    LIANA__IMAGE_PNG,
+} liana__image_kind;
+
+/* Pixels in memory that is kept and reused by the next decode. Zero-initialise; free with liana__image_free. */
+typedef struct liana__image {
+    uint8_t *pixels; /* [height, width, channels], rows without gaps; aligned to LIANA__ALIGNMENT */
+    int64_t height;
+    int64_t width;
+    int channels; /* 1 (grey) or 3 (red, green, blue) */
+    size_t capacity;
+    uint8_t *spare; /* where a rotated image is decoded first */
+    size_t spare_capacity;
+} liana__image;
+
+/* The largest image decoded unless told otherwise, in pixels: a quarter of a GiB of RGB, Pillow's limit too. */
+#define LIANA__IMAGE_MAX_PIXELS INT64_C(178956970)
+
+typedef struct liana__image_options {
+    int channels;            /* 1 or 3; 0 keeps what the file has (1 for grey files, 3 for all others) */
+    int64_t max_pixels;      /* height x width above this is refused before memory is taken; 0: the default above */
+    bool ignore_orientation; /* do not turn the image as its EXIF orientation says */
+} liana__image_options;
+
+/* What the bytes are, by their first bytes alone. */
+liana__image_kind liana__image_sniff(const void *bytes, size_t size);
+
+/* What bytes look like, for messages: "a GIF image", "text ('<html>...')", "empty". Returns `buffer`. */
+const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, size_t buffer_size);
+
+/* Decodes a JPEG or PNG.
+ * JPEG: baseline and progressive; accurate integer DCT and smooth chroma upsampling (libjpeg's defaults, so pixels
+ * equal those of Pillow and TensorFlow's INTEGER_ACCURATE); CMYK and YCCK become RGB; the EXIF orientation is applied.
+ * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are
+ * dropped, not blended, and 16-bit samples keep their high byte.
+ * Colour to grey is 0.299 R + 0.587 G + 0.114 B (the JPEG's own luma where it has one).
+ * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg would paint the missing part grey), INVALID_DATA for bytes
+ * that are no JPEG or PNG (the message says what they look like), OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY.
+ * The image is empty (height 0) after a failure. */
+liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
+                                 liana__image *image, liana__error *error) LIANA_MUST_USE;
+
+/* Reads only the header: height and width (as decode would give them) and the file's own channels go into `image`,
+ * no pixels. Errors as above. */
+liana_status liana__image_probe(const void *bytes, size_t size, const liana__image_options *options,
+                                liana__image *image, liana__error *error) LIANA_MUST_USE;
+
+void liana__image_free(liana__image *image);
+
+/* Makes room for pixels of this shape and sets it. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t width, int channels, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Encode pixels [height, width, channels] (1 or 3), appending the bytes to `out`. Equal pixels give equal bytes.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+liana_status liana__png_encode(const uint8_t *pixels, int64_t height, int64_t width, int channels, liana__text *out,
+                               liana__error *error) LIANA_MUST_USE;
+/* `quality` is libjpeg's, 1 to 100; chroma is stored at half the resolution below 90, at full from there on. */
+liana_status liana__jpeg_encode(const uint8_t *pixels, int64_t height, int64_t width, int channels, int quality,
+                                liana__text *out, liana__error *error) LIANA_MUST_USE;
+
+#endif

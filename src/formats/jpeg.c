@@ -1,0 +1,332 @@
+#include "formats/image_codec.h"
+
+#include <libexif/exif-data.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* jpeglib.h needs FILE and size_t from the headers above. */
+#include <jerror.h>
+#include <jpeglib.h>
+
+/* A progressive file of a few kilobytes can ask for thousands of passes over a huge image; real ones need about ten. */
+enum { MAX_SCANS = 500 };
+
+typedef struct reader {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr manager;
+    struct jpeg_progress_mgr progress;
+    const liana__image_options *options;
+    bool probe;
+    liana__image *image;
+    liana__error *error;
+    liana_status status;
+    jmp_buf jump;
+} reader;
+
+static void fail(reader *state, liana_status status)
+{
+    state->status = status;
+    if (status != LIANA_OK) longjmp(state->jump, 1);
+}
+
+/* libjpeg's way out: never returns to the library. */
+static void on_error(j_common_ptr jpeg)
+{
+    reader *state = jpeg->client_data;
+    char message[JMSG_LENGTH_MAX];
+    jpeg->err->format_message(jpeg, message);
+    if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY) fail(state, liana__fail_memory(state->error, "a JPEG image"));
+    fail(state, liana__fail(state->error, LIANA_DATA_LOSS, "the JPEG image is damaged or of a rare kind: %s", message));
+}
+
+/* Warnings after which some pixels are made up. The other ones (a few stray bytes between segments, an odd version
+ * number) leave the picture whole, and many real files have them. */
+static void on_message(j_common_ptr jpeg, int level)
+{
+    if (level >= 0) return;
+    reader *state = jpeg->client_data;
+    switch (jpeg->err->msg_code) {
+    case JWRN_JPEG_EOF:
+        fail(state, liana__fail(state->error, LIANA_DATA_LOSS, "the JPEG image is truncated: its data end too early"));
+        break;
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+        on_error(jpeg);
+        break;
+    default:
+        break;
+    }
+}
+
+static void print_nothing(j_common_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+static void on_progress(j_common_ptr jpeg)
+{
+    reader *state = jpeg->client_data;
+    if (state->jpeg.input_scan_number <= MAX_SCANS) return;
+    fail(state, liana__fail(state->error, LIANA_INVALID_DATA, "the JPEG image has more than %d scans", MAX_SCANS));
+}
+
+/* The EXIF orientation, 1 to 8; 1 (as stored) where there is none or it is damaged. */
+static int read_orientation(const struct jpeg_decompress_struct *jpeg)
+{
+    int orientation = 1;
+    for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next) {
+        if (marker->marker != JPEG_APP0 + 1 || marker->data_length < 6 || memcmp(marker->data, "Exif\0", 6) != 0) {
+            continue;
+        }
+        ExifData *exif = exif_data_new();
+        if (!exif) break;
+        exif_data_unset_option(exif, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION);
+        exif_data_load_data(exif, marker->data, marker->data_length);
+        ExifEntry *entry = exif_content_get_entry(exif->ifd[EXIF_IFD_0], EXIF_TAG_ORIENTATION);
+        if (entry && entry->format == EXIF_FORMAT_SHORT && entry->size >= 2) {
+            orientation = exif_get_short(entry->data, exif_data_get_byte_order(exif));
+        }
+        exif_data_unref(exif);
+        break;
+    }
+    return orientation >= 1 && orientation <= 8 ? orientation : 1;
+}
+
+/* Copies src [height, width, channels], turned as the EXIF orientation says; from 5 on dst is [width, height, ...].
+ * (Exif 2.3, tag 274: where the stored row 0 and column 0 belong.) */
+static void turn(const uint8_t *src, int64_t height, int64_t width, int channels, int orientation, uint8_t *dst)
+{
+    bool transposed = orientation >= 5;
+    bool flip_rows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    bool flip_columns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    int64_t row_step = width * channels * (flip_rows ? -1 : 1), column_step = channels * (flip_columns ? -1 : 1);
+    const uint8_t *first = src + ((flip_rows ? height - 1 : 0) * width + (flip_columns ? width - 1 : 0)) * channels;
+    int64_t rows = transposed ? width : height, columns = transposed ? height : width;
+    int64_t y_step = transposed ? column_step : row_step, x_step = transposed ? row_step : column_step;
+    for (int64_t y = 0; y < rows; y++) {
+        const uint8_t *pixel = first + y * y_step;
+        for (int64_t x = 0; x < columns; x++, pixel += x_step, dst += channels) {
+            for (int channel = 0; channel < channels; channel++) dst[channel] = pixel[channel];
+        }
+    }
+}
+
+/* a * b / 255, rounded to nearest, for bytes. */
+static inline unsigned scale_byte(unsigned a, unsigned b)
+{
+    unsigned product = a * b + 128;
+    return (product + (product >> 8)) >> 8;
+}
+
+/* One row of ink to light: R = (1 - C)(1 - K), the plain formula without a colour profile, rounded as in Pillow's
+ * CMYK to RGB conversion. Adobe's programs store the complement of the ink; their marker says so (TensorFlow looks at
+ * it as well). */
+static void cmyk_row(const uint8_t *cmyk, int64_t width, bool inverted, int channels, uint8_t *out)
+{
+    for (int64_t x = 0; x < width; x++, cmyk += 4, out += channels) {
+        uint8_t rgb[3];
+        unsigned light = inverted ? cmyk[3] : 255u - cmyk[3];
+        for (int i = 0; i < 3; i++) {
+            unsigned ink = inverted ? 255u - cmyk[i] : cmyk[i];
+            rgb[i] = (uint8_t)(light - scale_byte(ink, light));
+        }
+        if (channels == 3) {
+            memcpy(out, rgb, 3);
+        } else {
+            *out = liana__luma(rgb[0], rgb[1], rgb[2]);
+        }
+    }
+}
+
+static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
+{
+    return jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+}
+
+static void read_rows(reader *state, int channels, uint8_t *pixels)
+{
+    struct jpeg_decompress_struct *jpeg = &state->jpeg;
+    size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
+    bool cmyk = is_cmyk(jpeg);
+    JSAMPROW ink = NULL;
+    if (cmyk) ink = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
+    while (jpeg->output_scanline < jpeg->output_height) {
+        JSAMPROW row = pixels + jpeg->output_scanline * row_size;
+        jpeg_read_scanlines(jpeg, cmyk ? &ink : &row, 1);
+        if (cmyk) cmyk_row(ink, jpeg->output_width, jpeg->saw_Adobe_marker, channels, row);
+    }
+}
+
+static void read_image(reader *state, const uint8_t *bytes, size_t size)
+{
+    struct jpeg_decompress_struct *jpeg = &state->jpeg;
+    liana__image *image = state->image;
+    jpeg_create_decompress(jpeg);
+    jpeg->progress = &state->progress;
+    jpeg_mem_src(jpeg, bytes, size);
+    if (!state->options->ignore_orientation) jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);
+    jpeg_read_header(jpeg, TRUE);
+    int64_t height = jpeg->image_height, width = jpeg->image_width;
+    fail(state, liana__image_check_size("JPEG", height, width, state->options, state->error));
+    int own = jpeg->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
+    int channels = state->options->channels && !state->probe ? state->options->channels : own;
+    int orientation = state->options->ignore_orientation ? 1 : read_orientation(jpeg);
+    int64_t turned_height = orientation >= 5 ? width : height, turned_width = orientation >= 5 ? height : width;
+    if (state->probe) {
+        image->height = turned_height;
+        image->width = turned_width;
+        image->channels = channels;
+        return;
+    }
+    jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(jpeg);
+    fail(state, liana__image_reserve(image, turned_height, turned_width, channels, state->error));
+    uint8_t *pixels = image->pixels;
+    if (orientation != 1) {
+        size_t needed = (size_t)height * (size_t)width * (size_t)channels;
+        fail(state, liana__image_reserve_bytes(&image->spare, &image->spare_capacity, needed, state->error));
+        pixels = image->spare;
+    }
+    read_rows(state, channels, pixels);
+    /* Reads up to the end marker, so that a file cut anywhere is found out. */
+    jpeg_finish_decompress(jpeg);
+    if (orientation != 1) turn(image->spare, height, width, channels, orientation, image->pixels);
+}
+
+static struct jpeg_error_mgr *set_up_errors(struct jpeg_error_mgr *manager)
+{
+    jpeg_std_error(manager);
+    manager->error_exit = on_error;
+    manager->emit_message = on_message;
+    manager->output_message = print_nothing;
+    return manager;
+}
+
+static void read_guarded(reader *state, const uint8_t *bytes, size_t size)
+{
+    if (setjmp(state->jump) == 0) read_image(state, bytes, size);
+}
+
+liana_status liana__jpeg_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                                liana__image *image, liana__error *error)
+{
+    reader state = {.options = options, .probe = probe, .image = image, .error = error};
+    state.jpeg.err = set_up_errors(&state.manager);
+    state.jpeg.client_data = &state;
+    state.progress.progress_monitor = on_progress;
+    read_guarded(&state, bytes, size);
+    jpeg_destroy_decompress(&state.jpeg);
+    return state.status;
+}
+
+/* Bytes go to the text through this buffer. */
+typedef struct writer {
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr manager;
+    struct jpeg_destination_mgr destination;
+    liana__text *out;
+    liana__error *error;
+    liana_status status;
+    jmp_buf jump;
+    JOCTET buffer[16384];
+} writer;
+
+static void on_write_error(j_common_ptr jpeg)
+{
+    writer *state = jpeg->client_data;
+    char message[JMSG_LENGTH_MAX];
+    jpeg->err->format_message(jpeg, message);
+    state->status = liana__fail(state->error, LIANA_OUT_OF_MEMORY, "cannot write a JPEG: %s", message);
+    longjmp(state->jump, 1);
+}
+
+static void ignore_message(j_common_ptr jpeg, int level)
+{
+    (void)jpeg;
+    (void)level;
+}
+
+static void begin_output(j_compress_ptr jpeg)
+{
+    writer *state = jpeg->client_data;
+    state->destination.next_output_byte = state->buffer;
+    state->destination.free_in_buffer = sizeof state->buffer;
+}
+
+static void flush_output(writer *state, size_t size)
+{
+    liana__text_add_bytes(state->out, (const char *)state->buffer, size);
+    if (state->out->failed) {
+        state->status = liana__fail_memory(state->error, "a JPEG image");
+        longjmp(state->jump, 1);
+    }
+}
+
+static boolean empty_output(j_compress_ptr jpeg)
+{
+    writer *state = jpeg->client_data;
+    flush_output(state, sizeof state->buffer);
+    begin_output(jpeg);
+    return TRUE;
+}
+
+static void end_output(j_compress_ptr jpeg)
+{
+    writer *state = jpeg->client_data;
+    flush_output(state, sizeof state->buffer - state->destination.free_in_buffer);
+}
+
+static void write_image(writer *state, const uint8_t *pixels, int64_t height, int64_t width, int channels, int quality)
+{
+    struct jpeg_compress_struct *jpeg = &state->jpeg;
+    jpeg_create_compress(jpeg);
+    jpeg->dest = &state->destination;
+    jpeg->image_height = (JDIMENSION)height;
+    jpeg->image_width = (JDIMENSION)width;
+    jpeg->input_components = channels;
+    jpeg->in_color_space = channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+    jpeg_set_defaults(jpeg);
+    jpeg_set_quality(jpeg, quality, TRUE);
+    if (channels == 3 && quality >= 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
+    jpeg_start_compress(jpeg, TRUE);
+    for (int64_t y = 0; y < height; y++) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels + y * width * channels); /* libjpeg only reads it */
+        jpeg_write_scanlines(jpeg, &row, 1);
+    }
+    jpeg_finish_compress(jpeg);
+}
+
+static void write_guarded(writer *state, const uint8_t *pixels, int64_t height, int64_t width, int channels,
+                          int quality)
+{
+    if (setjmp(state->jump) == 0) write_image(state, pixels, height, width, channels, quality);
+}
+
+liana_status liana__jpeg_encode(const uint8_t *pixels, int64_t height, int64_t width, int channels, int quality,
+                                liana__text *out, liana__error *error)
+{
+    LIANA_TRY(liana__image_check_encode("JPEG", height, width, channels, JPEG_MAX_DIMENSION, error));
+    if (quality < 1 || quality > 100) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "JPEG quality is %d; expected 1 to 100", quality);
+    }
+    writer *state = calloc(1, sizeof *state);
+    if (!state) return liana__fail_memory(error, "a JPEG writer");
+    state->out = out;
+    state->error = error;
+    state->jpeg.err = jpeg_std_error(&state->manager);
+    state->jpeg.client_data = state;
+    state->manager.error_exit = on_write_error;
+    state->manager.emit_message = ignore_message;
+    state->manager.output_message = print_nothing;
+    state->destination.init_destination = begin_output;
+    state->destination.empty_output_buffer = empty_output;
+    state->destination.term_destination = end_output;
+    write_guarded(state, pixels, height, width, channels, quality);
+    jpeg_destroy_compress(&state->jpeg);
+    liana_status status = state->status;
+    free(state);
+    return status;
+}

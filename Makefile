@@ -14,7 +14,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan format check-format check-includes install clean
+.PHONY: all help demo test asan tsan format check-format check-includes check-registry install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -49,6 +49,9 @@ check-format: ## say which lines are not formatted
 
 check-includes: ## includes go one way, files stay short, no path of one machine
 	scripts/check_includes.sh
+
+check-registry: ## every file has its row, every row its file and a test
+	scripts/check_registry.sh
 
 install: ## install into $(DESTDIR)$(PREFIX)
 	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))

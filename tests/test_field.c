@@ -36,18 +36,36 @@ static const liana__fields inner_fields = {"resize", sizeof(inner), 2, inner_ite
 
 static const liana__field sample_items[] = {
     {.name = "shuffle", .kind = LIANA__FIELD_BOOL, .offset = offsetof(sample, shuffle), .default_text = "true"},
-    {.name = "epochs", .kind = LIANA__FIELD_INT, .offset = offsetof(sample, epochs), .required = true, .minimum = 1,
-     .maximum = INFINITY, .doc = "how many times to go over the data"},
-    {.name = "rate", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(sample, rate), .default_text = "1.0e-3",
-     .minimum = 0, .maximum = 0.5},
+    {.name = "epochs",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(sample, epochs),
+     .required = true,
+     .minimum = 1,
+     .maximum = INFINITY,
+     .doc = "how many times to go over the data"},
+    {.name = "rate",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(sample, rate),
+     .default_text = "1.0e-3",
+     .minimum = 0,
+     .maximum = 0.5},
     {.name = "name", .kind = LIANA__FIELD_STRING, .offset = offsetof(sample, name), .default_text = "1"},
     {.name = "file", .kind = LIANA__FIELD_PATH, .offset = offsetof(sample, file)},
-    {.name = "padding", .kind = LIANA__FIELD_ENUM, .offset = offsetof(sample, padding), .default_text = "same",
+    {.name = "padding",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(sample, padding),
+     .default_text = "same",
      .names = paddings},
-    {.name = "size", .kind = LIANA__FIELD_INT_PAIR, .offset = offsetof(sample, size), .default_text = "[3, 5]",
-     .minimum = 1, .maximum = 100},
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(sample, size),
+     .default_text = "[3, 5]",
+     .minimum = 1,
+     .maximum = 100},
     {.name = "shape", .kind = LIANA__FIELD_INTS, .offset = offsetof(sample, shape)},
-    {.name = "metrics", .kind = LIANA__FIELD_STRINGS, .offset = offsetof(sample, metrics),
+    {.name = "metrics",
+     .kind = LIANA__FIELD_STRINGS,
+     .offset = offsetof(sample, metrics),
      .default_text = "[accuracy, 5]"},
     {.name = "files", .kind = LIANA__FIELD_PATHS, .offset = offsetof(sample, files)},
     {.name = "optimizer", .kind = LIANA__FIELD_VALUE, .offset = offsetof(sample, optimizer), .default_text = "Adam"},
@@ -244,8 +262,9 @@ static void test_missing_ignored_and_nested(void **state)
 {
     fixture *fixed = *state;
     assert_int_equal(read_it(fixed), LIANA_INVALID_CONFIG);
-    assert_string_equal(fixed->error.message, "dir/c.yaml:1:1: train: the key 'epochs' is missing: how many times to go "
-                                              "over the data");
+    assert_string_equal(fixed->error.message,
+                        "dir/c.yaml:1:1: train: the key 'epochs' is missing: how many times to go "
+                        "over the data");
     assert_fails(liana__fields_read(&sample_fields, NULL, "train", NULL, &fixed->arena, &fixed->object, &fixed->error),
                  LIANA_INVALID_CONFIG, &fixed->error, "train: the key 'epochs' is missing");
     set(fixed, "epochs", liana__value_int(&fixed->arena, 1));

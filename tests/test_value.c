@@ -293,7 +293,8 @@ static void test_descriptions(void **state)
     const liana__value *tree = make_tree(&arena);
     assert_string_equal(liana__value_describe(tree, buffer, sizeof buffer), "a mapping of 2 keys");
     assert_string_equal(liana__value_describe(tree->items[1], buffer, sizeof buffer), "a list of 3");
-    assert_string_equal(liana__value_describe(liana__value_float(&arena, 0.5), buffer, sizeof buffer), "the number 0.5");
+    assert_string_equal(liana__value_describe(liana__value_float(&arena, 0.5), buffer, sizeof buffer),
+                        "the number 0.5");
     const char *text = "0123456789012345678901234567890123456789012345678901234567\xE2\x82\xAC end";
     assert_string_equal(liana__value_describe(liana__value_string(&arena, text), buffer, sizeof buffer),
                         "the text '0123456789012345678901234567890123456789012345678901234567...'");

@@ -48,8 +48,7 @@ typedef struct liana_shape {
 } liana_shape;
 
 /* liana_shape_of(2, 3) is the shape [2, 3]; LIANA_SCALAR is []. */
-#define liana_shape_of(...)                                                                                     \
-    ((liana_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define liana_shape_of(...) ((liana_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define LIANA_SCALAR ((liana_shape){0, {0}})
 
 /* The number of elements: 1 for a scalar. */

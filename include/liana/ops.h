@@ -181,8 +181,7 @@ typedef struct liana_axes {
     int64_t count;
     int64_t values[LIANA_MAX_RANK];
 } liana_axes;
-#define LIANA_AXES(...) \
-    ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define LIANA_ALL_AXES ((liana_axes){-1, {0}})
 
 /* Sum. The reduced axes vanish, or stay with size 1 if `keep_dims`. */
@@ -209,17 +208,19 @@ LIANA_API liana_tensor liana_op_reduce_prod_at(liana_location here, liana_tensor
 #define liana_op_argmax(x, axis) liana_op_argmax_at(LIANA_HERE, x, axis)
 LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis);
 
-/* bool [batch]: whether fewer than k entries of predictions [batch, classes] are greater than that of targets s32 [batch]
- * (TensorFlow's in_top_k: ties count in favour; a target out of range or a non-finite prediction is false). */
+/* bool [batch]: whether fewer than k entries of predictions [batch, classes] are greater than that of targets s32
+ * [batch] (TensorFlow's in_top_k: ties count in favour; a target out of range or a non-finite prediction is false). */
 #define liana_op_in_top_k(predictions, targets, k) liana_op_in_top_k_at(LIANA_HERE, predictions, targets, k)
-LIANA_API liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets, int64_t k);
+LIANA_API liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets,
+                                            int64_t k);
 
 /* ---- linear algebra and convolution ---- */
 
 /* Matrix product of the last two axes; leading axes (if any) must be equal. [.., m, k] x [.., k, n] -> [.., m, n] after
  * the transpositions asked for. Floats. */
 #define liana_op_matmul(a, b, transpose_a, transpose_b) liana_op_matmul_at(LIANA_HERE, a, b, transpose_a, transpose_b)
-LIANA_API liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b);
+LIANA_API liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a,
+                                          bool transpose_b);
 
 typedef enum liana_padding {
     LIANA_PADDING_VALID,
@@ -239,12 +240,15 @@ typedef struct liana_conv_options {
 /* Cross-correlation (what the field calls convolution). x [batch, height, width, channels],
  * kernel [height, width, channels / groups, filters] -> [batch, height', width', filters]. Floats. */
 #define liana_op_conv2d(x, kernel, options) liana_op_conv2d_at(LIANA_HERE, x, kernel, options)
-LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options);
+LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                          liana_conv_options options);
 
 /* One convolution for each channel: x [batch, height, width, channels], kernel [height, width, channels, multiplier] ->
- * [batch, height', width', channels * multiplier], channel c's results at c * multiplier and on. `groups` must be 0 or 1. */
+ * [batch, height', width', channels * multiplier], channel c's results at c * multiplier and on. `groups` must be 0
+ * or 1. */
 #define liana_op_depthwise_conv2d(x, kernel, options) liana_op_depthwise_conv2d_at(LIANA_HERE, x, kernel, options)
-LIANA_API liana_tensor liana_op_depthwise_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options);
+LIANA_API liana_tensor liana_op_depthwise_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                                    liana_conv_options options);
 
 /* Zeros mean the usual: strides equal to the window. */
 typedef struct liana_pool_options {
@@ -265,26 +269,32 @@ LIANA_API liana_tensor liana_op_average_pool2d_at(liana_location here, liana_ten
 
 /* ---- normalisation and regularisation ---- */
 
-/* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes, computed in
- * two passes or an equivalent that stays exact when the mean is far larger than the deviation. */
+/* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes, computed
+ * in two passes or an equivalent that stays exact when the mean is far larger than the deviation. */
 #define liana_op_batch_norm_statistics(x) liana_op_batch_norm_statistics_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x);
 
 /* gamma * (x - mean) / sqrt(variance + epsilon) + beta, by channel (last axis); gamma and beta [channels] (Ioffe and
  * Szegedy 2015). `statistics` must be liana_op_batch_norm_statistics(x) of the same x: the gradient with respect to x
  * includes the way through the statistics, and none flows into `statistics` itself. */
-#define liana_op_batch_norm_training(x, gamma, beta, statistics, epsilon) liana_op_batch_norm_training_at(LIANA_HERE, x, gamma, beta, statistics, epsilon)
-LIANA_API liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x, liana_tensor gamma, liana_tensor beta, liana_tensor statistics, double epsilon);
+#define liana_op_batch_norm_training(x, gamma, beta, statistics, epsilon) \
+    liana_op_batch_norm_training_at(LIANA_HERE, x, gamma, beta, statistics, epsilon)
+LIANA_API liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                                       liana_tensor beta, liana_tensor statistics, double epsilon);
 
 /* The same with given mean and variance [channels], to which gradients also flow. */
-#define liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon) liana_op_batch_norm_inference_at(LIANA_HERE, x, gamma, beta, mean, variance, epsilon)
-LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma, liana_tensor beta, liana_tensor mean, liana_tensor variance, double epsilon);
+#define liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon) \
+    liana_op_batch_norm_inference_at(LIANA_HERE, x, gamma, beta, mean, variance, epsilon)
+LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                                        liana_tensor beta, liana_tensor mean, liana_tensor variance,
+                                                        double epsilon);
 
 /* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). The draw
  * depends on `seed`, `salt` (which layer), positions u64 [batch] (the example's place in the run) and the element's
  * index within its example: never on the batch or shard that it is in. 0 <= rate < 1. */
 #define liana_op_dropout(x, positions, rate, seed, salt) liana_op_dropout_at(LIANA_HERE, x, positions, rate, seed, salt)
-LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate, uint64_t seed, uint32_t salt);
+LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,
+                                           uint64_t seed, uint32_t salt);
 
 /* ---- classification ---- */
 
@@ -298,8 +308,10 @@ LIANA_API liana_tensor liana_op_log_softmax_at(liana_location here, liana_tensor
 
 /* [batch]: -log softmax(logits)[label] for logits [batch, classes] and labels s32 [batch]. A label outside [0, classes)
  * gives NaN; liana's input pipeline refuses such labels before they get here. */
-#define liana_op_sparse_softmax_cross_entropy(logits, labels) liana_op_sparse_softmax_cross_entropy_at(LIANA_HERE, logits, labels)
-LIANA_API liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels);
+#define liana_op_sparse_softmax_cross_entropy(logits, labels) \
+    liana_op_sparse_softmax_cross_entropy_at(LIANA_HERE, logits, labels)
+LIANA_API liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits,
+                                                                liana_tensor labels);
 
 /* ---- shape and order ---- */
 
@@ -317,11 +329,13 @@ LIANA_API liana_tensor liana_op_broadcast_to_at(liana_location here, liana_tenso
 
 /* low[i] and high[i] cells of `value` before and after axis i; both >= 0, as many as x has axes. */
 #define liana_op_pad(x, low, high, value) liana_op_pad_at(LIANA_HERE, x, low, high, value)
-LIANA_API liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high, double value);
+LIANA_API liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
+                                       double value);
 
 /* Elements start[i], start[i] + strides[i], ... below limit[i] of each axis. `strides` may be NULL: all 1. */
 #define liana_op_slice(x, start, limit, strides) liana_op_slice_at(LIANA_HERE, x, start, limit, strides)
-LIANA_API liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_t *start, const int64_t *limit, const int64_t *strides);
+LIANA_API liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_t *start,
+                                         const int64_t *limit, const int64_t *strides);
 
 /* Tensors that differ along one axis only, one after the other. */
 #define liana_op_concat(tensors, count, axis) liana_op_concat_at(LIANA_HERE, tensors, count, axis)
@@ -338,7 +352,8 @@ LIANA_API liana_tensor liana_op_one_hot_at(liana_location here, liana_tensor ind
 
 /* Each element is its index along `axis`. */
 #define liana_op_iota(graph, dtype, shape, axis) liana_op_iota_at(LIANA_HERE, graph, dtype, shape, axis)
-LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, int64_t axis);
+LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
+                                        int64_t axis);
 
 #ifdef __cplusplus
 }

@@ -219,25 +219,19 @@ static bool null_means_not_given(liana__field_kind kind)
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS:
     case LIANA__FIELD_VALUE:
-    case LIANA__FIELD_SECTION:
-        return true;
-    default:
-        return false;
+    case LIANA__FIELD_SECTION: return true;
+    default: return false;
     }
 }
 
 static size_t kind_size(const liana__field *field)
 {
     switch (field->kind) {
-    case LIANA__FIELD_INTS:
-        return sizeof(liana__ints);
+    case LIANA__FIELD_INTS: return sizeof(liana__ints);
     case LIANA__FIELD_STRINGS:
-    case LIANA__FIELD_PATHS:
-        return sizeof(liana__strings);
-    case LIANA__FIELD_SECTION:
-        return field->section->size;
-    default:
-        return sizeof(void *);
+    case LIANA__FIELD_PATHS: return sizeof(liana__strings);
+    case LIANA__FIELD_SECTION: return field->section->size;
+    default: return sizeof(void *);
     }
 }
 
@@ -258,27 +252,17 @@ static liana_status read_member(const liana__field *field, const liana__value *v
         if (value->kind != LIANA__VALUE_BOOL) return fail_kind(error, value, where, "true or false");
         *(bool *)member = value->boolean;
         return LIANA_OK;
-    case LIANA__FIELD_INT:
-        return read_int(field, value, where, member, error);
-    case LIANA__FIELD_FLOAT:
-        return read_float(field, value, where, member, error);
+    case LIANA__FIELD_INT: return read_int(field, value, where, member, error);
+    case LIANA__FIELD_FLOAT: return read_float(field, value, where, member, error);
     case LIANA__FIELD_STRING:
-    case LIANA__FIELD_PATH:
-        return read_text(field, value, where, arena, member, error);
-    case LIANA__FIELD_ENUM:
-        return read_enum(field, value, where, member, error);
-    case LIANA__FIELD_INT_PAIR:
-        return read_int_pair(field, value, where, member, error);
-    case LIANA__FIELD_INTS:
-        return read_ints(field, value, where, member, error);
+    case LIANA__FIELD_PATH: return read_text(field, value, where, arena, member, error);
+    case LIANA__FIELD_ENUM: return read_enum(field, value, where, member, error);
+    case LIANA__FIELD_INT_PAIR: return read_int_pair(field, value, where, member, error);
+    case LIANA__FIELD_INTS: return read_ints(field, value, where, member, error);
     case LIANA__FIELD_STRINGS:
-    case LIANA__FIELD_PATHS:
-        return read_strings(field, value, where, arena, member, error);
-    case LIANA__FIELD_VALUE:
-        *(const liana__value **)member = value;
-        return LIANA_OK;
-    case LIANA__FIELD_SECTION:
-        return liana__fields_read(field->section, value, where, NULL, arena, member, error);
+    case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
+    case LIANA__FIELD_VALUE: *(const liana__value **)member = value; return LIANA_OK;
+    case LIANA__FIELD_SECTION: return liana__fields_read(field->section, value, where, NULL, arena, member, error);
     }
     return liana__fail(error, LIANA_INTERNAL, "%s: a field of kind %d", where, (int)field->kind);
 }
@@ -407,28 +391,19 @@ static liana__value *write_strings(liana__arena *arena, const liana__strings *st
 static liana__value *write_member(const liana__field *field, liana__arena *arena, const void *member)
 {
     switch (field->kind) {
-    case LIANA__FIELD_BOOL:
-        return liana__value_bool(arena, *(const bool *)member);
-    case LIANA__FIELD_INT:
-        return liana__value_int(arena, *(const int64_t *)member);
-    case LIANA__FIELD_FLOAT:
-        return liana__value_float(arena, *(const double *)member);
+    case LIANA__FIELD_BOOL: return liana__value_bool(arena, *(const bool *)member);
+    case LIANA__FIELD_INT: return liana__value_int(arena, *(const int64_t *)member);
+    case LIANA__FIELD_FLOAT: return liana__value_float(arena, *(const double *)member);
     case LIANA__FIELD_STRING:
-    case LIANA__FIELD_PATH:
-        return write_text(arena, *(const char *const *)member);
-    case LIANA__FIELD_ENUM:
-        return liana__value_string(arena, field->names[*(const int *)member]);
-    case LIANA__FIELD_INT_PAIR:
-        return write_ints(arena, member, 2);
+    case LIANA__FIELD_PATH: return write_text(arena, *(const char *const *)member);
+    case LIANA__FIELD_ENUM: return liana__value_string(arena, field->names[*(const int *)member]);
+    case LIANA__FIELD_INT_PAIR: return write_ints(arena, member, 2);
     case LIANA__FIELD_INTS:
         return write_ints(arena, ((const liana__ints *)member)->values, (size_t)((const liana__ints *)member)->count);
     case LIANA__FIELD_STRINGS:
-    case LIANA__FIELD_PATHS:
-        return write_strings(arena, member);
-    case LIANA__FIELD_VALUE:
-        return liana__value_copy(arena, *(const liana__value *const *)member);
-    case LIANA__FIELD_SECTION:
-        return liana__fields_write(field->section, arena, member);
+    case LIANA__FIELD_PATHS: return write_strings(arena, member);
+    case LIANA__FIELD_VALUE: return liana__value_copy(arena, *(const liana__value *const *)member);
+    case LIANA__FIELD_SECTION: return liana__fields_write(field->section, arena, member);
     }
     return NULL;
 }

@@ -244,16 +244,11 @@ liana__value *liana__value_copy(liana__arena *arena, const liana__value *value)
             liana__value_append(arena, copy, value->keys[i], NULL, liana__value_copy(arena, value->items[i]));
         }
         return copy;
-    case LIANA__VALUE_BOOL:
-        return liana__value_bool(arena, value->boolean);
-    case LIANA__VALUE_INT:
-        return liana__value_int(arena, value->integer);
-    case LIANA__VALUE_FLOAT:
-        return liana__value_float(arena, value->number);
-    case LIANA__VALUE_STRING:
-        return liana__value_string(arena, value->string);
-    case LIANA__VALUE_NULL:
-        break;
+    case LIANA__VALUE_BOOL: return liana__value_bool(arena, value->boolean);
+    case LIANA__VALUE_INT: return liana__value_int(arena, value->integer);
+    case LIANA__VALUE_FLOAT: return liana__value_float(arena, value->number);
+    case LIANA__VALUE_STRING: return liana__value_string(arena, value->string);
+    case LIANA__VALUE_NULL: break;
     }
     return liana__value_null(arena);
 }
@@ -263,19 +258,13 @@ bool liana__value_equal(const liana__value *a, const liana__value *b)
     if (!a || !b) return a == b;
     if (a->kind != b->kind) return false;
     switch (a->kind) {
-    case LIANA__VALUE_NULL:
-        return true;
-    case LIANA__VALUE_BOOL:
-        return a->boolean == b->boolean;
-    case LIANA__VALUE_INT:
-        return a->integer == b->integer;
-    case LIANA__VALUE_FLOAT:
-        return a->number == b->number || (isnan(a->number) && isnan(b->number));
-    case LIANA__VALUE_STRING:
-        return strcmp(a->string, b->string) == 0;
+    case LIANA__VALUE_NULL: return true;
+    case LIANA__VALUE_BOOL: return a->boolean == b->boolean;
+    case LIANA__VALUE_INT: return a->integer == b->integer;
+    case LIANA__VALUE_FLOAT: return a->number == b->number || (isnan(a->number) && isnan(b->number));
+    case LIANA__VALUE_STRING: return strcmp(a->string, b->string) == 0;
     case LIANA__VALUE_LIST:
-    case LIANA__VALUE_MAP:
-        break;
+    case LIANA__VALUE_MAP: break;
     }
     if (a->count != b->count) return false;
     for (size_t i = 0; i < a->count; i++) {
@@ -288,8 +277,8 @@ bool liana__value_equal(const liana__value *a, const liana__value *b)
 const char *liana__value_kind_name(liana__value_kind kind)
 {
     static const char *const names[] = {
-        [LIANA__VALUE_NULL] = "null",       [LIANA__VALUE_BOOL] = "true or false", [LIANA__VALUE_INT] = "a whole number",
-        [LIANA__VALUE_FLOAT] = "a number",  [LIANA__VALUE_STRING] = "text",        [LIANA__VALUE_LIST] = "a list",
+        [LIANA__VALUE_NULL] = "null",      [LIANA__VALUE_BOOL] = "true or false", [LIANA__VALUE_INT] = "a whole number",
+        [LIANA__VALUE_FLOAT] = "a number", [LIANA__VALUE_STRING] = "text",        [LIANA__VALUE_LIST] = "a list",
         [LIANA__VALUE_MAP] = "a mapping",
     };
     return names[kind];
@@ -312,25 +301,15 @@ const char *liana__value_describe(const liana__value *value, char *buffer, size_
 {
     liana__text number = {0};
     switch (value->kind) {
-    case LIANA__VALUE_NULL:
-        snprintf(buffer, size, "null");
-        break;
-    case LIANA__VALUE_BOOL:
-        snprintf(buffer, size, "%s", value->boolean ? "true" : "false");
-        break;
-    case LIANA__VALUE_INT:
-        snprintf(buffer, size, "the number %lld", (long long)value->integer);
-        break;
+    case LIANA__VALUE_NULL: snprintf(buffer, size, "null"); break;
+    case LIANA__VALUE_BOOL: snprintf(buffer, size, "%s", value->boolean ? "true" : "false"); break;
+    case LIANA__VALUE_INT: snprintf(buffer, size, "the number %lld", (long long)value->integer); break;
     case LIANA__VALUE_FLOAT:
         liana__text_add_double(&number, value->number);
         snprintf(buffer, size, "the number %s", number.data ? number.data : "");
         break;
-    case LIANA__VALUE_STRING:
-        describe_string(value->string, buffer, size);
-        break;
-    case LIANA__VALUE_LIST:
-        snprintf(buffer, size, "a list of %zu", value->count);
-        break;
+    case LIANA__VALUE_STRING: describe_string(value->string, buffer, size); break;
+    case LIANA__VALUE_LIST: snprintf(buffer, size, "a list of %zu", value->count); break;
     case LIANA__VALUE_MAP:
         snprintf(buffer, size, "a mapping of %zu key%s", value->count, value->count == 1 ? "" : "s");
         break;

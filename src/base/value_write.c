@@ -119,12 +119,8 @@ static bool is_scalar(const liana__value *value)
 static void add_yaml_scalar(liana__text *text, const liana__value *value)
 {
     switch (value->kind) {
-    case LIANA__VALUE_BOOL:
-        liana__text_add(text, value->boolean ? "true" : "false");
-        break;
-    case LIANA__VALUE_INT:
-        liana__text_add(text, "%lld", (long long)value->integer);
-        break;
+    case LIANA__VALUE_BOOL: liana__text_add(text, value->boolean ? "true" : "false"); break;
+    case LIANA__VALUE_INT: liana__text_add(text, "%lld", (long long)value->integer); break;
     case LIANA__VALUE_FLOAT:
         if (isfinite(value->number)) {
             liana__text_add_double(text, value->number);
@@ -132,12 +128,8 @@ static void add_yaml_scalar(liana__text *text, const liana__value *value)
             liana__text_add(text, isnan(value->number) ? ".nan" : value->number > 0 ? ".inf" : "-.inf");
         }
         break;
-    case LIANA__VALUE_STRING:
-        add_yaml_string(text, value->string);
-        break;
-    default:
-        liana__text_add(text, "null");
-        break;
+    case LIANA__VALUE_STRING: add_yaml_string(text, value->string); break;
+    default: liana__text_add(text, "null"); break;
     }
 }
 

@@ -60,14 +60,9 @@ const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, 
     const uint8_t *data = bytes;
     size_t shown = size < 16 ? size : 16;
     switch (liana__image_sniff(bytes, size)) {
-    case LIANA__IMAGE_JPEG:
-        snprintf(buffer, buffer_size, "a JPEG image");
-        return buffer;
-    case LIANA__IMAGE_PNG:
-        snprintf(buffer, buffer_size, "a PNG image");
-        return buffer;
-    case LIANA__IMAGE_UNKNOWN:
-        break;
+    case LIANA__IMAGE_JPEG: snprintf(buffer, buffer_size, "a JPEG image"); return buffer;
+    case LIANA__IMAGE_PNG: snprintf(buffer, buffer_size, "a PNG image"); return buffer;
+    case LIANA__IMAGE_UNKNOWN: break;
     }
     if (size == 0) {
         snprintf(buffer, buffer_size, "empty");
@@ -162,12 +157,8 @@ static liana_status decode(const void *bytes, size_t size, const liana__image_op
     image->height = image->width = 0;
     liana_status status = LIANA_OK;
     switch (liana__image_sniff(bytes, size)) {
-    case LIANA__IMAGE_JPEG:
-        status = liana__jpeg_decode(bytes, size, options, probe, image, error);
-        break;
-    case LIANA__IMAGE_PNG:
-        status = liana__png_decode(bytes, size, options, probe, image, error);
-        break;
+    case LIANA__IMAGE_JPEG: status = liana__jpeg_decode(bytes, size, options, probe, image, error); break;
+    case LIANA__IMAGE_PNG: status = liana__png_decode(bytes, size, options, probe, image, error); break;
     case LIANA__IMAGE_UNKNOWN:
         return liana__fail(error, LIANA_INVALID_DATA,
                            "not an image that can be read: expected a JPEG or PNG, found what looks like %s",

@@ -53,11 +53,8 @@ static void on_message(j_common_ptr jpeg, int level)
         break;
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
-    case JWRN_MUST_RESYNC:
-        on_error(jpeg);
-        break;
-    default:
-        break;
+    case JWRN_MUST_RESYNC: on_error(jpeg); break;
+    default: break;
     }
 }
 

@@ -90,7 +90,8 @@ static liana_tensor fail_memory(liana_graph *graph, liana_location here)
 static liana__node *append_node(liana_graph *graph, const liana__node *prototype)
 {
     liana__node *node = liana__arena_copy(&graph->arena, prototype, sizeof *prototype);
-    if (!node || !liana__grow(&graph->nodes, graph->num_nodes, &graph->node_capacity, sizeof *graph->nodes)) return NULL;
+    if (!node || !liana__grow(&graph->nodes, graph->num_nodes, &graph->node_capacity, sizeof *graph->nodes))
+        return NULL;
     if (graph->num_nodes == 1) graph->nodes[0] = NULL;
     node->id = (uint32_t)graph->num_nodes;
     graph->nodes[graph->num_nodes++] = node;
@@ -177,8 +178,8 @@ liana_tensor liana_graph_variable_at(liana_location here, liana_graph *graph, co
     if (index >= 0) {
         const liana__node *known = graph->variables[index];
         if (known->dtype != dtype || !liana_shape_equal(&known->shape, &shape)) {
-            return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "variable '%s' is %s here, but %s at %s:%d", name,
-                                     liana__type_print(dtype, &shape).text,
+            return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "variable '%s' is %s here, but %s at %s:%d",
+                                     name, liana__type_print(dtype, &shape).text,
                                      liana__type_print(known->dtype, &known->shape).text, known->where.file,
                                      known->where.line);
         }
@@ -236,8 +237,7 @@ void liana_graph_assign_at(liana_location here, liana_tensor variable, liana_ten
     liana_graph *graph = variable.graph ? variable.graph : value.graph;
     if (!graph || graph->status != LIANA_OK) return;
     if (!target || !source || variable.graph != value.graph || !liana__is_variable(target)) {
-        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
-                          "assign needs a variable and a value of the same graph");
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "assign needs a variable and a value of the same graph");
         return;
     }
     if (target->dtype != source->dtype || !liana_shape_equal(&target->shape, &source->shape)) {
@@ -286,15 +286,14 @@ static void describe_call(const liana__op *op, liana__node *const *inputs, size_
 static liana_status infer_node(const liana__op *op, liana__node *const *inputs, size_t num_inputs, void *attributes,
                                liana__node *node, liana__error *error)
 {
-    liana__infer infer = {.op = op,
-                          .inputs = inputs,
-                          .num_inputs = num_inputs,
-                          .attributes = attributes,
-                          .error = error};
+    liana__infer infer = {
+        .op = op, .inputs = inputs, .num_inputs = num_inputs, .attributes = attributes, .error = error};
     LIANA_TRY(op->infer(&infer));
     if (!liana__shape_valid(infer.dtype, &infer.shape)) {
-        return liana__infer_fail(&infer, "the result would have the shape %s; expected rank 0 to %d and dimensions of "
-                                 "at least 1", liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
+        return liana__infer_fail(&infer,
+                                 "the result would have the shape %s; expected rank 0 to %d and dimensions of "
+                                 "at least 1",
+                                 liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
     }
     node->dtype = infer.dtype;
     node->shape = infer.shape;
@@ -334,8 +333,8 @@ liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__
     if (!graph) return (liana_tensor){0};
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
     if (num_inputs < op->min_inputs || num_inputs > op->max_inputs || num_inputs > MAX_INPUTS) {
-        return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "%s got %zu inputs, expected %zu to %zu", op->name,
-                                 num_inputs, op->min_inputs, op->max_inputs);
+        return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "%s got %zu inputs, expected %zu to %zu",
+                                 op->name, num_inputs, op->min_inputs, op->max_inputs);
     }
     liana__node *nodes[MAX_INPUTS];
     for (size_t i = 0; i < num_inputs; i++) {
@@ -393,8 +392,9 @@ liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b)
 {
     liana_dtype first = infer->inputs[a]->dtype, second = infer->inputs[b]->dtype;
     if (first == second) return LIANA_OK;
-    return liana__infer_fail(infer, "inputs %zu and %zu are %s and %s, expected the same dtype; use liana_op_cast first", a,
-                             b, liana_dtype_name(first), liana_dtype_name(second));
+    return liana__infer_fail(infer,
+                             "inputs %zu and %zu are %s and %s, expected the same dtype; use liana_op_cast first", a, b,
+                             liana_dtype_name(first), liana_dtype_name(second));
 }
 
 liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal)
@@ -445,10 +445,11 @@ static liana_status verify_node(const liana_graph *graph, size_t id, liana__erro
     liana__node again = {0};
     liana_status status = infer_node(node->op, node->inputs, node->num_inputs, copy, &again, error);
     free(copy);
-    if (status != LIANA_OK) return liana__fail_within(error, "node %zu (%s) fails its own inference", id, node->op->name);
+    if (status != LIANA_OK)
+        return liana__fail_within(error, "node %zu (%s) fails its own inference", id, node->op->name);
     if (again.dtype != node->dtype || !liana_shape_equal(&again.shape, &node->shape)) {
-        return liana__fail(error, LIANA_INTERNAL, "node %zu (%s) is recorded as %s but infers as %s", id, node->op->name,
-                           liana__type_print(node->dtype, &node->shape).text,
+        return liana__fail(error, LIANA_INTERNAL, "node %zu (%s) is recorded as %s but infers as %s", id,
+                           node->op->name, liana__type_print(node->dtype, &node->shape).text,
                            liana__type_print(again.dtype, &again.shape).text);
     }
     return LIANA_OK;

@@ -67,8 +67,8 @@ int liana__graph_find_variable(const liana_graph *graph, const char *name);
 /* needed[id] becomes true for each node that an output or assignment depends on. `needed` has num_nodes elements. */
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed);
 
-/* Checks the graph against the op contracts: ids ascend, inputs precede, inference repeated gives the recorded shape and
- * dtype, outputs and assignments fit. Errors: INTERNAL with the node. */
+/* Checks the graph against the op contracts: ids ascend, inputs precede, inference repeated gives the recorded shape
+ * and dtype, outputs and assignments fit. Errors: INTERNAL with the node. */
 liana_status liana__graph_verify(const liana_graph *graph, liana__error *error) LIANA_MUST_USE;
 
 #endif

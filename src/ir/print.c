@@ -30,7 +30,8 @@ static void add_node(const liana__node *node, liana__text *text)
 {
     liana__text_add(text, "%s", node->op->name);
     if (node->name) liana__text_add(text, " \"%s\"", node->name);
-    for (uint32_t i = 0; i < node->num_inputs; i++) liana__text_add(text, "%s%%%u", i ? ", " : " ", node->inputs[i]->id);
+    for (uint32_t i = 0; i < node->num_inputs; i++)
+        liana__text_add(text, "%s%%%u", i ? ", " : " ", node->inputs[i]->id);
     add_attributes(node, text);
     add_constant(node, text);
     liana__text_add(text, " : %s", liana__type_print(node->dtype, &node->shape).text);

@@ -88,7 +88,9 @@ static inline void liana__store(void *data, liana_dtype dtype, int64_t index, do
     case LIANA_F64: ((double *)data)[index] = value; return;
     case LIANA_S32: ((int32_t *)data)[index] = (int32_t)liana__clamp_integer(value, INT32_MIN, INT32_MAX); return;
     /* The largest doubles below 2^63 and 2^64. */
-    case LIANA_S64: ((int64_t *)data)[index] = (int64_t)liana__clamp_integer(value, -0x1p63, 0x1.fffffffffffffp62); return;
+    case LIANA_S64:
+        ((int64_t *)data)[index] = (int64_t)liana__clamp_integer(value, -0x1p63, 0x1.fffffffffffffp62);
+        return;
     case LIANA_U8: ((uint8_t *)data)[index] = (uint8_t)liana__clamp_integer(value, 0, UINT8_MAX); return;
     case LIANA_U32: ((uint32_t *)data)[index] = (uint32_t)liana__clamp_integer(value, 0, UINT32_MAX); return;
     case LIANA_U64: ((uint64_t *)data)[index] = (uint64_t)liana__clamp_integer(value, 0, 0x1.fffffffffffffp63); return;

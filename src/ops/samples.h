@@ -14,7 +14,8 @@ typedef struct liana__sample {
     /* Builds the sample's inputs and the op under test and returns its result. `dtype` is F64 when gradients are
      * checked and F32 when kernels are compared; ops on other dtypes may ignore it. */
     liana_tensor (*build)(liana_graph *graph, liana_dtype dtype);
-    /* Largest allowed |kernel - reference| / (1 + |reference|) in f32; 0 means 2e-5. Each looser one needs a comment. */
+    /* Largest allowed |kernel - reference| / (1 + |reference|) in f32; 0 means 2e-5. Each looser one needs a comment.
+     */
     double tolerance;
 } liana__sample;
 

@@ -14,6 +14,8 @@ foreach(source ${LIANA_SOURCES})
   elseif(source MATCHES "\\.avx512\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;-O3")
+  elseif(source MATCHES "/src/data/resize\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # its plain loops are to become vectors
   endif()
 endforeach()
 

@@ -21,7 +21,8 @@ typedef struct liana__error {
 
 /* Sets status and message and returns the status. A NULL error keeps only the status. */
 liana_status liana__fail(liana__error *error, liana_status status, const char *format, ...) LIANA__PRINTF(3, 4);
-liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments);
+liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
+    LIANA__PRINTF(3, 0);
 
 /* Puts "prefix: " before the message of an error already set (which file, which record) and returns its status. */
 liana_status liana__fail_within(liana__error *error, const char *format, ...) LIANA__PRINTF(2, 3);

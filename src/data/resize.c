@@ -1,0 +1,199 @@
+#include "data/resize.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two taps around the centre. Computed in float as TensorFlow and PyTorch do, so that the weights are theirs. */
+static void fill_plain(liana__resize_axis *axis)
+{
+    float scale = (float)axis->from / (float)axis->to;
+    for (int64_t i = 0; i < axis->to; i++) {
+        float centre = ((float)i + 0.5f) * scale - 0.5f;
+        float below = floorf(centre);
+        float fraction = centre - below;
+        int64_t low = (int64_t)below;
+        float *weights = axis->weights + i * axis->max_taps;
+        bool outside = low < 0 || low >= axis->from - 1; /* both taps fall on the edge pixel */
+        axis->first[i] = low < 0 ? 0 : low < axis->from ? low : axis->from - 1;
+        axis->count[i] = outside ? 1 : 2;
+        weights[0] = outside ? 1 : 1 - fraction;
+        if (!outside) weights[1] = fraction;
+    }
+}
+
+/* A triangle of half-width `scale` around the centre, cut at the edges, its weights made to sum to one. */
+static void fill_triangle(liana__resize_axis *axis)
+{
+    double scale = (double)axis->from / (double)axis->to;
+    for (int64_t i = 0; i < axis->to; i++) {
+        double centre = ((double)i + 0.5) * scale;
+        int64_t first = (int64_t)ceil(centre - scale - 0.5), last = (int64_t)floor(centre + scale - 0.5);
+        if (first < 0) first = 0;
+        if (last > axis->from - 1) last = axis->from - 1;
+        double sum = 0;
+        for (int64_t k = first; k <= last; k++) sum += fmax(0, 1 - fabs((double)k + 0.5 - centre) / scale);
+        float *weights = axis->weights + i * axis->max_taps;
+        for (int64_t k = first; k <= last; k++) {
+            weights[k - first] = (float)(fmax(0, 1 - fabs((double)k + 0.5 - centre) / scale) / sum);
+        }
+        axis->first[i] = first;
+        axis->count[i] = last - first + 1;
+    }
+}
+
+static liana_status set_axis(liana__resize_axis *axis, int64_t from, int64_t to, bool antialias, liana__error *error)
+{
+    if (axis->from == from && axis->to == to && axis->antialias == antialias) return LIANA_OK;
+    bool triangle = antialias && from > to;
+    int64_t max_taps = triangle ? 2 * (from / to) + 4 : 2;
+    size_t weights_size, size;
+    if (__builtin_mul_overflow((size_t)to, (size_t)max_taps * sizeof(float), &weights_size) ||
+        __builtin_add_overflow(weights_size, (size_t)to * 2 * sizeof(int64_t), &size)) {
+        return liana__fail_memory(error, "the tables of a resize");
+    }
+    axis->to = 0;
+    if (size > axis->capacity) {
+        void *memory = liana__allocate_aligned(size);
+        if (!memory) return liana__fail_memory(error, "the tables of a resize");
+        free(axis->memory);
+        axis->memory = memory;
+        axis->capacity = size;
+    }
+    axis->first = axis->memory;
+    axis->count = axis->first + to;
+    axis->weights = (float *)(axis->count + to);
+    axis->from = from;
+    axis->to = to;
+    axis->antialias = antialias;
+    axis->max_taps = max_taps;
+    if (triangle) {
+        fill_triangle(axis);
+    } else {
+        fill_plain(axis);
+    }
+    return LIANA_OK;
+}
+
+/* row [row_size] = the weighted sum of source rows. The long loops run over neighbouring bytes, of which the compiler
+ * makes vectors; that is why rows are blended before columns. */
+static void blend_rows(const liana__resize_axis *rows, int64_t y, const uint8_t *restrict src, int64_t row_size,
+                       float *restrict row)
+{
+    const float *weights = rows->weights + y * rows->max_taps;
+    const uint8_t *restrict first = src + rows->first[y] * row_size;
+    float first_weight = weights[0];
+    if (rows->count[y] == 1) {
+        for (int64_t i = 0; i < row_size; i++) row[i] = first_weight * (float)first[i];
+        return;
+    }
+    const uint8_t *restrict second = first + row_size;
+    float second_weight = weights[1];
+    for (int64_t i = 0; i < row_size; i++) {
+        row[i] = first_weight * (float)first[i] + second_weight * (float)second[i];
+    }
+    for (int64_t k = 2; k < rows->count[y]; k++) {
+        const uint8_t *restrict next = first + k * row_size;
+        float weight = weights[k];
+        for (int64_t i = 0; i < row_size; i++) row[i] += weight * (float)next[i];
+    }
+}
+
+/* sums [end - begin, channels] = the weighted sums along a row. Inlined with a constant number of channels. */
+static inline void blend_columns(const liana__resize_axis *columns, const float *restrict row, int channels,
+                                 float *restrict sums, int64_t begin, int64_t end)
+{
+    for (int64_t x = begin; x < end; x++) {
+        const float *weights = columns->weights + x * columns->max_taps;
+        const float *pixel = row + columns->first[x] * channels;
+        float sum[3] = {0};
+        for (int64_t k = 0; k < columns->count[x]; k++, pixel += channels) {
+            for (int c = 0; c < channels; c++) sum[c] += weights[k] * pixel[c];
+        }
+        for (int c = 0; c < channels; c++) sums[(x - begin) * channels + c] = sum[c];
+    }
+}
+
+enum { CHUNK = 128 };
+
+static void finish_row(const liana__resize_axis *columns, const float *row, int channels, uint8_t *bytes, float *floats)
+{
+    for (int64_t begin = 0; begin < columns->to; begin += CHUNK) {
+        int64_t end = begin + CHUNK < columns->to ? begin + CHUNK : columns->to;
+        float chunk[CHUNK * 3];
+        float *sums = floats ? floats + begin * channels : chunk;
+        if (channels == 3) {
+            blend_columns(columns, row, 3, sums, begin, end);
+        } else {
+            blend_columns(columns, row, 1, sums, begin, end);
+        }
+        if (!bytes) continue;
+        uint8_t *out = bytes + begin * channels;
+        /* The weights are positive and sum to one within a rounding error, so no sum leaves [0, 255.5). */
+        for (int64_t i = 0; i < (end - begin) * channels; i++) out[i] = (uint8_t)(int)(sums[i] + 0.5f);
+    }
+}
+
+static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *shape, liana__error *error)
+{
+    if (shape->height < 1 || shape->width < 1 || shape->to_height < 1 || shape->to_width < 1 ||
+        (shape->channels != 1 && shape->channels != 3)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "cannot resize %" PRId64 " x %" PRId64 " pixels of %d channels to %" PRId64 " x %" PRId64
+                           "; sizes must be at least 1 and channels 1 or 3",
+                           shape->height, shape->width, shape->channels, shape->to_height, shape->to_width);
+    }
+    LIANA_TRY(set_axis(&resizer->rows, shape->height, shape->to_height, shape->antialias, error));
+    LIANA_TRY(set_axis(&resizer->columns, shape->width, shape->to_width, shape->antialias, error));
+    size_t needed = (size_t)shape->width * (size_t)shape->channels;
+    if (needed > resizer->row_capacity) {
+        float *row = liana__allocate_aligned(needed * sizeof *row);
+        if (!row) return liana__fail_memory(error, "a row of a resize");
+        free(resizer->row);
+        resizer->row = row;
+        resizer->row_capacity = needed;
+    }
+    return LIANA_OK;
+}
+
+static void resize(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src, uint8_t *bytes,
+                   float *floats)
+{
+    int64_t row_size = shape->width * shape->channels, to_row_size = shape->to_width * shape->channels;
+    for (int64_t y = 0; y < shape->to_height; y++) {
+        blend_rows(&resizer->rows, y, src, row_size, resizer->row);
+        finish_row(&resizer->columns, resizer->row, shape->channels, bytes ? bytes + y * to_row_size : NULL,
+                   floats ? floats + y * to_row_size : NULL);
+    }
+}
+
+liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
+                              uint8_t *dst, liana__error *error)
+{
+    LIANA_TRY(prepare(resizer, shape, error));
+    if (shape->height == shape->to_height && shape->width == shape->to_width) {
+        memcpy(dst, src, (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels);
+        return LIANA_OK;
+    }
+    resize(resizer, shape, src, dst, NULL);
+    return LIANA_OK;
+}
+
+liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
+                                 float *dst, liana__error *error)
+{
+    LIANA_TRY(prepare(resizer, shape, error));
+    resize(resizer, shape, src, NULL, dst);
+    return LIANA_OK;
+}
+
+void liana__resizer_free(liana__resizer *resizer)
+{
+    free(resizer->rows.memory);
+    free(resizer->columns.memory);
+    free(resizer->row);
+    *resizer = (liana__resizer){0};
+}

@@ -1,0 +1,57 @@
+/* resize.h - bilinear resizing of u8 images, with TensorFlow's and PyTorch's half-pixel centres.
+ *
+ * Plain: tf.image.resize(bilinear) = torch.nn.functional.interpolate(mode="bilinear", align_corners=False): the four
+ * pixels around the centre of the output pixel, (output + 0.5) * input size / output size - 0.5, the edge repeated.
+ * Antialiased: a triangle as wide as the ratio when shrinking (tf.image.resize(antialias=True), torch's
+ * antialias=True, Pillow's BILINEAR), the same as plain when enlarging. */
+#ifndef LIANA_DATA_RESIZE_H
+#define LIANA_DATA_RESIZE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The taps of one axis: output i is the sum of weights[i * max_taps + k] * input[first[i] + k] over k < count[i]. */
+typedef struct liana__resize_axis {
+    int64_t from;
+    int64_t to; /* 0: no table yet */
+    bool antialias;
+    int64_t max_taps;
+    int64_t *first;
+    int64_t *count;
+    float *weights;
+    void *memory;
+    size_t capacity;
+} liana__resize_axis;
+
+/* The tables and the row of the last sizes, kept for the next image: nothing is computed or allocated again while the
+ * sizes stay the same. One thread at a time. Zero-initialise; free with liana__resizer_free. */
+typedef struct liana__resizer {
+    liana__resize_axis rows;
+    liana__resize_axis columns;
+    float *row; /* one output row before it is resized horizontally: [width, channels] */
+    size_t row_capacity;
+} liana__resizer;
+
+typedef struct liana__resize_shape {
+    int64_t height;
+    int64_t width;
+    int64_t to_height;
+    int64_t to_width;
+    int channels; /* 1 or 3 */
+    bool antialias;
+} liana__resize_shape;
+
+/* src [height, width, channels] -> dst [to_height, to_width, channels]; they must not overlap. Values are computed in
+ * float and, for u8, rounded to nearest (halves up). Equal sizes copy.
+ * Errors: INVALID_ARGUMENT (a size below 1, other channels), OUT_OF_MEMORY. */
+liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
+                              uint8_t *dst, liana__error *error) LIANA_MUST_USE;
+liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
+                                 float *dst, liana__error *error) LIANA_MUST_USE;
+
+void liana__resizer_free(liana__resizer *resizer);
+
+#endif

@@ -27,4 +27,8 @@ liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const lian
 /* Zeros, or any other value, of a given type. */
 liana_tensor liana__full(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, double value);
 
+/* pad with `interior[i]` cells also between neighbours along axis i: the gradient of a strided slice. */
+liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
+                                 const int64_t *interior, double value);
+
 #endif

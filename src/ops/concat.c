@@ -1,0 +1,111 @@
+/* concat: tensors one after the other along one axis. */
+#include "kernels/strided_copy.h"
+#include "ops/index.h"
+#include "ops/ops.h"
+
+typedef struct concat_attributes {
+    int64_t axis;
+} concat_attributes;
+
+static const liana__field fields[] = {
+    {.name = "axis",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(concat_attributes, axis),
+     .doc = "The axis along which the inputs follow each other."},
+};
+static const liana__fields concat_fields = {"concat", sizeof(concat_attributes), 1, fields};
+
+static liana_status infer_concat(liana__infer *infer)
+{
+    concat_attributes *attributes = infer->attributes;
+    LIANA_TRY(liana__infer_like_input(infer));
+    if (infer->shape.rank == 0) return liana__infer_fail(infer, "scalars have no axis; use liana_op_reshape first");
+    int axis;
+    LIANA_TRY(liana__infer_axis(infer, attributes->axis, infer->shape.rank, &axis));
+    attributes->axis = axis;
+    for (size_t i = 1; i < infer->num_inputs; i++) {
+        LIANA_TRY(liana__infer_same_dtype(infer, 0, i));
+        liana_shape fitting = infer->inputs[i]->shape;
+        if (fitting.rank == infer->shape.rank) fitting.dims[axis] = infer->shape.dims[axis];
+        if (!liana_shape_equal(&fitting, &infer->shape)) {
+            return liana__infer_fail(infer, "input %zu is %s, expected the shape of input 0, %s, except along axis %d",
+                                     i, liana__shape_print(&infer->inputs[i]->shape).text,
+                                     liana__shape_print(&infer->inputs[0]->shape).text, axis);
+        }
+        infer->shape.dims[axis] += infer->inputs[i]->shape.dims[axis];
+    }
+    return LIANA_OK;
+}
+
+static void concat_gradient(liana__gradient *gradient)
+{
+    const liana__node *node = gradient->node;
+    const concat_attributes *attributes = node->attributes;
+    int64_t start[LIANA_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana_shape *part = liana__input_shape(node, i);
+        liana_shape limit = *part;
+        limit.dims[attributes->axis] += start[attributes->axis];
+        if (gradient->wanted[i]) {
+            gradient->input_gradients[i] =
+                liana_op_slice_at(node->where, gradient->output_gradient, start, limit.dims, NULL);
+        }
+        start[attributes->axis] += part->dims[attributes->axis];
+    }
+}
+
+static liana_status run_strided(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    size_t element_size = liana_dtype_size(node->dtype);
+    int64_t outer = liana__outer_size(&node->shape, axis), inner = liana__inner_size(&node->shape, axis);
+    char *dst = call->dst;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        int64_t row = liana__input_shape(node, i)->dims[axis] * inner;
+        liana__strided_copy copy = {.rank = 2,
+                                    .dims = {outer, row},
+                                    .dst_strides = {node->shape.dims[axis] * inner, 1},
+                                    .src_strides = {row, 1}};
+        liana__copy_strided(&copy, element_size, dst, call->src[i]);
+        dst += (size_t)row * element_size;
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
+    for (int64_t i = 0; i < count; i++) {
+        liana__coordinates(&node->shape, i, at);
+        uint32_t part = 0;
+        while (at[axis] >= liana__input_shape(node, part)->dims[axis]) {
+            at[axis] -= liana__input_shape(node, part++)->dims[axis];
+        }
+        liana__copy_element(call->dst, i, call->src[part], liana__row_major_index(liana__input_shape(node, part), at),
+                            node->dtype);
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel strided = {.name = "strided", .run = run_strided};
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
+
+const liana__op liana__op_concat = {
+    .name = "concat",
+    .doc = "Tensors one after the other along an axis.",
+    .attributes = &concat_fields,
+    .min_inputs = 1,
+    .max_inputs = 1024,
+    .infer = infer_concat,
+    .gradient = concat_gradient,
+    .kernels = kernels,
+};
+
+liana_tensor liana_op_concat_at(liana_location here, const liana_tensor *tensors, size_t count, int64_t axis)
+{
+    return liana__build(here, NULL, &liana__op_concat, tensors, count, &(concat_attributes){axis});
+}

@@ -1,0 +1,41 @@
+#ifdef LIANA_HAVE_HDF5
+#include "formats/hdf5_calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+liana__hdf5_quiet liana__hdf5_enter(void)
+{
+    liana__hdf5_quiet quiet = {0};
+    H5Eget_auto2(H5E_DEFAULT, &quiet.function, &quiet.data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    H5Eclear2(H5E_DEFAULT);
+    return quiet;
+}
+
+void liana__hdf5_leave(liana__hdf5_quiet quiet)
+{
+    H5Eset_auto2(H5E_DEFAULT, quiet.function, quiet.data);
+}
+
+enum { REASON_SIZE = 256 };
+
+/* The first entry upwards is the innermost: the one that knows. */
+static herr_t keep_reason(unsigned index, const H5E_error2_t *entry, void *user)
+{
+    char *reason = user;
+    if (index == 0 && entry->desc) snprintf(reason, REASON_SIZE, " (libhdf5: %s)", entry->desc);
+    return 0;
+}
+
+liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *path, const char *format, ...)
+{
+    char message[1024], reason[REASON_SIZE] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
+    return liana__fail(error, status, "'%s': %s%s", path, message, reason);
+}
+#endif

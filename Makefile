@@ -14,7 +14,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan format check-format check-includes check-registry install clean
+.PHONY: all help demo test asan tsan format check-format check-includes check-registry check-docs-long install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -52,6 +52,9 @@ check-includes: ## includes go one way, files stay short, no path of one machine
 
 check-registry: ## every file has its row, every row its file and a test
 	scripts/check_registry.sh
+
+check-docs-long: ## run all commands of the documents, also those that take minutes or need the network
+	tests/docs/test_docs.sh --long
 
 install: ## install into $(DESTDIR)$(PREFIX)
 	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))

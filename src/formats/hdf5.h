@@ -46,8 +46,8 @@ typedef struct liana__hdf5 liana__hdf5;
 typedef struct liana__hdf5_contents {
     const liana__hdf5_layer *layers; /* in the order of layer_names; layers without weights included */
     size_t num_layers;
-    size_t num_weights;       /* of all layers */
-    const char *model_config; /* the architecture as JSON, of a whole-model file; else NULL */
+    size_t num_weights;        /* of all layers */
+    const char *model_config;  /* the architecture as JSON, of a whole-model file; else NULL */
     const char *keras_version; /* "2.11.0"; NULL if the file does not say (Keras 1) */
     const char *backend;       /* "tensorflow", "theano"; NULL if the file does not say */
 } liana__hdf5_contents;

@@ -52,18 +52,10 @@ static void copy_row(byte *dst, int64_t dst_stride, const byte *src, int64_t src
         return;
     }
     switch (element_size) {
-    case 1:
-        copy_elements(dst, dst_stride, src, src_stride, count, 1);
-        return;
-    case 2:
-        copy_elements(dst, dst_stride, src, src_stride, count, 2);
-        return;
-    case 4:
-        copy_elements(dst, dst_stride, src, src_stride, count, 4);
-        return;
-    default:
-        copy_elements(dst, dst_stride, src, src_stride, count, 8);
-        return;
+    case 1: copy_elements(dst, dst_stride, src, src_stride, count, 1); return;
+    case 2: copy_elements(dst, dst_stride, src, src_stride, count, 2); return;
+    case 4: copy_elements(dst, dst_stride, src, src_stride, count, 4); return;
+    default: copy_elements(dst, dst_stride, src, src_stride, count, 8); return;
     }
 }
 

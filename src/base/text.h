@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A growing string. Zero-initialise; free with liana__text_free. Running out of memory is sticky: `failed` is set,
  * later additions do nothing, and `data` stays a valid string or NULL. */
@@ -27,6 +28,10 @@ size_t liana__edit_distance(const char *a, const char *b);
 /* The name of names[0..count) nearest to `word`, if near enough to be meant (distance at most a third of its
  * length, at least 1); else NULL. */
 const char *liana__nearest(const char *word, const char *const *names, size_t count);
+
+/* The length of the UTF-8 character at `bytes` and its code point; 0 where there is none (size 0, or bytes that are not
+ * well-formed: The Unicode Standard, table 3-7). */
+size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
 
 bool liana__starts_with(const char *text, const char *prefix);
 bool liana__ends_with(const char *text, const char *suffix);

@@ -19,8 +19,8 @@ typedef enum liana__value_kind {
     LIANA__VALUE_MAP,
 } liana__value_kind;
 
-/* Where a value was written: file, line and column from 1. Line 0 means that it was not written in a file: then `file`
- * is "command line", or NULL for a value made by the program. */
+/* Where a value was written: file, line and column from 1. Line 0: there is no line to name (`file` is "command line"
+ * or a JSON file, NULL for a value made by the program). */
 typedef struct liana__place {
     const char *file;
     int line;

@@ -26,24 +26,6 @@ void liana__text_add_double(liana__text *text, double number)
     liana__text_add(text, "%.*s.%s%s", (int)whole, digits, point ? "" : "0", rest);
 }
 
-/* The length of the UTF-8 character at `bytes` (a 0-terminated text), 0 if there is none, and its code point.
- * The Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF. */
-static size_t utf8_character(const unsigned char *bytes, uint32_t *code)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    *code = bytes[0];
-    if (bytes[0] < 0x80) return 1;
-    size_t length = bytes[0] >= 0xF0 ? 4 : bytes[0] >= 0xE0 ? 3 : 2;
-    if (bytes[0] < 0xC2 || bytes[0] > 0xF4) return 0;
-    *code = bytes[0] & (0x7Fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xC0) != 0x80) return 0;
-        *code = *code << 6 | (bytes[i] & 0x3Fu);
-    }
-    bool surrogate = *code >= 0xD800 && *code <= 0xDFFF;
-    return *code < smallest[length] || surrogate || *code > 0x10FFFF ? 0 : length;
-}
-
 /* The characters that YAML 1.2 (section 5.1) and JSON both let stand inside double quotes. */
 static bool is_printable(uint32_t code)
 {
@@ -55,10 +37,10 @@ static bool is_printable(uint32_t code)
 static void add_quoted(liana__text *text, const char *string)
 {
     liana__text_add(text, "\"");
-    const unsigned char *bytes = (const unsigned char *)string;
-    while (*bytes) {
+    const char *end = string + strlen(string);
+    while (string < end) {
         uint32_t code;
-        size_t length = utf8_character(bytes, &code);
+        size_t length = liana__utf8_character(string, (size_t)(end - string), &code);
         if (length == 0) {
             liana__text_add(text, "\xEF\xBF\xBD");
         } else if (code == '"' || code == '\\') {
@@ -68,9 +50,9 @@ static void add_quoted(liana__text *text, const char *string)
         } else if (!is_printable(code)) {
             liana__text_add(text, "\\u%04x", (unsigned)code);
         } else {
-            liana__text_add_bytes(text, (const char *)bytes, length);
+            liana__text_add_bytes(text, string, length);
         }
-        bytes += length ? length : 1;
+        string += length ? length : 1;
     }
     liana__text_add(text, "\"");
 }

@@ -9,3 +9,8 @@ liana_add_check(check_includes scripts/check_includes.sh)
 liana_add_check(check_includes_catches tests/checks/test_check_includes.sh)
 liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
+# A sanitizer asks other questions.
+if(NOT LIANA_SANITIZE)
+  liana_add_check(builds_with_clang tests/checks/test_clang.sh ${PROJECT_BINARY_DIR})
+  set_tests_properties(builds_with_clang PROPERTIES PROCESSORS 2)
+endif()

@@ -1,0 +1,40 @@
+/* gzip.h - gzip and zlib streams: inflating into memory with a limit, and writing gzip files. */
+#ifndef LIANA_FORMATS_GZIP_H
+#define LIANA_FORMATS_GZIP_H
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Deflate shrinks at most about a thousand times, so a file of a few megabytes can fill a machine's memory: every
+ * reader has a limit, and this is the usual one. */
+#define LIANA__DEFAULT_INFLATED_LIMIT ((size_t)1 << 30)
+
+/* Whether the bytes start with the magic number of gzip, or with a header of zlib. The latter is only 11 bits wide:
+ * look for whatever else the bytes may be first. */
+bool liana__is_gzip(const uint8_t *bytes, size_t size);
+bool liana__is_zlib(const uint8_t *bytes, size_t size);
+
+/* Inflates a whole gzip file (all of its members; zeros after the last one are padding) or zlib stream into memory
+ * that the caller frees. `name` is the file, for messages; `limit` is the most bytes to give (0 for the default).
+ * Errors: DATA_LOSS (cut off, damaged, checksum wrong, something else after the end), OUT_OF_RANGE (above the limit),
+ * OUT_OF_MEMORY. On failure *inflated is NULL. */
+liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size, size_t limit, uint8_t **inflated,
+                            size_t *inflated_size, liana__error *error) LIANA_MUST_USE;
+
+/* Writes a gzip file piece by piece; the same protocol as liana__file_writer: begin, write any number of times, then
+ * commit, or abandon after a failure. The same pieces give the same bytes (no time stamp). */
+typedef struct liana__gzip_writer {
+    liana__file_writer file;
+    struct liana__gzip_state *state;
+} liana__gzip_writer;
+liana_status liana__gzip_begin(liana__gzip_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
+liana_status liana__gzip_write(liana__gzip_writer *writer, const void *data, size_t size,
+                               liana__error *error) LIANA_MUST_USE;
+liana_status liana__gzip_commit(liana__gzip_writer *writer, bool durable, liana__error *error) LIANA_MUST_USE;
+void liana__gzip_abandon(liana__gzip_writer *writer);
+
+#endif

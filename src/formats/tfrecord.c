@@ -1,0 +1,271 @@
+#include "formats/tfrecord.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "formats/crc32c.h"
+#include "formats/sniff.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_SIZE = 8, CHECKSUM_SIZE = 4, HEADER_SIZE = LENGTH_SIZE + CHECKSUM_SIZE };
+
+struct liana__tfrecord {
+    char *name;
+    liana__mapping mapping;
+    uint8_t *inflated; /* NULL if the file is not compressed */
+    const char *compression;
+    const uint8_t *bytes; /* the records: mapped, inflated or the caller's */
+    size_t size;
+    size_t count;
+    size_t capacity;
+    uint64_t *offsets; /* of each record's header */
+};
+
+static uint32_t load_u32(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static uint64_t load_u64(const uint8_t *bytes)
+{
+    return load_u32(bytes) | (uint64_t)load_u32(bytes + 4) << 32;
+}
+
+static void store_u32(uint8_t *bytes, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint32_t masked_checksum(const uint8_t *bytes, size_t size)
+{
+    return liana__crc32c_mask(liana__crc32c(bytes, size));
+}
+
+static bool header_is_right(const uint8_t *bytes, size_t size)
+{
+    return size >= HEADER_SIZE && masked_checksum(bytes, LENGTH_SIZE) == load_u32(bytes + LENGTH_SIZE);
+}
+
+/* What offsets in messages count in. */
+static const char *offset_unit(const liana__tfrecord *file)
+{
+    return file->inflated ? " of the inflated data" : "";
+}
+
+static liana_status fail_not_tfrecord(const liana__tfrecord *file, const char *looks, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a TFRecord file: %s looks like %s", file->name,
+                       file->inflated ? "what it holds after inflating" : "it", looks);
+}
+
+static liana_status fail_short_header(const liana__tfrecord *file, size_t offset, liana__error *error)
+{
+    size_t left = file->size - offset;
+    const char *looks = file->count == 0 ? liana__sniff(file->bytes, file->size) : NULL;
+    if (looks) return fail_not_tfrecord(file, looks, error);
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "'%s' is truncated: record %zu at offset %zu%s has %zu bytes of its header, expected %d; copy "
+                       "or download the file again",
+                       file->name, file->count, offset, offset_unit(file), left, HEADER_SIZE);
+}
+
+static liana_status fail_length_checksum(const liana__tfrecord *file, size_t offset, liana__error *error)
+{
+    const uint8_t *header = file->bytes + offset;
+    const char *looks = file->count == 0 ? liana__sniff(file->bytes, file->size) : NULL;
+    if (looks) return fail_not_tfrecord(file, looks, error);
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "'%s': the checksum of the length of record %zu at offset %zu%s is wrong: the file says "
+                       "0x%08" PRIx32 ", the bytes give 0x%08" PRIx32 "; %s",
+                       file->name, file->count, offset, offset_unit(file), load_u32(header + LENGTH_SIZE),
+                       masked_checksum(header, LENGTH_SIZE),
+                       file->count == 0 ? "the file is damaged or not a TFRecord file"
+                                        : "the file is damaged; copy or download it again");
+}
+
+static liana_status fail_short_data(const liana__tfrecord *file, size_t offset, uint64_t length, liana__error *error)
+{
+    size_t left = file->size - offset - HEADER_SIZE;
+    const char *cause = length >> 40 ? "no such record can exist, so whatever wrote the file is at fault"
+                                     : "the file is truncated; copy or download it again";
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "'%s': record %zu at offset %zu%s has a length of %" PRIu64 " bytes and %d bytes of checksum, "
+                       "but %zu bytes are left in the file: %s",
+                       file->name, file->count, offset, offset_unit(file), length, CHECKSUM_SIZE, left, cause);
+}
+
+static liana_status build_index(liana__tfrecord *file, liana__error *error)
+{
+    size_t offset = 0;
+    while (offset < file->size) {
+        size_t left = file->size - offset;
+        if (left < HEADER_SIZE) return fail_short_header(file, offset, error);
+        if (!header_is_right(file->bytes + offset, left)) return fail_length_checksum(file, offset, error);
+        uint64_t length = load_u64(file->bytes + offset);
+        left -= HEADER_SIZE;
+        if (left < CHECKSUM_SIZE || length > left - CHECKSUM_SIZE) return fail_short_data(file, offset, length, error);
+        if (!liana__grow(&file->offsets, file->count, &file->capacity, sizeof *file->offsets)) {
+            return liana__fail_memory(error, file->name);
+        }
+        file->offsets[file->count++] = offset;
+        offset += HEADER_SIZE + (size_t)length + CHECKSUM_SIZE;
+    }
+    return LIANA_OK;
+}
+
+/* The length of a first record can look like the magic number of gzip or zlib, so a right checksum comes first. */
+static const char *find_compression(const uint8_t *bytes, size_t size)
+{
+    if (header_is_right(bytes, size)) return "none";
+    return liana__is_gzip(bytes, size) ? "gzip" : liana__is_zlib(bytes, size) ? "zlib" : "none";
+}
+
+static liana_status read_records(liana__tfrecord *file, const uint8_t *bytes, size_t size,
+                                 const liana__tfrecord_options *options, liana__error *error)
+{
+    file->bytes = bytes;
+    file->size = size;
+    file->compression = find_compression(bytes, size);
+    if (strcmp(file->compression, "none") != 0) {
+        size_t limit = options ? options->inflated_limit : 0;
+        LIANA_TRY(liana__inflate(file->name, bytes, size, limit, &file->inflated, &file->size, error));
+        file->bytes = file->inflated;
+        liana__file_unmap(&file->mapping);
+    }
+    return build_index(file, error);
+}
+
+static liana__tfrecord *allocate_file(const char *name)
+{
+    liana__tfrecord *file = calloc(1, sizeof *file);
+    if (!file) return NULL;
+    file->name = strdup(name);
+    if (file->name) return file;
+    free(file);
+    return NULL;
+}
+
+liana_status liana__tfrecord_open_bytes(const char *name, const uint8_t *bytes, size_t size,
+                                        const liana__tfrecord_options *options, liana__tfrecord **out,
+                                        liana__error *error)
+{
+    *out = NULL;
+    liana__tfrecord *file = allocate_file(name);
+    if (!file) return liana__fail_memory(error, name);
+    liana_status status = read_records(file, bytes, size, options, error);
+    if (status != LIANA_OK) {
+        liana__tfrecord_close(file);
+        return status;
+    }
+    *out = file;
+    return LIANA_OK;
+}
+
+liana_status liana__tfrecord_open(const char *path, const liana__tfrecord_options *options, liana__tfrecord **out,
+                                  liana__error *error)
+{
+    *out = NULL;
+    liana__tfrecord *file = allocate_file(path);
+    if (!file) return liana__fail_memory(error, path);
+    liana_status status = liana__file_map(path, &file->mapping, error);
+    if (status == LIANA_OK) status = read_records(file, file->mapping.data, file->mapping.size, options, error);
+    if (status != LIANA_OK) {
+        liana__tfrecord_close(file);
+        return status;
+    }
+    *out = file;
+    return LIANA_OK;
+}
+
+void liana__tfrecord_close(liana__tfrecord *file)
+{
+    if (!file) return;
+    liana__file_unmap(&file->mapping);
+    free(file->inflated);
+    free(file->offsets);
+    free(file->name);
+    free(file);
+}
+
+size_t liana__tfrecord_count(const liana__tfrecord *file)
+{
+    return file->count;
+}
+
+const char *liana__tfrecord_name(const liana__tfrecord *file)
+{
+    return file->name;
+}
+
+const char *liana__tfrecord_compression(const liana__tfrecord *file)
+{
+    return file->compression;
+}
+
+liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
+                                 liana__error *error)
+{
+    *bytes = NULL;
+    *size = 0;
+    if (record >= file->count) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has no record %zu: it has %zu records, counted from 0",
+                           file->name, record, file->count);
+    }
+    size_t offset = (size_t)file->offsets[record];
+    size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->size;
+    const uint8_t *data = file->bytes + offset + HEADER_SIZE;
+    size_t length = end - offset - HEADER_SIZE - CHECKSUM_SIZE;
+    uint32_t said = load_u32(data + length), found = masked_checksum(data, length);
+    if (said != found) {
+        return liana__fail(error, LIANA_DATA_LOSS,
+                           "'%s': the checksum of record %zu (%zu bytes at offset %zu%s) is wrong: the file says "
+                           "0x%08" PRIx32 ", the data give 0x%08" PRIx32 "; copy or download the file again",
+                           file->name, record, length, offset, offset_unit(file), said, found);
+    }
+    *bytes = data;
+    *size = length;
+    return LIANA_OK;
+}
+
+liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, bool compress,
+                                          liana__error *error)
+{
+    *writer = (liana__tfrecord_writer){
+        .compressed = compress, .plain = {.descriptor = -1}, .gzip = {.file = {.descriptor = -1}}};
+    return compress ? liana__gzip_begin(&writer->gzip, path, error) : liana__file_begin(&writer->plain, path, error);
+}
+
+static liana_status write_bytes(liana__tfrecord_writer *writer, const void *bytes, size_t size, liana__error *error)
+{
+    return writer->compressed ? liana__gzip_write(&writer->gzip, bytes, size, error)
+                              : liana__file_write(&writer->plain, bytes, size, error);
+}
+
+liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const void *bytes, size_t size,
+                                        liana__error *error)
+{
+    uint8_t header[HEADER_SIZE], footer[CHECKSUM_SIZE];
+    store_u32(header, (uint32_t)size);
+    store_u32(header + 4, (uint32_t)((uint64_t)size >> 32));
+    store_u32(header + LENGTH_SIZE, masked_checksum(header, LENGTH_SIZE));
+    store_u32(footer, masked_checksum(bytes, size));
+    LIANA_TRY(write_bytes(writer, header, sizeof header, error));
+    LIANA_TRY(write_bytes(writer, bytes, size, error));
+    LIANA_TRY(write_bytes(writer, footer, sizeof footer, error));
+    writer->count++;
+    return LIANA_OK;
+}
+
+liana_status liana__tfrecord_writer_commit(liana__tfrecord_writer *writer, bool durable, liana__error *error)
+{
+    return writer->compressed ? liana__gzip_commit(&writer->gzip, durable, error)
+                              : liana__file_commit(&writer->plain, durable, error);
+}
+
+void liana__tfrecord_writer_abandon(liana__tfrecord_writer *writer)
+{
+    liana__gzip_abandon(&writer->gzip);
+    liana__file_abandon(&writer->plain);
+}

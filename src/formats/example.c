@@ -157,8 +157,7 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
         feature.count = value->int64_list->n_value;
         feature.int64s = value->int64_list->value;
         break;
-    default:
-        break;
+    default: break;
     }
     return feature;
 }

@@ -66,10 +66,10 @@ liana_status liana__example_list(const liana__example *example, const char *name
 /* The value of a feature that must have exactly one. Errors: as above, INVALID_DATA for another number of values. */
 liana_status liana__example_bytes(const liana__example *example, const char *name, const uint8_t **bytes, size_t *size,
                                   liana__error *error) LIANA_MUST_USE;
-liana_status liana__example_int64(const liana__example *example, const char *name, int64_t *value,
-                                  liana__error *error) LIANA_MUST_USE;
-liana_status liana__example_float(const liana__example *example, const char *name, float *value,
-                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__example_int64(const liana__example *example, const char *name, int64_t *value, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__example_float(const liana__example *example, const char *name, float *value, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Writes examples: add features, then pack; packing empties the builder for the next example. Zero-initialise, free at
  * the end. Names and values are borrowed until the example is packed. Running out of memory is reported by the pack. */

@@ -137,8 +137,10 @@ liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size,
 {
     *inflated = NULL;
     *inflated_size = 0;
-    inflation work = {
-        .name = name, .bytes = bytes, .size = size, .limit = limit ? limit : LIANA__DEFAULT_INFLATED_LIMIT};
+    inflation work = {.name = name,
+                      .bytes = bytes,
+                      .size = size,
+                      .limit = limit ? limit : LIANA__DEFAULT_INFLATED_LIMIT};
     work.stream.next_in = bytes;
     /* 15: the largest window; 32: gzip or zlib, by looking. */
     if (inflateInit2(&work.stream, 15 + 32) != Z_OK) return liana__fail_memory(error, name);

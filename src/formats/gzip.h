@@ -32,8 +32,8 @@ typedef struct liana__gzip_writer {
     struct liana__gzip_state *state;
 } liana__gzip_writer;
 liana_status liana__gzip_begin(liana__gzip_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
-liana_status liana__gzip_write(liana__gzip_writer *writer, const void *data, size_t size,
-                               liana__error *error) LIANA_MUST_USE;
+liana_status liana__gzip_write(liana__gzip_writer *writer, const void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__gzip_commit(liana__gzip_writer *writer, bool durable, liana__error *error) LIANA_MUST_USE;
 void liana__gzip_abandon(liana__gzip_writer *writer);
 

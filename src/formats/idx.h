@@ -43,8 +43,8 @@ typedef struct liana__idx {
  * On failure there is nothing to close.
  * Errors: NOT_FOUND, IO_ERROR, INVALID_DATA (not an IDX file, an unknown type, more values than the dimensions say),
  * DATA_LOSS (fewer values than they say, damaged gzip), OUT_OF_RANGE (above the limit), OUT_OF_MEMORY. */
-liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx,
-                             liana__error *error) LIANA_MUST_USE;
+liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The same for bytes in memory, which must outlive the result; `name` stands for the path in messages (copied). */
 liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
@@ -53,7 +53,7 @@ void liana__idx_close(liana__idx *idx);
 
 /* INVALID_DATA unless the file holds `num_dimensions` dimensions of u8; `what` says what is read from it ("images of
  * 3 dimensions: number, height, width"). */
-liana_status liana__idx_expect_u8(const liana__idx *idx, int num_dimensions, const char *what,
-                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__idx_expect_u8(const liana__idx *idx, int num_dimensions, const char *what, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -232,8 +232,9 @@ liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, con
 liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, bool compress,
                                           liana__error *error)
 {
-    *writer = (liana__tfrecord_writer){
-        .compressed = compress, .plain = {.descriptor = -1}, .gzip = {.file = {.descriptor = -1}}};
+    *writer = (liana__tfrecord_writer){.compressed = compress,
+                                       .plain = {.descriptor = -1},
+                                       .gzip = {.file = {.descriptor = -1}}};
     return compress ? liana__gzip_begin(&writer->gzip, path, error) : liana__file_begin(&writer->plain, path, error);
 }
 

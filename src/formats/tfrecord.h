@@ -59,8 +59,8 @@ liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const 
 liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const void *bytes, size_t size,
                                         liana__error *error) LIANA_MUST_USE;
 /* With `durable` the file also survives a power cut. */
-liana_status liana__tfrecord_writer_commit(liana__tfrecord_writer *writer, bool durable,
-                                           liana__error *error) LIANA_MUST_USE;
+liana_status liana__tfrecord_writer_commit(liana__tfrecord_writer *writer, bool durable, liana__error *error)
+    LIANA_MUST_USE;
 /* Leaves no file behind. Harmless after a commit, whether it failed or not. */
 void liana__tfrecord_writer_abandon(liana__tfrecord_writer *writer);
 

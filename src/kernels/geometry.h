@@ -1,0 +1,23 @@
+/* geometry.h - the sizes of a sliding window over images: what convolutions and pooling hand to their kernels. */
+#ifndef LIANA_KERNELS_GEOMETRY_H
+#define LIANA_KERNELS_GEOMETRY_H
+
+#include <stdint.h>
+
+/* Pairs are vertical, horizontal. Output o sees input rows o * stride - padding_low + k * dilation for the window's
+ * k = 0 .. window - 1; rows outside [0, input) are padding. */
+typedef struct liana__geometry {
+    int64_t batch;
+    int64_t input[2];
+    int64_t output[2];
+    int64_t window[2];
+    int64_t strides[2];
+    int64_t dilations[2];
+    int64_t padding_low[2];
+    int64_t padding_high[2];
+    int64_t channels; /* of the input */
+    int64_t filters;  /* channels of the output */
+    int64_t groups;
+} liana__geometry;
+
+#endif

@@ -1,0 +1,434 @@
+#include "kernels/onednn.h"
+
+#include "base/memory.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* libgomp's, which oneDNN is built with; clang brings no omp.h. */
+extern void omp_set_num_threads(int count);
+extern int omp_get_max_threads(void);
+
+enum { MAX_STEPS = 3, MAX_OPERANDS = 4, MAX_LANES = 64 };
+
+/* Where an operand's data lies. */
+typedef enum buffer {
+    BUFFER_SRC0,
+    BUFFER_SRC1,
+    BUFFER_DST,
+    BUFFER_SCRATCH,
+    NUM_BUFFERS,
+} buffer;
+
+typedef struct plan_operand {
+    int argument; /* DNNL_ARG_... */
+    buffer where;
+    size_t offset; /* bytes */
+    dnnl_memory_desc_t layout;
+} plan_operand;
+
+typedef struct plan_step {
+    dnnl_primitive_t primitive;
+    int num_operands;
+    plan_operand operands[MAX_OPERANDS];
+} plan_step;
+
+typedef struct plan_lane {
+    atomic_flag busy;
+    dnnl_stream_t stream;
+    dnnl_exec_arg_t arguments[MAX_STEPS][MAX_OPERANDS];
+} plan_lane;
+
+typedef struct onednn_plan {
+    dnnl_engine_t engine;
+    dnnl_primitive_attr_t attributes;
+    int num_steps;
+    plan_step steps[MAX_STEPS];
+    int num_lanes;
+    plan_lane *lanes;
+    size_t scratch_size;
+} onednn_plan;
+
+/* ---- errors ---- */
+
+static liana_status check(dnnl_status_t status, const char *what, liana__error *error)
+{
+    switch (status) {
+    case dnnl_success: return LIANA_OK;
+    case dnnl_out_of_memory: return liana__fail_memory(error, what);
+    case dnnl_unimplemented: return liana__fail(error, LIANA_UNIMPLEMENTED, "oneDNN has no implementation of %s", what);
+    default:
+        return liana__fail(error, LIANA_INTERNAL, "oneDNN failed to prepare %s (dnnl_status_t %d)", what, (int)status);
+    }
+}
+
+/* ---- plans ---- */
+
+/* Tells oneDNN of LIANA_MAX_ISA. Its refusal means that it was told before. */
+static void cap_isa(void)
+{
+    const char *limit = getenv("LIANA_MAX_ISA");
+    liana__isa isa;
+    if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL) != LIANA_OK) return;
+    static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
+                                          dnnl_cpu_isa_all};
+    (void)dnnl_set_max_cpu_isa(caps[isa]);
+}
+
+static liana_status create_plan(onednn_plan **out, liana__error *error)
+{
+    cap_isa();
+    onednn_plan *plan = *out = calloc(1, sizeof *plan);
+    if (!plan) return liana__fail_memory(error, "a oneDNN plan");
+    LIANA_TRY(check(dnnl_engine_create(&plan->engine, dnnl_cpu, 0), "an engine", error));
+    LIANA_TRY(check(dnnl_primitive_attr_create(&plan->attributes), "attributes", error));
+    return check(dnnl_primitive_attr_set_scratchpad_mode(plan->attributes, dnnl_scratchpad_mode_user), "attributes",
+                 error);
+}
+
+static size_t reserve(onednn_plan *plan, size_t size)
+{
+    size_t offset = plan->scratch_size;
+    plan->scratch_size += liana__align_up(size);
+    return offset;
+}
+
+static void add_operand(plan_step *into, int argument, buffer where, size_t offset, const dnnl_memory_desc_t *layout)
+{
+    into->operands[into->num_operands++] = (plan_operand){argument, where, offset, *layout};
+}
+
+/* Makes the primitive of the plan's next step, with its scratchpad as the first operand. */
+static liana_status add_step(onednn_plan *plan, const_dnnl_primitive_desc_t description, const char *what,
+                             plan_step **out, liana__error *error)
+{
+    plan_step *made = *out = &plan->steps[plan->num_steps++];
+    LIANA_TRY(check(dnnl_primitive_create(&made->primitive, description), what, error));
+    const dnnl_memory_desc_t *scratchpad = dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
+    size_t size = scratchpad ? dnnl_memory_desc_get_size(scratchpad) : 0;
+    if (size) add_operand(made, DNNL_ARG_SCRATCHPAD, BUFFER_SCRATCH, reserve(plan, size), scratchpad);
+    return LIANA_OK;
+}
+
+static liana_status create_lane(const onednn_plan *plan, plan_lane *made, liana__error *error)
+{
+    atomic_flag_clear(&made->busy);
+    LIANA_TRY(check(dnnl_stream_create(&made->stream, plan->engine, dnnl_stream_default_flags), "a stream", error));
+    for (int i = 0; i < plan->num_steps; i++) {
+        for (int j = 0; j < plan->steps[i].num_operands; j++) {
+            const plan_operand *operand = &plan->steps[i].operands[j];
+            dnnl_exec_arg_t *argument = &made->arguments[i][j];
+            argument->arg = operand->argument;
+            LIANA_TRY(check(dnnl_memory_create(&argument->memory, &operand->layout, plan->engine, DNNL_MEMORY_NONE),
+                            "a memory object", error));
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status create_lanes(onednn_plan *plan, liana__error *error)
+{
+    int count = liana__cpu_count();
+    plan->num_lanes = count < MAX_LANES ? count : MAX_LANES;
+    plan->lanes = calloc((size_t)plan->num_lanes, sizeof *plan->lanes);
+    if (!plan->lanes) return liana__fail_memory(error, "a oneDNN plan");
+    for (int i = 0; i < plan->num_lanes; i++) LIANA_TRY(create_lane(plan, &plan->lanes[i], error));
+    return LIANA_OK;
+}
+
+void liana__onednn_release(void *pointer)
+{
+    onednn_plan *plan = pointer;
+    if (!plan) return;
+    for (int i = 0; plan->lanes && i < plan->num_lanes; i++) {
+        plan_lane *lane = &plan->lanes[i];
+        for (int j = 0; j < MAX_STEPS; j++) {
+            for (int k = 0; k < MAX_OPERANDS; k++) dnnl_memory_destroy(lane->arguments[j][k].memory);
+        }
+        if (lane->stream) dnnl_stream_destroy(lane->stream);
+    }
+    free(plan->lanes);
+    for (int i = 0; i < plan->num_steps; i++) {
+        if (plan->steps[i].primitive) dnnl_primitive_destroy(plan->steps[i].primitive);
+    }
+    if (plan->attributes) dnnl_primitive_attr_destroy(plan->attributes);
+    if (plan->engine) dnnl_engine_destroy(plan->engine);
+    free(plan);
+}
+
+/* Runs `fill` on a fresh plan, single-threaded, and hands the plan over or frees it. */
+static liana_status prepare(liana_status (*fill)(onednn_plan *plan, const void *problem, liana__error *error),
+                            const void *problem, liana__prepared *prepared, liana__error *error)
+{
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    onednn_plan *plan = NULL;
+    liana_status status = create_plan(&plan, error);
+    if (status == LIANA_OK) status = fill(plan, problem, error);
+    if (status == LIANA_OK) status = create_lanes(plan, error);
+    omp_set_num_threads(threads);
+    if (status != LIANA_OK) {
+        liana__onednn_release(plan);
+        return status;
+    }
+    prepared->plan = plan;
+    prepared->scratch_size = plan->scratch_size;
+    return LIANA_OK;
+}
+
+/* ---- running ---- */
+
+static plan_lane *claim_lane(const onednn_plan *plan)
+{
+    for (;;) {
+        for (int i = 0; i < plan->num_lanes; i++) {
+            if (!atomic_flag_test_and_set_explicit(&plan->lanes[i].busy, memory_order_acquire)) return &plan->lanes[i];
+        }
+        sched_yield();
+    }
+}
+
+static dnnl_status_t run_step(const plan_step *step, dnnl_exec_arg_t *arguments, dnnl_stream_t stream,
+                              void *const *buffers)
+{
+    for (int i = 0; i < step->num_operands; i++) {
+        const plan_operand *operand = &step->operands[i];
+        /* Without a stream no padding is zeroed: what reads padding is always written by a primitive before. */
+        dnnl_status_t status = dnnl_memory_set_data_handle_v2(arguments[i].memory,
+                                                              (char *)buffers[operand->where] + operand->offset, NULL);
+        if (status != dnnl_success) return status;
+    }
+    return dnnl_primitive_execute(step->primitive, stream, step->num_operands, arguments);
+}
+
+liana_status liana__onednn_run(const liana__call *call)
+{
+    const onednn_plan *plan = call->plan;
+    void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch};
+    plan_lane *lane = claim_lane(plan);
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < plan->num_steps && status == dnnl_success; i++) {
+        status = run_step(&plan->steps[i], lane->arguments[i], lane->stream, buffers);
+    }
+    if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
+    omp_set_num_threads(threads);
+    atomic_flag_clear_explicit(&lane->busy, memory_order_release);
+    if (status == dnnl_success) return LIANA_OK;
+    return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
+}
+
+/* ---- matrix products ---- */
+
+static liana_status describe_matrices(dnnl_memory_desc_t *layout, int64_t batch, int64_t rows, int64_t columns,
+                                      bool transposed, liana__error *error)
+{
+    dnnl_dims_t dims = {0}, strides = {0};
+    int rank = 0;
+    /* Plain matrices as such: oneDNN has faster implementations for them. */
+    if (batch > 1) {
+        dims[rank] = batch;
+        strides[rank++] = rows * columns;
+    }
+    dims[rank] = rows;
+    strides[rank++] = transposed ? 1 : columns;
+    dims[rank] = columns;
+    strides[rank++] = transposed ? rows : 1;
+    return check(dnnl_memory_desc_init_by_strides(layout, rank, dims, dnnl_f32, strides), "a matrix", error);
+}
+
+static liana_status fill_matmul(onednn_plan *plan, const void *problem, liana__error *error)
+{
+    static const char what[] = "a matrix product";
+    const liana__onednn_matmul *matmul = problem;
+    dnnl_memory_desc_t a, b, c;
+    LIANA_TRY(describe_matrices(&a, matmul->batch, matmul->m, matmul->k, matmul->transpose_a, error));
+    LIANA_TRY(describe_matrices(&b, matmul->batch, matmul->k, matmul->n, matmul->transpose_b, error));
+    LIANA_TRY(describe_matrices(&c, matmul->batch, matmul->m, matmul->n, false, error));
+    dnnl_matmul_desc_t operation;
+    LIANA_TRY(check(dnnl_matmul_desc_init(&operation, &a, &b, NULL, &c), what, error));
+    dnnl_primitive_desc_t description = NULL;
+    LIANA_TRY(
+        check(dnnl_primitive_desc_create(&description, &operation, plan->attributes, plan->engine, NULL), what, error));
+    plan_step *step;
+    liana_status status = add_step(plan, description, what, &step, error);
+    dnnl_primitive_desc_destroy(description);
+    LIANA_TRY(status);
+    add_operand(step, DNNL_ARG_SRC, BUFFER_SRC0, 0, &a);
+    add_operand(step, DNNL_ARG_WEIGHTS, BUFFER_SRC1, 0, &b);
+    add_operand(step, DNNL_ARG_DST, BUFFER_DST, 0, &c);
+    return LIANA_OK;
+}
+
+liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, liana__prepared *prepared,
+                                          liana__error *error)
+{
+    return prepare(fill_matmul, matmul, prepared, error);
+}
+
+/* ---- convolutions ---- */
+
+typedef struct conv_problem {
+    liana__conv_pass pass;
+    const liana__geometry *geometry;
+} conv_problem;
+
+/* The three tensors of a convolution: as liana lays them out, and the kernel as oneDNN wants it. */
+typedef struct conv_layouts {
+    dnnl_memory_desc_t x, y, plain_kernel, any_kernel;
+} conv_layouts;
+
+static const char convolution[] = "a convolution";
+
+static liana_status describe_conv(conv_layouts *layouts, const liana__geometry *geometry, liana__error *error)
+{
+    const liana__geometry *g = geometry;
+    const dnnl_dims_t x = {g->batch, g->channels, g->input[0], g->input[1]};
+    const dnnl_dims_t y = {g->batch, g->filters, g->output[0], g->output[1]};
+    dnnl_dims_t kernel = {0};
+    int rank = 0;
+    bool grouped = g->groups > 1; /* oneDNN's kernels have the axis of groups only if there are several */
+    if (grouped) kernel[rank++] = g->groups;
+    kernel[rank++] = g->filters / g->groups;
+    kernel[rank++] = g->channels / g->groups;
+    kernel[rank++] = g->window[0];
+    kernel[rank++] = g->window[1];
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->x, 4, x, dnnl_f32, dnnl_nhwc), convolution, error));
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->y, 4, y, dnnl_f32, dnnl_nhwc), convolution, error));
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->plain_kernel, rank, kernel, dnnl_f32,
+                                                 grouped ? dnnl_hwigo : dnnl_hwio),
+                    convolution, error));
+    return check(dnnl_memory_desc_init_by_tag(&layouts->any_kernel, rank, kernel, dnnl_f32, dnnl_format_tag_any),
+                 convolution, error);
+}
+
+/* The description of one pass. oneDNN asks for the forward one as a hint to the backward ones. */
+static liana_status describe_pass(const onednn_plan *plan, liana__conv_pass pass, const liana__geometry *geometry,
+                                  const conv_layouts *layouts, const_dnnl_primitive_desc_t hint,
+                                  dnnl_primitive_desc_t *description, liana__error *error)
+{
+    const liana__geometry *g = geometry;
+    const dnnl_dims_t strides = {g->strides[0], g->strides[1]};
+    const dnnl_dims_t skips = {g->dilations[0] - 1, g->dilations[1] - 1}; /* oneDNN counts the cells left out */
+    const dnnl_dims_t low = {g->padding_low[0], g->padding_low[1]}, high = {g->padding_high[0], g->padding_high[1]};
+    const dnnl_memory_desc_t *x = &layouts->x, *y = &layouts->y, *kernel = &layouts->any_kernel;
+    const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+    dnnl_convolution_desc_t operation;
+    dnnl_status_t status = dnnl_invalid_arguments;
+    switch (pass) {
+    case LIANA__CONV_FORWARD:
+        status = dnnl_dilated_convolution_forward_desc_init(&operation, dnnl_forward_training, direct, x, kernel, NULL,
+                                                            y, strides, skips, low, high);
+        break;
+    case LIANA__CONV_INPUT_GRADIENT:
+        status = dnnl_dilated_convolution_backward_data_desc_init(&operation, direct, x, kernel, y, strides, skips, low,
+                                                                  high);
+        break;
+    case LIANA__CONV_KERNEL_GRADIENT:
+        status = dnnl_dilated_convolution_backward_weights_desc_init(&operation, direct, x, kernel, NULL, y, strides,
+                                                                     skips, low, high);
+        break;
+    }
+    LIANA_TRY(check(status, convolution, error));
+    return check(dnnl_primitive_desc_create(description, &operation, plan->attributes, plan->engine, hint), convolution,
+                 error);
+}
+
+static liana_status add_reorder(onednn_plan *plan, const dnnl_memory_desc_t *from, buffer from_where,
+                                size_t from_offset, const dnnl_memory_desc_t *to, buffer to_where, size_t to_offset,
+                                liana__error *error)
+{
+    static const char what[] = "a change of a kernel's layout";
+    dnnl_primitive_desc_t description = NULL;
+    LIANA_TRY(
+        check(dnnl_reorder_primitive_desc_create(&description, from, plan->engine, to, plan->engine, plan->attributes),
+              what, error));
+    plan_step *step;
+    liana_status status = add_step(plan, description, what, &step, error);
+    dnnl_primitive_desc_destroy(description);
+    LIANA_TRY(status);
+    add_operand(step, DNNL_ARG_FROM, from_where, from_offset, from);
+    add_operand(step, DNNL_ARG_TO, to_where, to_offset, to);
+    return LIANA_OK;
+}
+
+/* x or y from src[0] or into dst, the kernel through scratch memory unless oneDNN wants it as it is. */
+static liana_status add_conv_steps(onednn_plan *plan, liana__conv_pass pass, const conv_layouts *layouts,
+                                   const_dnnl_primitive_desc_t description, liana__error *error)
+{
+    bool gradient = pass == LIANA__CONV_KERNEL_GRADIENT;
+    const dnnl_memory_desc_t *plain = &layouts->plain_kernel;
+    const dnnl_memory_desc_t *kernel =
+        dnnl_primitive_desc_query_md(description, gradient ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    buffer where = gradient ? BUFFER_DST : BUFFER_SRC1;
+    size_t offset = 0;
+    bool reorder = !dnnl_memory_desc_equal(kernel, plain);
+    if (reorder) offset = reserve(plan, dnnl_memory_desc_get_size(kernel));
+    buffer used = reorder ? BUFFER_SCRATCH : where;
+    if (reorder && !gradient) LIANA_TRY(add_reorder(plan, plain, where, 0, kernel, used, offset, error));
+    plan_step *step;
+    LIANA_TRY(add_step(plan, description, convolution, &step, error));
+    if (pass == LIANA__CONV_FORWARD) {
+        add_operand(step, DNNL_ARG_SRC, BUFFER_SRC0, 0, &layouts->x);
+        add_operand(step, DNNL_ARG_WEIGHTS, used, offset, kernel);
+        add_operand(step, DNNL_ARG_DST, BUFFER_DST, 0, &layouts->y);
+    } else if (pass == LIANA__CONV_INPUT_GRADIENT) {
+        add_operand(step, DNNL_ARG_DIFF_DST, BUFFER_SRC0, 0, &layouts->y);
+        add_operand(step, DNNL_ARG_WEIGHTS, used, offset, kernel);
+        add_operand(step, DNNL_ARG_DIFF_SRC, BUFFER_DST, 0, &layouts->x);
+    } else {
+        add_operand(step, DNNL_ARG_SRC, BUFFER_SRC0, 0, &layouts->x);
+        add_operand(step, DNNL_ARG_DIFF_DST, BUFFER_SRC1, 0, &layouts->y);
+        add_operand(step, DNNL_ARG_DIFF_WEIGHTS, used, offset, kernel);
+    }
+    if (reorder && gradient) LIANA_TRY(add_reorder(plan, kernel, used, offset, plain, where, 0, error));
+    return LIANA_OK;
+}
+
+static liana_status fill_conv(onednn_plan *plan, const void *problem, liana__error *error)
+{
+    const conv_problem *conv = problem;
+    conv_layouts layouts;
+    LIANA_TRY(describe_conv(&layouts, conv->geometry, error));
+    dnnl_primitive_desc_t forward = NULL, backward = NULL;
+    LIANA_TRY(describe_pass(plan, LIANA__CONV_FORWARD, conv->geometry, &layouts, NULL, &forward, error));
+    liana_status status = LIANA_OK;
+    if (conv->pass == LIANA__CONV_FORWARD) {
+        status = add_conv_steps(plan, conv->pass, &layouts, forward, error);
+    } else {
+        status = describe_pass(plan, conv->pass, conv->geometry, &layouts, forward, &backward, error);
+        if (status == LIANA_OK) status = add_conv_steps(plan, conv->pass, &layouts, backward, error);
+        if (backward) dnnl_primitive_desc_destroy(backward);
+    }
+    dnnl_primitive_desc_destroy(forward);
+    return status;
+}
+
+static bool is_matrix_product(const liana__geometry *g)
+{
+    for (int i = 0; i < 2; i++) {
+        if (g->window[i] != 1 || g->strides[i] != 1 || g->padding_low[i] != 0 || g->padding_high[i] != 0) return false;
+    }
+    return g->groups == 1;
+}
+
+liana_status liana__onednn_prepare_conv(liana__conv_pass pass, const liana__geometry *geometry,
+                                        liana__prepared *prepared, liana__error *error)
+{
+    if (!is_matrix_product(geometry)) {
+        const conv_problem problem = {pass, geometry};
+        return prepare(fill_conv, &problem, prepared, error);
+    }
+    int64_t pixels = geometry->batch * geometry->input[0] * geometry->input[1];
+    int64_t channels = geometry->channels, filters = geometry->filters;
+    liana__onednn_matmul matmul = {.batch = 1, .m = pixels, .n = filters, .k = channels};
+    if (pass == LIANA__CONV_INPUT_GRADIENT) {
+        matmul = (liana__onednn_matmul){.batch = 1, .m = pixels, .n = channels, .k = filters, .transpose_b = true};
+    } else if (pass == LIANA__CONV_KERNEL_GRADIENT) {
+        matmul = (liana__onednn_matmul){.batch = 1, .m = channels, .n = filters, .k = pixels, .transpose_a = true};
+    }
+    return prepare(fill_matmul, &matmul, prepared, error);
+}

@@ -67,6 +67,12 @@ if grep -vE '^liana_[a-z0-9]' "$folder/exported"; then fail "libliana.so exports
 # An archive cannot hide symbols, but they must not clash with those of others.
 nm -g --defined-only "$library/libliana.a" 2>/dev/null | awk 'NF == 3 { print $3 }' >"$folder/archived"
 if grep -vE '^_?liana_' "$folder/archived"; then fail "libliana.a defines these names outside of liana_"; fi
+# A context holds what changes; nothing in the library itself does.
+objdump -t "$library/libliana.a" | grep -E ' O \.(data|bss|tdata|tbss)' | grep -v 'data\.rel\.ro' >"$folder/mutable" || true
+if [ -s "$folder/mutable" ]; then
+    cat "$folder/mutable"
+    fail "libliana.a has these mutable globals"
+fi
 # What the headers promise is there.
 cat "$there"/include/liana/*.h | grep -oE '\bLIANA_API [^;{]*' | grep -oE '\bliana_[a-z0-9_]+\(' | sed 's/(//' |
     sort -u >"$folder/promised"

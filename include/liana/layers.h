@@ -1,0 +1,297 @@
+/* layers.h - the layers that models are built of.
+ *
+ * Names, options, defaults, weights and formulas are those of Keras 2 (channels last), so that Keras's weights give
+ * Keras's results. Options are written as designated initialisers, in any order:
+ *
+ *     liana_layer x = liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = {2, 1}, .padding =
+ * LIANA_PADDING_SAME); liana_layer y = liana_batch_normalization(m, .epsilon = 1e-5); liana_layer z = liana_add(m,
+ * .inputs = {x, y}, .name = "joined");
+ *
+ * Every layer has the options .name (default: Keras's, such as "conv2d_1"), .trainable (default true) and .input
+ * (default: the layer before it); layers that join several have .inputs instead. Where an option is a pair [2], one
+ * number stands for both: .kernel_size = 3. */
+#ifndef LIANA_LAYERS_H
+#define LIANA_LAYERS_H
+
+#include <liana/model.h>
+#include <liana/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Adds a layer by its Keras class name; `options` is the struct of that class. What the builders below expand to. */
+LIANA_API liana_layer liana_model_add_at(liana_location here, liana_model *model, const char *layer_class,
+                                         const void *options);
+
+/* A list of whole numbers: LIANA_INTS(28, 28, 1). */
+typedef struct liana_ints {
+    int64_t count;
+    int64_t values[16];
+} liana_ints;
+#define LIANA_INTS(...) ((liana_ints){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+
+enum { LIANA_MAX_LAYER_INPUTS = 16 };
+
+/* What the options of every layer begin with. */
+#define LIANA_LAYER_OPTIONS \
+    const char *name;       \
+    bool trainable;         \
+    liana_layer input
+#define LIANA_MERGE_OPTIONS \
+    const char *name;       \
+    bool trainable;         \
+    liana_layer inputs[LIANA_MAX_LAYER_INPUTS]
+
+/* The builders write each default before the caller's value for the same option, and a pair as one number; warnings
+ * about either are of no use there. */
+#if defined(__clang__)
+#define LIANA_OPTIONS_BEGIN_                                                                         \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
+        _Pragma("clang diagnostic ignored \"-Wmissing-braces\"")
+#define LIANA_OPTIONS_END_ _Pragma("clang diagnostic pop")
+#else
+#define LIANA_OPTIONS_BEGIN_                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-braces\"")
+#define LIANA_OPTIONS_END_ _Pragma("GCC diagnostic pop")
+#endif
+/* The empty argument that the builders add after the caller's keeps "liana_flatten(m)" within ISO C. */
+#define LIANA_ADD_(layer_class, options, defaults, model, ...)                                 \
+    __extension__({                                                                            \
+        LIANA_OPTIONS_BEGIN_                                                                   \
+        liana_model_add_at(LIANA_HERE, model, layer_class, &(options){defaults, __VA_ARGS__}); \
+        LIANA_OPTIONS_END_                                                                     \
+    })
+
+/* ---- input ---- */
+
+/* Where examples enter: .shape is one example's, such as LIANA_INTS(height, width, channels). */
+typedef struct liana_input_options {
+    const char *name;
+    bool trainable;
+    liana_ints shape;
+} liana_input_options;
+#define LIANA_INPUT_DEFAULTS .trainable = true
+#define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
+
+/* ---- layers with weights ----
+ * Initialisers are named as in Keras, with their arguments in parentheses: "he_normal", "constant(0.5)",
+ * "random_normal(stddev=0.01)". Activations: "linear" (or NULL), "relu", "softmax", ...; `liana list` names all. */
+
+/* activation(x kernel + bias) over the last axis; kernel [in, units]. */
+typedef struct liana_dense_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t units;
+    const char *activation;
+    bool use_bias;
+    const char *kernel_initializer;
+    const char *bias_initializer;
+} liana_dense_options;
+#define LIANA_DENSE_DEFAULTS \
+    .trainable = true, .use_bias = true, .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
+#define liana_dense(...) LIANA_ADD_("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, __VA_ARGS__, )
+
+/* activation(convolution of [batch, height, width, in] with kernel [height, width, in / groups, filters] + bias). */
+typedef struct liana_conv2d_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t filters;
+    int64_t kernel_size[2];
+    int64_t strides[2];
+    liana_padding padding; /* LIANA_PADDING_VALID or LIANA_PADDING_SAME */
+    int64_t dilation_rate[2];
+    int64_t groups;
+    const char *activation;
+    bool use_bias;
+    const char *kernel_initializer;
+    const char *bias_initializer;
+} liana_conv2d_options;
+#define LIANA_CONV2D_DEFAULTS                                                           \
+    .trainable = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
+    .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
+#define liana_conv2d(...) LIANA_ADD_("Conv2D", liana_conv2d_options, LIANA_CONV2D_DEFAULTS, __VA_ARGS__, )
+
+/* Each channel with its own `depth_multiplier` kernels; depthwise_kernel [height, width, in, depth_multiplier]. */
+typedef struct liana_depthwise_conv2d_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t kernel_size[2];
+    int64_t strides[2];
+    liana_padding padding;
+    int64_t depth_multiplier;
+    int64_t dilation_rate[2];
+    const char *activation;
+    bool use_bias;
+    const char *depthwise_initializer;
+    const char *bias_initializer;
+} liana_depthwise_conv2d_options;
+#define LIANA_DEPTHWISE_CONV2D_DEFAULTS                                                           \
+    .trainable = true, .strides = 1, .depth_multiplier = 1, .dilation_rate = 1, .use_bias = true, \
+    .depthwise_initializer = "glorot_uniform", .bias_initializer = "zeros"
+#define liana_depthwise_conv2d(...) \
+    LIANA_ADD_("DepthwiseConv2D", liana_depthwise_conv2d_options, LIANA_DEPTHWISE_CONV2D_DEFAULTS, __VA_ARGS__, )
+
+/* A depthwise convolution, then one of size 1 x 1: depthwise_kernel [height, width, in, depth_multiplier],
+ * pointwise_kernel [1, 1, in * depth_multiplier, filters], bias. */
+typedef struct liana_separable_conv2d_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t filters;
+    int64_t kernel_size[2];
+    int64_t strides[2];
+    liana_padding padding;
+    int64_t dilation_rate[2];
+    int64_t depth_multiplier;
+    const char *activation;
+    bool use_bias;
+    const char *depthwise_initializer;
+    const char *pointwise_initializer;
+    const char *bias_initializer;
+} liana_separable_conv2d_options;
+#define LIANA_SEPARABLE_CONV2D_DEFAULTS                                                           \
+    .trainable = true, .strides = 1, .dilation_rate = 1, .depth_multiplier = 1, .use_bias = true, \
+    .depthwise_initializer = "glorot_uniform", .pointwise_initializer = "glorot_uniform", .bias_initializer = "zeros"
+#define liana_separable_conv2d(...) \
+    LIANA_ADD_("SeparableConv2D", liana_separable_conv2d_options, LIANA_SEPARABLE_CONV2D_DEFAULTS, __VA_ARGS__, )
+
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta for each channel (the last axis). In training mean and variance
+ * are the shard's, and moving = momentum * moving + (1 - momentum) * shard's; otherwise, and where .trainable is false,
+ * they are the moving ones. */
+typedef struct liana_batch_normalization_options {
+    LIANA_LAYER_OPTIONS;
+    double momentum;
+    double epsilon;
+    bool center; /* has beta */
+    bool scale;  /* has gamma */
+    const char *beta_initializer;
+    const char *gamma_initializer;
+    const char *moving_mean_initializer;
+    const char *moving_variance_initializer;
+} liana_batch_normalization_options;
+#define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                            \
+    .trainable = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, .beta_initializer = "zeros", \
+    .gamma_initializer = "ones", .moving_mean_initializer = "zeros", .moving_variance_initializer = "ones"
+#define liana_batch_normalization(...)                                                                      \
+    LIANA_ADD_("BatchNormalization", liana_batch_normalization_options, LIANA_BATCH_NORMALIZATION_DEFAULTS, \
+               __VA_ARGS__, )
+
+/* ---- activations and regularisation ---- */
+
+/* An activation by name. */
+typedef struct liana_activation_options {
+    LIANA_LAYER_OPTIONS;
+    const char *activation;
+} liana_activation_options;
+#define LIANA_ACTIVATION_DEFAULTS .trainable = true
+#define liana_activation(...) \
+    LIANA_ADD_("Activation", liana_activation_options, LIANA_ACTIVATION_DEFAULTS, __VA_ARGS__, )
+
+/* x from `threshold` on, at most `max_value` (0: no limit); below it negative_slope * (x - threshold). */
+typedef struct liana_relu_options {
+    LIANA_LAYER_OPTIONS;
+    double max_value;
+    double negative_slope;
+    double threshold;
+} liana_relu_options;
+#define LIANA_RELU_DEFAULTS .trainable = true
+#define liana_relu(...) LIANA_ADD_("ReLU", liana_relu_options, LIANA_RELU_DEFAULTS, __VA_ARGS__, )
+
+/* Softmax over `axis`. */
+typedef struct liana_softmax_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t axis;
+} liana_softmax_options;
+#define LIANA_SOFTMAX_DEFAULTS .trainable = true, .axis = -1
+#define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
+
+/* In training, zeroes a share `rate` of the elements and scales the others by 1 / (1 - rate). */
+typedef struct liana_dropout_options {
+    LIANA_LAYER_OPTIONS;
+    double rate;
+} liana_dropout_options;
+#define LIANA_DROPOUT_DEFAULTS .trainable = true
+#define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )
+
+/* ---- pooling and padding: [batch, height, width, channels] ---- */
+
+/* The greatest or the mean of each window; .strides 0 means pool_size. */
+typedef struct liana_pooling2d_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t pool_size[2];
+    int64_t strides[2];
+    liana_padding padding;
+} liana_pooling2d_options;
+#define LIANA_POOLING2D_DEFAULTS .trainable = true, .pool_size = 2
+#define liana_max_pooling2d(...) \
+    LIANA_ADD_("MaxPooling2D", liana_pooling2d_options, LIANA_POOLING2D_DEFAULTS, __VA_ARGS__, )
+#define liana_average_pooling2d(...) \
+    LIANA_ADD_("AveragePooling2D", liana_pooling2d_options, LIANA_POOLING2D_DEFAULTS, __VA_ARGS__, )
+
+/* The mean or the greatest of each channel: [batch, channels], or [batch, 1, 1, channels] with .keepdims. */
+typedef struct liana_global_pooling2d_options {
+    LIANA_LAYER_OPTIONS;
+    bool keepdims;
+} liana_global_pooling2d_options;
+#define LIANA_GLOBAL_POOLING2D_DEFAULTS .trainable = true
+#define liana_global_average_pooling2d(...) \
+    LIANA_ADD_("GlobalAveragePooling2D", liana_global_pooling2d_options, LIANA_GLOBAL_POOLING2D_DEFAULTS, __VA_ARGS__, )
+#define liana_global_max_pooling2d(...) \
+    LIANA_ADD_("GlobalMaxPooling2D", liana_global_pooling2d_options, LIANA_GLOBAL_POOLING2D_DEFAULTS, __VA_ARGS__, )
+
+/* Zeros around the image: LIANA_INTS(all), LIANA_INTS(top and bottom, left and right) or
+ * LIANA_INTS(top, bottom, left, right). */
+typedef struct liana_zero_padding2d_options {
+    LIANA_LAYER_OPTIONS;
+    liana_ints padding;
+} liana_zero_padding2d_options;
+#define LIANA_ZERO_PADDING2D_DEFAULTS .trainable = true, .padding = {1, {1}}
+#define liana_zero_padding2d(...) \
+    LIANA_ADD_("ZeroPadding2D", liana_zero_padding2d_options, LIANA_ZERO_PADDING2D_DEFAULTS, __VA_ARGS__, )
+
+/* ---- shapes ---- */
+
+/* [batch, all other dimensions' product]. */
+typedef struct liana_flatten_options {
+    LIANA_LAYER_OPTIONS;
+} liana_flatten_options;
+#define LIANA_FLATTEN_DEFAULTS .trainable = true
+#define liana_flatten(...) LIANA_ADD_("Flatten", liana_flatten_options, LIANA_FLATTEN_DEFAULTS, __VA_ARGS__, )
+
+/* [batch, target_shape]; one of the numbers may be -1. */
+typedef struct liana_reshape_options {
+    LIANA_LAYER_OPTIONS;
+    liana_ints target_shape;
+} liana_reshape_options;
+#define LIANA_RESHAPE_DEFAULTS .trainable = true
+#define liana_reshape(...) LIANA_ADD_("Reshape", liana_reshape_options, LIANA_RESHAPE_DEFAULTS, __VA_ARGS__, )
+
+/* x * scale + offset. */
+typedef struct liana_rescaling_options {
+    LIANA_LAYER_OPTIONS;
+    double scale;
+    double offset;
+} liana_rescaling_options;
+#define LIANA_RESCALING_DEFAULTS .trainable = true
+#define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
+
+/* ---- layers that join several ---- */
+
+/* The sum or the product, element by element; shapes are broadcast as in numpy. */
+typedef struct liana_merge_options {
+    LIANA_MERGE_OPTIONS;
+} liana_merge_options;
+#define LIANA_MERGE_DEFAULTS .trainable = true
+#define liana_add(...) LIANA_ADD_("Add", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
+#define liana_multiply(...) LIANA_ADD_("Multiply", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
+
+/* One after the other along `axis`. */
+typedef struct liana_concatenate_options {
+    LIANA_MERGE_OPTIONS;
+    int64_t axis;
+} liana_concatenate_options;
+#define LIANA_CONCATENATE_DEFAULTS .trainable = true, .axis = -1
+#define liana_concatenate(...) \
+    LIANA_ADD_("Concatenate", liana_concatenate_options, LIANA_CONCATENATE_DEFAULTS, __VA_ARGS__, )
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* activations.h - element-wise functions and softmax by name: one table for the Activation layer and for the
+ * `activation` option of others. */
+#ifndef LIANA_LAYERS_ACTIVATIONS_H
+#define LIANA_LAYERS_ACTIVATIONS_H
+
+#include "layers/layer.h"
+
+typedef struct liana__activation {
+    const char *name; /* Keras's */
+    const char *doc;  /* the formula */
+    liana_tensor (*build)(liana_location here, liana_tensor x);
+    bool is_softmax;
+} liana__activation;
+
+/* All of them; the last one's name is NULL. */
+extern const liana__activation liana__activations[];
+/* By name; NULL (and "") is "linear". NULL if there is none, and then *nearest (may be NULL) is the nearest or NULL. */
+const liana__activation *liana__activation_find(const char *name, const char **nearest);
+
+/* Applies an activation that was checked before; notes the logits of a softmax. */
+liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x);
+
+#endif

@@ -1,0 +1,110 @@
+/* layer.h - the layer contract: everything liana knows about a kind of layer, in one const struct.
+ *
+ * To add a layer: write src/layers/<stem>.c with the struct, add one row to src/layers/layers.def, and an options
+ * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras 2's. */
+#ifndef LIANA_LAYERS_LAYER_H
+#define LIANA_LAYERS_LAYER_H
+
+#include "base/error.h"
+#include "base/field.h"
+
+#include <liana/layers.h>
+
+/* ---- checking options ---- */
+
+typedef struct liana__layer_check {
+    void *options;           /* may be completed (defaults that depend on other options) in place */
+    const liana__value *map; /* what they were read from */
+    const char *where;
+    liana__error *error;
+} liana__layer_check;
+
+/* INVALID_CONFIG about one option, with its place: "config.yaml:3:9: model.layers[1].Conv2D.groups: message". */
+liana_status liana__option_fail(liana__layer_check *check, const char *option, const char *format, ...)
+    LIANA__PRINTF(3, 4);
+/* That the text of an option names an activation, or an initialiser. */
+liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name) LIANA_MUST_USE;
+liana_status liana__check_initializer(liana__layer_check *check, const char *option, const char *text) LIANA_MUST_USE;
+
+/* ---- declaring weights ---- */
+
+typedef struct liana__layer_build {
+    const void *options;
+    const liana_shape *inputs; /* with a batch of 1 */
+    size_t num_inputs;
+    /* The rest is the model's. */
+    liana_model *model;
+    liana__error *error;
+    liana_status status;
+} liana__layer_build;
+
+/* Declares the next weight, with Keras's name ("kernel"). Keras's order: trainable weights first. */
+void liana__add_weight(liana__layer_build *build, const char *name, liana_shape shape, const char *initializer,
+                       bool trainable);
+/* INVALID_ARGUMENT: "found an input of shape [1, 10], expected ..." */
+liana_status liana__build_fail(liana__layer_build *build, size_t input, const char *expected);
+/* That input 0 is [batch, height, width, channels]. */
+liana_status liana__build_images(liana__layer_build *build) LIANA_MUST_USE;
+
+/* ---- building graph ---- */
+
+/* A new value for a moving average: average = momentum * average + (1 - momentum) * statistic. */
+typedef struct liana__layer_update {
+    size_t weight; /* which of the layer's weights */
+    liana_tensor statistic;
+    double momentum;
+} liana__layer_update;
+
+enum { LIANA__MAX_LAYER_UPDATES = 2 };
+
+typedef struct liana__layer_call {
+    liana_location here; /* where the layer was written: passed to every op builder */
+    const void *options;
+    const liana_tensor *inputs;
+    size_t num_inputs;
+    const liana_tensor *weights; /* in the order of their declaration */
+    bool training;
+    bool trainable;
+    liana_tensor positions; /* u64 [batch], for dropout; only in training */
+    uint64_t seed;
+    uint32_t salt;
+    /* Filled in by the layer. */
+    liana_tensor logits; /* what a softmax over the last axis was taken of, if the result is that softmax */
+    liana__layer_update updates[LIANA__MAX_LAYER_UPDATES];
+    size_t num_updates;
+} liana__layer_call;
+
+typedef struct liana__layer_type {
+    const char *name; /* Keras's class name */
+    const char *doc;
+    const liana__fields *options; /* without name, trainable and inputs, which all layers have */
+    size_t min_inputs;
+    size_t max_inputs;
+    /* What the table of options cannot say. NULL: nothing. */
+    liana_status (*check)(liana__layer_check *check);
+    /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
+    liana_status (*weights)(liana__layer_build *build);
+    /* Builds the layer's graph. Also run on a batch of 1 to find the output's shape. NULL only for InputLayer. */
+    liana_tensor (*call)(liana__layer_call *call);
+    /* The form in which Keras writes the options, where it differs from the table's; both change a map in place.
+     * NULL: no difference. `rank` is that of the layer's output. */
+    void (*from_keras)(liana__arena *arena, liana__value *config);
+    void (*to_keras)(liana__arena *arena, const void *options, liana__value *config);
+} liana__layer_type;
+
+#define LIANA__LAYER(stem, name) extern const liana__layer_type liana__layer_##name;
+#include "layers/layers.def"
+#undef LIANA__LAYER
+
+/* All layer types in the order of layers.def, NULL-terminated. */
+extern const liana__layer_type *const liana__layer_types[];
+/* By class name; NULL if there is none, and then *nearest (may be NULL) is the nearest name or NULL. */
+const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest);
+
+/* name and trainable: the options of every layer. */
+extern const liana__fields liana__layer_common;
+
+/* The first two option names of liana_padding, for tables. */
+extern const char *const liana__padding_names[];
+
+#endif

@@ -1,0 +1,146 @@
+/* model.h - the container of layers: what the trainer, the checkpoints and the summaries stand on.
+ *
+ * Build: liana_model_create and the builders of <liana/layers.h>, or liana__model_from_layers (YAML), or
+ * liana__model_from_keras (JSON). Then liana__model_check. Then, for each graph, liana__model_call. */
+#ifndef LIANA_LAYERS_MODEL_H
+#define LIANA_LAYERS_MODEL_H
+
+#include "base/context.h"
+#include "layers/initializers.h"
+#include "layers/layer.h"
+
+typedef struct liana__weight {
+    const char *name;       /* "conv2d/kernel": the name of the graph's variable, and in checkpoints */
+    const char *short_name; /* "kernel" */
+    liana_shape shape;
+    size_t layer;   /* index of its layer */
+    bool trainable; /* by its kind: false for moving averages; see liana__weight_trainable */
+    liana__initializer initializer;
+} liana__weight;
+
+typedef struct liana__layer {
+    const liana__layer_type *type;
+    const char *name;
+    void *options;
+    bool trainable;
+    size_t *inputs; /* indices of earlier layers */
+    size_t num_inputs;
+    size_t first_weight;
+    size_t num_weights;
+    liana_shape shape; /* of the result, with a batch of 1 */
+    liana_location where;
+} liana__layer;
+
+struct liana_model {
+    liana_context *context;
+    liana__arena arena;
+    const char *name;     /* NULL: by its layers */
+    liana__error error;   /* the sticky one */
+    liana__layer *layers; /* inputs before users; [0] is the InputLayer, the last one is the output */
+    size_t num_layers;
+    size_t layer_capacity;
+    liana__weight *weights; /* Keras's order: layer by layer */
+    size_t num_weights;
+    size_t weight_capacity;
+};
+
+/* ---- building ---- */
+
+/* Adds a layer whose options are in a map. */
+typedef struct liana__layer_request {
+    liana_location here;
+    const char *where; /* dotted key for messages ("model.layers[2].Conv2D"); NULL: the layer's name */
+    const liana__layer_type *type;
+    const char *name;     /* NULL: Keras's automatic name */
+    bool frozen;          /* trainable: false */
+    const size_t *inputs; /* layer indices; NULL: the layer before */
+    size_t num_inputs;
+    const liana__value *options;   /* NULL: all defaults */
+    const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
+} liana__layer_request;
+liana_layer liana__model_add(liana_model *model, const liana__layer_request *request);
+
+/* Sets the sticky error (unless there is one) as "file:line: message" and returns an invalid layer. */
+liana_layer liana__model_fail(liana_model *model, liana_location here, liana_status status, const char *format, ...)
+    LIANA__PRINTF(4, 5);
+
+/* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`, with the keys name,
+ * inputs (a name or a list of names; default: the layer before) and trainable beside the options. If the model is
+ * empty and the list does not begin with InputLayer, one for examples of `input_shape` is put before it. The error is
+ * the model's sticky one and names file, line, column and dotted key below `where`. */
+liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
+                                      const liana_shape *input_shape) LIANA_MUST_USE;
+
+/* That the model has an input, at least one other layer, and none that does not lead to the output. */
+liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+
+/* ---- questions ---- */
+
+/* -1 if there is none. */
+int liana__model_find_layer(const liana_model *model, const char *name);
+int liana__model_find_weight(const liana_model *model, const char *name);
+/* Shapes with a batch of 1: of one input and of the model's result. */
+liana_shape liana__model_input_shape(const liana_model *model);
+liana_shape liana__model_output_shape(const liana_model *model);
+/* Whether training changes the weight by its gradient: it is no moving average, and its layer is not frozen. */
+bool liana__weight_trainable(const liana_model *model, size_t weight);
+/* Whether every layer's only input is the layer before it. */
+bool liana__model_is_sequential(const liana_model *model);
+/* The name, or "sequential" or "model". */
+const char *liana__model_name(const liana_model *model);
+void liana__model_summary(const liana_model *model, liana__text *text);
+
+/* ---- changing ---- */
+
+/* trainable of layers begin..end-1. */
+void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable);
+/* Freezes the layers before `name`, and lets it and the later ones train. NOT_FOUND with the nearest name. */
+liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
+/* The momentum of every BatchNormalization (in 0..1). */
+void liana__model_set_batch_norm_momentum(liana_model *model, double momentum);
+
+/* The initial value of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
+void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values);
+
+/* ---- graphs ---- */
+
+typedef struct liana__model_mode {
+    bool training; /* dropout drops, batch normalisation uses the shard's statistics */
+    liana_tensor
+        positions; /* u64 [batch]: each example's address; needed in training if a Dropout has a rate above 0 */
+    uint64_t seed;
+} liana__model_mode;
+
+/* A moving average to be updated: average = momentum * average + (1 - momentum) * statistic, where the statistic
+ * (weight's shape) is to be averaged over the shards of the update, weighted by their example counts. */
+typedef struct liana__model_update {
+    size_t weight;
+    liana_tensor statistic;
+    double momentum;
+} liana__model_update;
+
+/* Arrays live in the graph's arena. */
+typedef struct liana__model_results {
+    liana_tensor output;
+    liana_tensor logits;   /* what the output is the softmax of (last axis); invalid if it is none */
+    liana_tensor *layers;  /* the result of each layer */
+    liana_tensor *weights; /* the graph's variable of each weight */
+    liana__model_update *updates;
+    size_t num_updates;
+} liana__model_results;
+
+/* Builds the model's graph on `input` [batch, ...] for any batch size. Each weight is a variable of `input`'s dtype
+ * that is called by the weight's name. Errors stick to the graph, with the place where the layer was written; a model
+ * that has failed, or an input of another shape, is one. */
+liana__model_results liana__model_call(const liana_model *model, liana_tensor input, const liana__model_mode *mode);
+
+/* ---- Keras JSON ---- */
+
+/* The architecture as Keras 2's model.to_json() has it. NULL when memory could not be had. */
+liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
+
+/* Adds the layers of an architecture file of Keras 1, 2 or 3 (Sequential or Functional; one input, one output, channels
+ * last, no layer used twice) to an empty model. The error is the model's sticky one and names file, line and layer. */
+liana_status liana__model_from_keras(liana_model *model, const liana__value *architecture) LIANA_MUST_USE;
+
+#endif

@@ -412,6 +412,11 @@ liana_status liana__infer_like_input(liana__infer *infer)
     return LIANA_OK;
 }
 
+void liana__no_gradient(liana__gradient *gradient)
+{
+    (void)gradient;
+}
+
 /* ---- whole graphs ---- */
 
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed)

@@ -93,15 +93,17 @@ struct liana__op {
     size_t min_inputs;
     size_t max_inputs;
     liana_status (*infer)(liana__infer *infer);
-    /* Builds the gradient's graph; NULL: not differentiable, and asking for it is an error. An op through which no
-     * gradient flows by definition (comparisons, argmax) sets `stops_gradient` instead. */
+    /* Builds the gradient's graph. NULL: not differentiable, and asking for it is an error. Ops through which no
+     * gradient flows by definition (argmax) use liana__no_gradient. */
     void (*gradient)(liana__gradient *gradient);
-    bool stops_gradient;
     liana__placement placement;
     /* Best first, NULL-terminated, ending in the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
 };
+
+/* The gradient of a piecewise constant op: zero. */
+void liana__no_gradient(liana__gradient *gradient);
 
 /* Makes a node. The first input's graph is used (or `graph` for ops without inputs); attributes are copied. */
 liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__op *op, const liana_tensor *inputs,

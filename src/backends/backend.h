@@ -1,0 +1,74 @@
+/* backend.h - the contract of what compiles and runs graphs.
+ *
+ * A device is an opened backend. It owns buffers, and makes executables from graphs. An execution takes a buffer for
+ * each input, variable and output of the graph, in the graph's own order. Nothing above this line knows which backend
+ * it is talking to. To add one: a folder src/backends/<name>/ with the struct, and a row in backends.def. */
+#ifndef LIANA_BACKENDS_BACKEND_H
+#define LIANA_BACKENDS_BACKEND_H
+
+#include "base/error.h"
+#include "ir/graph.h"
+
+typedef struct liana__backend liana__backend;
+
+/* Each backend extends these three by putting them first in structs of its own. */
+typedef struct liana__device {
+    const liana__backend *backend;
+    liana_context *context;
+    /* How many executions may run at the same time, each with its own worker index. */
+    int num_workers;
+} liana__device;
+
+typedef struct liana__buffer {
+    liana__device *device;
+    liana_dtype dtype;
+    liana_shape shape;
+    size_t size; /* bytes */
+} liana__buffer;
+
+typedef struct liana__executable {
+    liana__device *device;
+    size_t num_inputs, num_variables, num_outputs;
+    /* Memory that one execution needs beside the buffers, in bytes, for the log and `memory` reports. */
+    size_t workspace_size;
+} liana__executable;
+
+struct liana__backend {
+    const char *name;
+    const char *doc;
+    liana_status (*open)(liana_context *context, liana__device **device, liana__error *error);
+    void (*close)(liana__device *device);
+
+    /* Memory on the device; contents are undefined until written. */
+    liana_status (*buffer_create)(liana__device *device, liana_dtype dtype, const liana_shape *shape,
+                                  liana__buffer **buffer, liana__error *error);
+    void (*buffer_destroy)(liana__buffer *buffer);
+    /* Whole-buffer copies from and to the host. */
+    liana_status (*buffer_write)(liana__buffer *buffer, const void *data, liana__error *error);
+    liana_status (*buffer_read)(const liana__buffer *buffer, void *data, liana__error *error);
+    /* dst += src, element by element (float dtypes): how partial sums of shards meet. */
+    liana_status (*buffer_add)(liana__buffer *dst, const liana__buffer *src, liana__error *error);
+
+    /* The graph may be destroyed afterwards. */
+    liana_status (*compile)(liana__device *device, const liana_graph *graph, liana__executable **executable,
+                            liana__error *error);
+    void (*executable_destroy)(liana__executable *executable);
+    /* Runs once. Assignments of the graph write into `variables`. Calls with different workers may run at the same
+     * time if no buffer that one writes is used by the other. */
+    liana_status (*execute)(liana__executable *executable, int worker, liana__buffer *const *inputs,
+                            liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
+};
+
+#define LIANA__BACKEND(folder, name) extern const liana__backend liana__backend_##name;
+#include "backends/backends.def"
+#undef LIANA__BACKEND
+
+/* All backends, NULL-terminated. */
+extern const liana__backend *const liana__backends[];
+
+/* Opens a backend by name. Errors: INVALID_CONFIG with the nearest known name. */
+liana_status liana__device_open(liana_context *context, const char *name, liana__device **device, liana__error *error)
+    LIANA_MUST_USE;
+void liana__device_close(liana__device *device);
+
+#endif

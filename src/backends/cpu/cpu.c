@@ -1,0 +1,149 @@
+/* The CPU backend: kernels and memory are chosen when a graph is compiled; an execution runs them in order on one
+ * thread and allocates nothing. Parallelism comes from several executions at a time, one shard on each core. */
+#include "backends/cpu/cpu.h"
+
+#include "backends/host.h"
+#include "backends/kernel_choice.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static liana_status open_cpu(liana_context *context, liana__device **out, liana__error *error)
+{
+    liana__device *device = calloc(1, sizeof *device);
+    if (!device) return liana__fail_memory(error, "the CPU device");
+    *device = (liana__device){.backend = &liana__backend_cpu,
+                              .context = context,
+                              .num_workers = liana_context_num_threads(context)};
+    *out = device;
+    return LIANA_OK;
+}
+
+static void close_cpu(liana__device *device)
+{
+    free(device);
+}
+
+static void destroy_executable(liana__executable *base)
+{
+    liana__cpu_executable *executable = (liana__cpu_executable *)base;
+    if (!executable) return;
+    for (size_t i = 0; i < executable->num_steps; i++) {
+        liana__cpu_step *step = &executable->steps[i];
+        if (step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
+    }
+    for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
+        free(executable->workers[i].workspace);
+        free(executable->workers[i].values);
+        free(executable->workers[i].sources);
+    }
+    free(executable->workers);
+    free(executable->steps);
+    free(executable->externals);
+    liana__memory_plan_free(&executable->plan);
+    free(executable);
+}
+
+static liana_status choose_steps(liana__cpu_executable *executable, liana__error *error)
+{
+    const liana_graph *graph = executable->graph;
+    liana_context *context = executable->base.device->context;
+    executable->steps = calloc(graph->num_nodes, sizeof *executable->steps);
+    if (!executable->steps) return liana__fail_memory(error, "an executable");
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        if (!executable->plan.computed[id]) continue;
+        const liana__node *node = graph->nodes[id];
+        liana__cpu_step *step = &executable->steps[executable->num_steps++];
+        step->node = node;
+        step->kernel = liana__choose_kernel(context, node, context->isa);
+        if (step->kernel->prepare) LIANA_TRY(step->kernel->prepare(node, &step->prepared, error));
+        size_t scratch = liana__align_up(step->prepared.scratch_size);
+        if (scratch > executable->scratch_size) executable->scratch_size = scratch;
+        if (node->num_inputs > executable->max_inputs) executable->max_inputs = node->num_inputs;
+    }
+    return LIANA_OK;
+}
+
+/* Points a worker's table at everything that does not change between executions. */
+static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker)
+{
+    const liana_graph *graph = executable->graph;
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        liana__storage storage = executable->plan.storage[id];
+        if (storage.kind == LIANA__STORAGE_WORKSPACE) worker->values[id] = worker->workspace + storage.offset;
+        if (storage.kind == LIANA__STORAGE_CONSTANT) {
+            worker->values[id] = (void *)liana__constant_data(graph->nodes[storage.offset]);
+        }
+    }
+}
+
+static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
+{
+    int count = executable->base.device->num_workers;
+    executable->base.workspace_size = executable->plan.workspace_size + executable->scratch_size;
+    executable->workers = calloc((size_t)count, sizeof *executable->workers);
+    bool enough = executable->workers != NULL;
+    for (int i = 0; enough && i < count; i++) {
+        liana__cpu_worker *worker = &executable->workers[i];
+        worker->workspace = liana__allocate_aligned(executable->base.workspace_size);
+        worker->values = calloc(executable->graph->num_nodes, sizeof *worker->values);
+        worker->sources = calloc(executable->max_inputs + 1, sizeof *worker->sources);
+        enough = worker->workspace && worker->values && worker->sources;
+        if (enough) fill_fixed_values(executable, worker);
+    }
+    if (enough) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_OUT_OF_MEMORY,
+        "out of memory for the workspace: %d threads need %zu MiB each; use a smaller microbatch or fewer "
+        "threads (LIANA_THREADS)",
+        count, executable->base.workspace_size >> 20);
+}
+
+static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)
+{
+    liana_context *context = executable->base.device->context;
+    LIANA_TRY(liana__graph_verify(executable->graph, error));
+    LIANA_TRY(liana__memory_plan_make(executable->graph, !context->validate, &executable->plan, error));
+    LIANA_TRY(choose_steps(executable, error));
+    LIANA_TRY(liana__cpu_external_values(executable, error));
+    LIANA_TRY(make_workers(executable, error));
+    liana__log(context, LIANA__LOG_MEMORY, "%zu nodes: workspace %zu KiB (%zu KiB unshared), scratch %zu KiB",
+               executable->num_steps, executable->plan.workspace_size >> 10, executable->plan.unshared_size >> 10,
+               executable->scratch_size >> 10);
+    return LIANA_OK;
+}
+
+static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
+                            liana__error *error)
+{
+    *out = NULL;
+    liana__cpu_executable *executable = calloc(1, sizeof *executable);
+    if (!executable) return liana__fail_memory(error, "an executable");
+    executable->base = (liana__executable){.device = device,
+                                           .num_inputs = graph->num_inputs,
+                                           .num_variables = graph->num_variables,
+                                           .num_outputs = graph->num_outputs};
+    executable->graph = graph;
+    liana_status status = build_executable(executable, error);
+    if (status != LIANA_OK) {
+        destroy_executable(&executable->base);
+        return status;
+    }
+    *out = &executable->base;
+    return LIANA_OK;
+}
+
+const liana__backend liana__backend_cpu = {
+    .name = "cpu",
+    .doc = "The cores of this machine: oneDNN for matrix products and dense convolutions, own kernels for the rest.",
+    .open = open_cpu,
+    .close = close_cpu,
+    .buffer_create = liana__host_buffer_create,
+    .buffer_destroy = liana__host_buffer_destroy,
+    .buffer_write = liana__host_buffer_write,
+    .buffer_read = liana__host_buffer_read,
+    .buffer_add = liana__host_buffer_add,
+    .compile = compile,
+    .executable_destroy = destroy_executable,
+    .execute = liana__cpu_execute,
+};

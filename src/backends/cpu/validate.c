@@ -1,0 +1,62 @@
+/* LIANA_VALIDATE=1: each node against its reference while a real graph runs. */
+#include "backends/cpu/cpu.h"
+#include "backends/kernel_choice.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* f32 sums of up to millions of terms differ from sums in double by about this much, relative to the largest. */
+static const double RELATIVE_TOLERANCE = 2e-3;
+
+static double largest(const void *data, liana_dtype dtype, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double value = fabs(liana__load(data, dtype, i));
+        if (value > most && isfinite(value)) most = value;
+    }
+    return most;
+}
+
+static liana_status compare(const liana__cpu_step *step, const void *result, const void *expected, liana__error *error)
+{
+    const liana__node *node = step->node;
+    int64_t count = liana_shape_size(&node->shape);
+    bool exact = !liana__dtype_is_float(node->dtype);
+    double allowed = exact ? 0 : RELATIVE_TOLERANCE * (largest(expected, node->dtype, count) + 1e-6);
+    for (int64_t i = 0; i < count; i++) {
+        double got = liana__load(result, node->dtype, i), right = liana__load(expected, node->dtype, i);
+        bool both_nan = got != got && right != right;
+        if (both_nan || got == right || fabs(got - right) <= allowed) continue;
+        return liana__fail(error, LIANA_INTERNAL,
+                           "LIANA_VALIDATE: node %u %s (made at %s:%d), kernel %s: element %lld of %s is %.9g, the "
+                           "reference says %.9g",
+                           node->id, node->op->name, node->where.file, node->where.line, step->kernel->name,
+                           (long long)i, liana__type_print(node->dtype, &node->shape).text, got, right);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cpu_validate_step(const liana__cpu_step *step, const void *const *sources, const void *result,
+                                      liana__error *error)
+{
+    const liana__node *node = step->node;
+    const liana__kernel *reference = liana__reference_kernel(node);
+    if (reference == step->kernel) return LIANA_OK;
+    liana__prepared prepared = {0};
+    if (reference->prepare) LIANA_TRY(reference->prepare(node, &prepared, error));
+    void *expected = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
+    void *scratch = liana__allocate_aligned(prepared.scratch_size);
+    liana_status status = LIANA_OK;
+    if (!expected || !scratch) {
+        status = liana__fail_memory(error, "LIANA_VALIDATE");
+    } else {
+        status = reference->run(&(liana__call){node, sources, expected, scratch, prepared.plan});
+        if (status == LIANA_OK) status = compare(step, result, expected, error);
+    }
+    if (reference->release && prepared.plan) reference->release(prepared.plan);
+    free(expected);
+    free(scratch);
+    return status;
+}

@@ -1,0 +1,82 @@
+#include "backends/host.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype, const liana_shape *shape,
+                                       liana__buffer **out, liana__error *error)
+{
+    *out = NULL;
+    size_t size = liana__byte_size(dtype, shape);
+    liana__host_buffer *buffer = calloc(1, sizeof *buffer);
+    void *data = liana__allocate_aligned(size);
+    if (!buffer || !data) {
+        free(buffer);
+        free(data);
+        return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for a buffer %s (%zu bytes)",
+                           liana__type_print(dtype, shape).text, size);
+    }
+    buffer->base = (liana__buffer){.device = device, .dtype = dtype, .shape = *shape, .size = size};
+    buffer->data = data;
+    *out = &buffer->base;
+    return LIANA_OK;
+}
+
+void liana__host_buffer_destroy(liana__buffer *buffer)
+{
+    if (!buffer) return;
+    free(liana__host_data(buffer));
+    free(buffer);
+}
+
+liana_status liana__host_buffer_write(liana__buffer *buffer, const void *data, liana__error *error)
+{
+    (void)error;
+    memcpy(liana__host_data(buffer), data, buffer->size);
+    return LIANA_OK;
+}
+
+liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, liana__error *error)
+{
+    (void)error;
+    memcpy(data, liana__host_data(buffer), buffer->size);
+    return LIANA_OK;
+}
+
+liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src, liana__error *error)
+{
+    if (dst->dtype != src->dtype || dst->size != src->size || !liana__dtype_is_float(dst->dtype)) {
+        return liana__fail(error, LIANA_INTERNAL, "cannot add a buffer %s to one of %s",
+                           liana__type_print(src->dtype, &src->shape).text,
+                           liana__type_print(dst->dtype, &dst->shape).text);
+    }
+    int64_t count = liana_shape_size(&dst->shape);
+    if (dst->dtype == LIANA_F32) {
+        float *restrict a = liana__host_data(dst);
+        const float *restrict b = liana__host_data(src);
+        for (int64_t i = 0; i < count; i++) a[i] += b[i];
+        return LIANA_OK;
+    }
+    void *a = liana__host_data(dst);
+    const void *b = liana__host_data(src);
+    for (int64_t i = 0; i < count; i++) {
+        liana__store(a, dst->dtype, i, liana__load(a, dst->dtype, i) + liana__load(b, dst->dtype, i));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__host_check_buffers(const char *what, liana__node *const *nodes, size_t count,
+                                       liana__buffer *const *buffers, liana__error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const liana__node *node = nodes[i];
+        if (buffers[i] && buffers[i]->dtype == node->dtype && liana_shape_equal(&buffers[i]->shape, &node->shape)) {
+            continue;
+        }
+        return liana__fail(error, LIANA_INTERNAL, "%s %zu (%s) expects a buffer %s, got %s", what, i,
+                           node->name ? node->name : node->op->name, liana__type_print(node->dtype, &node->shape).text,
+                           buffers[i] ? liana__type_print(buffers[i]->dtype, &buffers[i]->shape).text : "none");
+    }
+    return LIANA_OK;
+}

@@ -1,0 +1,110 @@
+/* The matrix product of the last two axes. */
+#include "ops/matmul.h"
+
+static const liana__field fields[] = {
+    {.name = "transpose_a",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(liana__matmul_attributes, transpose_a),
+     .doc = "Whether a's last two axes are swapped first."},
+    {.name = "transpose_b",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(liana__matmul_attributes, transpose_b),
+     .doc = "Whether b's last two axes are swapped first."},
+};
+static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 2, fields};
+
+static liana_status infer_matmul(liana__infer *infer)
+{
+    const liana__matmul_attributes *options = infer->attributes;
+    const liana_shape *a = &infer->inputs[0]->shape, *b = &infer->inputs[1]->shape;
+    LIANA_TRY(liana__infer_float(infer, 0));
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
+    if (a->rank < 2 || a->rank != b->rank) {
+        return liana__infer_fail(infer, "ranks are %d and %d, expected the same rank of at least 2", a->rank, b->rank);
+    }
+    int last = a->rank - 1;
+    infer->dtype = infer->inputs[0]->dtype;
+    infer->shape = *a;
+    for (int i = 0; i < last - 1; i++) {
+        if (a->dims[i] == b->dims[i]) continue;
+        return liana__infer_fail(infer, "leading axis %d has size %lld in a and %lld in b, expected the same", i,
+                                 (long long)a->dims[i], (long long)b->dims[i]);
+    }
+    int64_t k_of_a = a->dims[options->transpose_a ? last - 1 : last];
+    int64_t k_of_b = b->dims[options->transpose_b ? last : last - 1];
+    if (k_of_a != k_of_b) {
+        return liana__infer_fail(infer, "a%s has %lld columns and b%s has %lld rows, expected as many",
+                                 options->transpose_a ? " (transposed)" : "", (long long)k_of_a,
+                                 options->transpose_b ? " (transposed)" : "", (long long)k_of_b);
+    }
+    infer->shape.dims[last - 1] = a->dims[options->transpose_a ? last : last - 1];
+    infer->shape.dims[last] = b->dims[options->transpose_b ? last - 1 : last];
+    return LIANA_OK;
+}
+
+/* With C = A B: dA = dC B^T and dB = A^T dC; a transposed operand gets the transposed product. */
+static void matmul_gradient(liana__gradient *g)
+{
+    const liana__matmul_attributes *options = g->node->attributes;
+    liana_tensor a = g->inputs[0], b = g->inputs[1], dc = g->output_gradient;
+    if (g->wanted[0]) {
+        g->input_gradients[0] = options->transpose_a ? liana_op_matmul(b, dc, options->transpose_b, true)
+                                                     : liana_op_matmul(dc, b, false, !options->transpose_b);
+    }
+    if (g->wanted[1]) {
+        g->input_gradients[1] = options->transpose_b ? liana_op_matmul(dc, a, true, options->transpose_a)
+                                                     : liana_op_matmul(a, dc, !options->transpose_a, false);
+    }
+}
+
+liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node)
+{
+    const liana__matmul_attributes *options = node->attributes;
+    const liana_shape *a = liana__input_shape(node, 0);
+    int last = node->shape.rank - 1;
+    liana__matmul_sizes sizes = {.batch = 1, .m = node->shape.dims[last - 1], .n = node->shape.dims[last]};
+    sizes.k = a->dims[options->transpose_a ? last - 1 : last];
+    for (int i = 0; i < last - 1; i++) sizes.batch *= node->shape.dims[i];
+    return sizes;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__matmul_attributes *options = call->node->attributes;
+    liana__matmul_sizes s = liana__matmul_sizes_of(call->node);
+    liana_dtype dtype = call->node->dtype;
+    for (int64_t batch = 0; batch < s.batch; batch++) {
+        int64_t a = batch * s.m * s.k, b = batch * s.k * s.n, c = batch * s.m * s.n;
+        for (int64_t i = 0; i < s.m; i++) {
+            for (int64_t j = 0; j < s.n; j++) {
+                double total = 0;
+                for (int64_t p = 0; p < s.k; p++) {
+                    int64_t at_a = options->transpose_a ? p * s.m + i : i * s.k + p;
+                    int64_t at_b = options->transpose_b ? j * s.k + p : p * s.n + j;
+                    total += liana__load(call->src[0], dtype, a + at_a) * liana__load(call->src[1], dtype, b + at_b);
+                }
+                liana__store(call->dst, dtype, c + i * s.n + j, total);
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+const liana__op liana__op_matmul = {
+    .name = "matmul",
+    .doc = "The matrix product of the last two axes.",
+    .attributes = &attributes,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_matmul,
+    .gradient = matmul_gradient,
+    .kernels = (const liana__kernel *const[]){&reference, NULL},
+};
+
+liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b)
+{
+    liana__matmul_attributes options = {transpose_a, transpose_b};
+    return liana__build2(here, &liana__op_matmul, a, b, &options);
+}

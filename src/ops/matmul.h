@@ -1,0 +1,21 @@
+/* matmul.h - what the kernels of matmul share. */
+#ifndef LIANA_OPS_MATMUL_H
+#define LIANA_OPS_MATMUL_H
+
+#include "ops/ops.h"
+
+typedef struct liana__matmul_attributes {
+    bool transpose_a;
+    bool transpose_b;
+} liana__matmul_attributes;
+
+/* [batch, m, k] x [batch, k, n] after transposition; batch is the product of the leading axes. */
+typedef struct liana__matmul_sizes {
+    int64_t batch, m, n, k;
+} liana__matmul_sizes;
+
+liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node);
+
+extern const liana__kernel liana__matmul_onednn;
+
+#endif

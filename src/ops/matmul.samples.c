@@ -1,0 +1,27 @@
+#include "ops/samples.h"
+
+#define MATMUL_SAMPLE(suffix, shape_a, shape_b, transpose_a, transpose_b)        \
+    static liana_tensor build_##suffix(liana_graph *graph, liana_dtype dtype)    \
+    {                                                                            \
+        liana_tensor a = liana__sample_input(graph, "a", dtype, shape_a, -2, 2); \
+        liana_tensor b = liana__sample_input(graph, "b", dtype, shape_b, -2, 2); \
+        return liana_op_matmul(a, b, transpose_a, transpose_b);                  \
+    }
+MATMUL_SAMPLE(plain, liana_shape_of(5, 7), liana_shape_of(7, 3), false, false)
+MATMUL_SAMPLE(transposed_a, liana_shape_of(7, 5), liana_shape_of(7, 3), true, false)
+MATMUL_SAMPLE(transposed_b, liana_shape_of(5, 7), liana_shape_of(3, 7), false, true)
+MATMUL_SAMPLE(both, liana_shape_of(7, 5), liana_shape_of(3, 7), true, true)
+MATMUL_SAMPLE(batched, liana_shape_of(2, 3, 5, 4), liana_shape_of(2, 3, 4, 7), false, false)
+MATMUL_SAMPLE(vectors, liana_shape_of(1, 33), liana_shape_of(33, 1), false, false)
+MATMUL_SAMPLE(wide, liana_shape_of(17, 130), liana_shape_of(130, 33), false, false)
+
+static const liana__sample samples[] = {
+    {"plain", build_plain, 0},
+    {"a transposed", build_transposed_a, 0},
+    {"b transposed", build_transposed_b, 0},
+    {"both transposed", build_both, 0},
+    {"batched", build_batched, 0},
+    {"dot product", build_vectors, 0},
+    {"several vectors", build_wide, 0},
+};
+LIANA__SAMPLES(matmul, samples);

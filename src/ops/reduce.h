@@ -1,0 +1,12 @@
+/* reduce.h - what the kernels of the reductions share. */
+#ifndef LIANA_OPS_REDUCE_H
+#define LIANA_OPS_REDUCE_H
+
+#include "ops/ops.h"
+
+typedef struct liana__reduce_attributes {
+    liana__ints axes; /* ascending, none negative, after inference */
+    bool keep_dims;
+} liana__reduce_attributes;
+
+#endif

@@ -1,0 +1,25 @@
+#include "ops/samples.h"
+
+#define REDUCE_SAMPLE(op, suffix, shape, axes, keep, low, high)                                     \
+    static liana_tensor build_##op##_##suffix(liana_graph *graph, liana_dtype dtype)                \
+    {                                                                                               \
+        return liana_op_##op(liana__sample_input(graph, "x", dtype, shape, low, high), axes, keep); \
+    }
+#define REDUCE_SAMPLES(op, low, high)                                                          \
+    REDUCE_SAMPLE(op, all, liana_shape_of(5, 7, 9), LIANA_ALL_AXES, false, low, high)          \
+    REDUCE_SAMPLE(op, last, liana_shape_of(5, 19), LIANA_AXES(-1), false, low, high)           \
+    REDUCE_SAMPLE(op, first, liana_shape_of(13, 3, 11), LIANA_AXES(0, 1), false, low, high)    \
+    REDUCE_SAMPLE(op, middle, liana_shape_of(2, 3, 5, 17), LIANA_AXES(1, 2), true, low, high)  \
+    REDUCE_SAMPLE(op, split, liana_shape_of(3, 4, 5), LIANA_AXES(0, 2), false, low, high)      \
+    static const liana__sample samples_##op[] = {                                              \
+        {"all axes", build_##op##_all, 0},       {"last axis", build_##op##_last, 0},          \
+        {"leading axes", build_##op##_first, 0}, {"image axes, kept", build_##op##_middle, 0}, \
+        {"axes apart", build_##op##_split, 0},                                                 \
+    };                                                                                         \
+    LIANA__SAMPLES(op, samples_##op);
+
+REDUCE_SAMPLES(reduce_sum, -2, 2)
+REDUCE_SAMPLES(reduce_mean, -2, 2)
+REDUCE_SAMPLES(reduce_max, -2, 2)
+REDUCE_SAMPLES(reduce_min, -2, 2)
+REDUCE_SAMPLES(reduce_prod, 0.9, 1.1)

@@ -1,0 +1,80 @@
+/* The same elements under another shape. */
+#include "ops/ops.h"
+
+typedef struct reshape_attributes {
+    liana__ints shape;
+} reshape_attributes;
+
+static const liana__field fields[] = {
+    {.name = "shape",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(reshape_attributes, shape),
+     .doc = "The new shape."},
+};
+static const liana__fields attributes = {"reshape", sizeof(reshape_attributes), 1, fields};
+
+static liana_status infer_reshape(liana__infer *infer)
+{
+    reshape_attributes *options = infer->attributes;
+    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
+        return liana__infer_fail(infer, "rank %lld is out of range, expected 0 to %d", (long long)options->shape.count,
+                                 LIANA_MAX_RANK);
+    }
+    LIANA_TRY(liana__infer_like_input(infer));
+    int64_t size = liana_shape_size(&infer->shape), known = 1;
+    int open = -1;
+    infer->shape.rank = (int)options->shape.count;
+    for (int i = 0; i < infer->shape.rank; i++) {
+        int64_t dim = options->shape.values[i];
+        if (dim == -1 && open < 0) {
+            open = i;
+        } else if (dim < 1 || dim > size / known) {
+            known = 0; /* cannot fit */
+            break;
+        } else {
+            known *= dim;
+        }
+        infer->shape.dims[i] = dim;
+    }
+    if (known && open >= 0 && size % known == 0) {
+        infer->shape.dims[open] = options->shape.values[open] = size / known;
+        known = size;
+    }
+    if (known == size) return LIANA_OK;
+    liana_shape asked = {.rank = (int)options->shape.count};
+    for (int i = 0; i < asked.rank; i++) asked.dims[i] = options->shape.values[i];
+    return liana__infer_fail(infer, "%lld elements cannot take the shape %s", (long long)size,
+                             liana__shape_print(&asked).text);
+}
+
+static void reshape_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] = liana_op_reshape(g->output_gradient, *liana__input_shape(g->node, 0));
+}
+
+static liana_status run_copy(const liana__call *call)
+{
+    memmove(call->dst, call->src[0], liana__byte_size(call->node->dtype, &call->node->shape));
+    return LIANA_OK;
+}
+
+static const liana__kernel reference = {.name = "reference", .run = run_copy};
+
+const liana__op liana__op_reshape = {
+    .name = "reshape",
+    .doc = "The same elements in row-major order.",
+    .attributes = &attributes,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_reshape,
+    .gradient = reshape_gradient,
+    .placement = LIANA__PLACE_ALIAS,
+    .kernels = (const liana__kernel *const[]){&reference, NULL},
+};
+
+liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape)
+{
+    reshape_attributes options = {.shape.count = shape.rank};
+    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    return liana__build1(here, &liana__op_reshape, x, &options);
+}

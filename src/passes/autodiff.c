@@ -1,0 +1,127 @@
+/* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
+#include "ir/graph.h"
+#include "ops/ops.h"
+
+#include <stdlib.h>
+
+typedef struct autodiff {
+    liana_graph *graph;
+    size_t num_nodes;        /* of the forward graph */
+    bool *depends;           /* node id -> depends on a wanted tensor through ops that pass gradients */
+    liana_tensor *gradients; /* node id -> d target / d node, as far as summed up */
+} autodiff;
+
+/* Integers and bools carry no gradient, and ops that stop it are the end of the way. */
+static void mark_dependent(autodiff *ad, const liana_tensor *wrt, size_t count)
+{
+    for (size_t i = 0; i < count; i++) ad->depends[wrt[i].id] = true;
+    for (size_t id = 1; id < ad->num_nodes; id++) {
+        const liana__node *node = ad->graph->nodes[id];
+        if (node->op->gradient == liana__no_gradient || !liana__dtype_is_float(node->dtype)) continue;
+        for (uint32_t i = 0; i < node->num_inputs; i++) {
+            if (ad->depends[node->inputs[i]->id]) ad->depends[id] = true;
+        }
+    }
+}
+
+static void accumulate(autodiff *ad, const liana__node *node, liana_tensor gradient)
+{
+    liana_tensor *sum = &ad->gradients[node->id];
+    *sum = sum->id ? liana_op_add(*sum, gradient) : gradient;
+}
+
+static void differentiate_node(autodiff *ad, const liana__node *node)
+{
+    liana_graph *graph = ad->graph;
+    if (!node->op->gradient) {
+        liana__graph_fail(graph, node->where, LIANA_INVALID_ARGUMENT,
+                          "%s cannot be differentiated, but a gradient is asked for that flows through it",
+                          node->op->name);
+        return;
+    }
+    size_t n = node->num_inputs;
+    liana_tensor *inputs = calloc(2 * n, sizeof *inputs);
+    bool *wanted = calloc(n, sizeof *wanted);
+    if (!inputs || !wanted) {
+        liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for the gradient of %s",
+                          node->op->name);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            inputs[i] = liana__node_tensor(graph, node->inputs[i]);
+            wanted[i] = ad->depends[node->inputs[i]->id] && liana__dtype_is_float(node->inputs[i]->dtype);
+        }
+        liana__gradient gradient = {.node = node,
+                                    .output = liana__node_tensor(graph, node),
+                                    .output_gradient = ad->gradients[node->id],
+                                    .inputs = inputs,
+                                    .wanted = wanted,
+                                    .input_gradients = inputs + n};
+        graph->blamed = &node->where;
+        node->op->gradient(&gradient);
+        for (size_t i = 0; i < n && graph->status == LIANA_OK; i++) {
+            if (wanted[i] && inputs[n + i].id) accumulate(ad, node->inputs[i], inputs[n + i]);
+        }
+        graph->blamed = NULL;
+    }
+    free(inputs);
+    free(wanted);
+}
+
+static void run(autodiff *ad, liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
+                liana_tensor *gradients)
+{
+    liana_graph *graph = ad->graph;
+    mark_dependent(ad, wrt, count);
+    ad->gradients[target.id] = liana__full(here, graph, liana_tensor_dtype(target), liana_tensor_shape(target), 1);
+    for (size_t id = target.id; id > 0 && graph->status == LIANA_OK; id--) {
+        const liana__node *node = graph->nodes[id];
+        bool on_the_way = ad->depends[id] && ad->gradients[id].id && node->num_inputs > 0;
+        if (on_the_way) differentiate_node(ad, node);
+    }
+    for (size_t i = 0; i < count && graph->status == LIANA_OK; i++) {
+        gradients[i] = ad->gradients[wrt[i].id];
+        if (gradients[i].id) continue;
+        gradients[i] = liana__full(here, graph, liana_tensor_dtype(wrt[i]), liana_tensor_shape(wrt[i]), 0);
+    }
+}
+
+static bool check_arguments(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count)
+{
+    const liana__node *node = liana__tensor_node(target);
+    if (!node) {
+        if (target.graph) {
+            liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT, "the target of a gradient is not a tensor");
+        }
+        return false;
+    }
+    if (!liana__dtype_is_float(node->dtype)) {
+        liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT,
+                          "the target of a gradient is %s, expected a float", liana_dtype_name(node->dtype));
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const liana__node *with = wrt[i].graph == target.graph ? liana__tensor_node(wrt[i]) : NULL;
+        if (with && liana__dtype_is_float(with->dtype)) continue;
+        liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT,
+                          "gradient %zu is asked for something that is not a float tensor of this graph", i);
+        return false;
+    }
+    return true;
+}
+
+void liana_gradients_at(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
+                        liana_tensor *gradients)
+{
+    for (size_t i = 0; i < count; i++) gradients[i] = (liana_tensor){target.graph, 0};
+    if (!check_arguments(here, target, wrt, count)) return;
+    autodiff ad = {.graph = target.graph, .num_nodes = target.graph->num_nodes};
+    ad.depends = calloc(ad.num_nodes, sizeof *ad.depends);
+    ad.gradients = calloc(ad.num_nodes, sizeof *ad.gradients);
+    if (ad.depends && ad.gradients) {
+        run(&ad, here, target, wrt, count, gradients);
+    } else {
+        liana__graph_fail(target.graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradient");
+    }
+    free(ad.depends);
+    free(ad.gradients);
+}

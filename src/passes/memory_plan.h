@@ -1,0 +1,46 @@
+/* memory_plan.h - where each tensor of a graph lies while the graph runs. */
+#ifndef LIANA_PASSES_MEMORY_PLAN_H
+#define LIANA_PASSES_MEMORY_PLAN_H
+
+#include "ir/graph.h"
+
+typedef enum liana__storage_kind {
+    LIANA__STORAGE_NONE, /* nobody needs the node */
+    LIANA__STORAGE_WORKSPACE,
+    LIANA__STORAGE_INPUT,
+    LIANA__STORAGE_VARIABLE,
+    LIANA__STORAGE_OUTPUT,
+    LIANA__STORAGE_CONSTANT,
+} liana__storage_kind;
+
+/* `offset` is in bytes for the workspace, an index for inputs, variables and outputs, the node id for constants. */
+typedef struct liana__storage {
+    liana__storage_kind kind;
+    size_t offset;
+} liana__storage;
+
+/* A copy at the end of an execution. */
+typedef struct liana__plan_copy {
+    uint32_t node;         /* what is copied */
+    liana__storage target; /* OUTPUT or VARIABLE */
+} liana__plan_copy;
+
+typedef struct liana__memory_plan {
+    size_t num_nodes;
+    liana__storage *storage; /* by node id */
+    bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */
+    /* Copies that are left, outputs first: results that are leaves or aliases, and assignments that could not be
+     * written straight into their variable. */
+    liana__plan_copy *copies;
+    size_t num_copies;
+    size_t workspace_size; /* bytes */
+    size_t unshared_size;  /* bytes if every tensor had memory of its own: what the plan saves is the difference */
+} liana__memory_plan;
+
+/* Plans for execution in the order of node ids. With `share` false every tensor has memory of its own and nothing is
+ * overwritten (for LIANA_VALIDATE). Depends on the graph alone. Free with liana__memory_plan_free. */
+liana_status liana__memory_plan_make(const liana_graph *graph, bool share, liana__memory_plan *plan,
+                                     liana__error *error) LIANA_MUST_USE;
+void liana__memory_plan_free(liana__memory_plan *plan);
+
+#endif

@@ -1,0 +1,81 @@
+#include "harness/harness.h"
+
+#include "harness/graph_run.h"
+
+#include "base/random.h"
+#include "ops/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The range travels in the input's name: "x in [-2, 2]". */
+liana_tensor liana__sample_input(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape, double low,
+                                 double high)
+{
+    char ranged[128];
+    snprintf(ranged, sizeof ranged, "%s in [%.17g, %.17g]", name, low, high);
+    return liana_graph_input(graph, ranged, dtype, shape);
+}
+
+static double draw(liana__philox_key key, int64_t index, double low, double high, bool whole)
+{
+    uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), 0, 0}, words[4];
+    liana__philox(key, counter, words);
+    double uniform = liana__uniform_double(words[0], words[1]);
+    return whole ? floor(low + uniform * (high - low + 1)) : low + uniform * (high - low);
+}
+
+void liana__test_draw_inputs(const liana_graph *graph, uint64_t seed, liana__test_value *values)
+{
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        const liana__node *node = graph->inputs[i];
+        double low = -1, high = 1;
+        const char *range = strstr(node->name, " in [");
+        if (range) assert_int_equal(sscanf(range, " in [%lf, %lf]", &low, &high), 2);
+        size_t size = liana__byte_size(node->dtype, &node->shape);
+        values[i] = (liana__test_value){node->dtype, node->shape, malloc(size)};
+        assert_non_null(values[i].data);
+        liana__philox_key key = liana__philox_make_key(seed, LIANA__STREAM_TEST, (uint32_t)i);
+        bool whole = !liana__dtype_is_float(node->dtype);
+        for (int64_t k = 0; k < liana_shape_size(&node->shape); k++) {
+            liana__store(values[i].data, node->dtype, k, draw(key, k, low, high, whole));
+        }
+    }
+}
+
+void liana__test_free_values(liana__test_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) free(values[i].data);
+}
+
+static liana__buffer *make_buffer(liana__device *device, const liana__node *node, const void *data)
+{
+    liana__error error = {0};
+    liana__buffer *buffer;
+    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &error), &error);
+    if (data) assert_ok(device->backend->buffer_write(buffer, data, &error), &error);
+    return buffer;
+}
+
+void liana__test_run(liana__device *device, const liana_graph *graph, const liana__test_value *inputs,
+                     liana__test_value *outputs)
+{
+    const liana__backend *backend = device->backend;
+    liana__error error = {0};
+    liana__executable *executable;
+    assert_ok(backend->compile(device, graph, &executable, &error), &error);
+    liana__buffer *in[64], *out[64];
+    assert_true(graph->num_inputs <= 64 && graph->num_outputs <= 64 && graph->num_variables == 0);
+    for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(device, graph->inputs[i], inputs[i].data);
+    for (size_t i = 0; i < graph->num_outputs; i++) out[i] = make_buffer(device, graph->outputs[i].node, NULL);
+    assert_ok(backend->execute(executable, 0, in, NULL, out, &error), &error);
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        const liana__node *node = graph->outputs[i].node;
+        outputs[i] = (liana__test_value){node->dtype, node->shape, malloc(out[i]->size)};
+        assert_non_null(outputs[i].data);
+        assert_ok(backend->buffer_read(out[i], outputs[i].data, &error), &error);
+        backend->buffer_destroy(out[i]);
+    }
+    for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(in[i]);
+    backend->executable_destroy(executable);
+}

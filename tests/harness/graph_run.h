@@ -1,0 +1,23 @@
+/* graph_run.h - runs a graph on a device with host data, for tests. */
+#ifndef LIANA_TESTS_GRAPH_RUN_H
+#define LIANA_TESTS_GRAPH_RUN_H
+
+#include "backends/backend.h"
+
+/* Host data of one tensor. */
+typedef struct liana__test_value {
+    liana_dtype dtype;
+    liana_shape shape;
+    void *data; /* malloc'ed */
+} liana__test_value;
+
+/* Fills `values` (one for each graph input, in order) with draws in the ranges that liana__sample_input recorded. The
+ * same graph and seed give the same values; f32 and f64 graphs get the same numbers up to rounding. */
+void liana__test_draw_inputs(const liana_graph *graph, uint64_t seed, liana__test_value *values);
+void liana__test_free_values(liana__test_value *values, size_t count);
+
+/* Compiles, runs once and reads all outputs (malloc'ed into `outputs`). Fails the test on any error. */
+void liana__test_run(liana__device *device, const liana_graph *graph, const liana__test_value *inputs,
+                     liana__test_value *outputs);
+
+#endif

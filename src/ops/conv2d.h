@@ -1,0 +1,45 @@
+/* conv2d.h - what convolutions, their gradients and their kernels share. */
+#ifndef LIANA_OPS_CONV2D_H
+#define LIANA_OPS_CONV2D_H
+
+#include "ops/window.h"
+
+typedef struct liana__conv_attributes {
+    liana__window window;
+    int64_t groups;  /* 0 means 1; always 1 for depthwise convolutions */
+    int64_t size[2]; /* of the gradients' results: the input's, or the kernel's, height and width */
+} liana__conv_attributes;
+
+/* The attributes of the three ops of a family: the last row, `size`, belongs to the two gradients only. */
+extern const liana__fields liana__conv_fields;
+extern const liana__fields liana__conv_gradient_fields;
+
+/* A family (dense or depthwise) is three ops, each (bi)linear in the other two's results; so the three build each
+ * other's gradients, of any order. */
+typedef struct liana__conv_family {
+    const liana__op *forward;         /* y from x and kernel */
+    const liana__op *input_gradient;  /* dx from dy and kernel */
+    const liana__op *kernel_gradient; /* dkernel from x and dy */
+} liana__conv_family;
+extern const liana__conv_family liana__conv2d_family;
+extern const liana__conv_family liana__depthwise_conv2d_family;
+
+/* The nodes' `gradient` functions, and the attributes that options mean. */
+void liana__conv_forward_gradient(const liana__conv_family *family, liana__gradient *gradient);
+void liana__conv_input_gradient_gradient(const liana__conv_family *family, liana__gradient *gradient);
+void liana__conv_kernel_gradient_gradient(const liana__conv_family *family, liana__gradient *gradient);
+liana__conv_attributes liana__conv_attributes_of(const liana_conv_options *options);
+
+/* The checks on the two inputs of any of the six ops: images and kernels have rank 4 and one float dtype, which
+ * becomes the result's. `second` is the layout of input 1. */
+liana_status liana__conv_infer_inputs(liana__infer *infer, const char *first, const char *second);
+
+/* Checks that dy is what the forward op would give. `expected` is [batch, height, width, filters]. */
+liana_status liana__conv_check_output(liana__infer *infer, const liana_shape *dy, const liana_shape *expected);
+
+/* The sizes of the convolution that a node of one of the three dense ops belongs to. */
+liana__geometry liana__conv2d_geometry(const liana__node *node);
+
+extern const liana__kernel liana__conv2d_onednn;
+
+#endif

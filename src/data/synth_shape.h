@@ -1,0 +1,39 @@
+/* synth_shape.h - what tells the classes of drawn flowers apart: shape, and nothing but shape. */
+#ifndef LIANA_DATA_SYNTH_SHAPE_H
+#define LIANA_DATA_SYNTH_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum liana__petal_outline {
+    LIANA__PETAL_ROUND,
+    LIANA__PETAL_POINTED, /* lance-shaped */
+    LIANA__PETAL_NOTCHED, /* heart-shaped: two lobes at the tip */
+    LIANA__PETAL_NARROW,  /* a strap */
+    LIANA__PETAL_TOOTHED, /* widens to a fringed edge */
+    LIANA__PETAL_SPOON,   /* a thin stalk with a round end */
+    LIANA__PETAL_STAR,    /* a triangle that is widest at its base */
+    LIANA__NUM_PETAL_OUTLINES,
+} liana__petal_outline;
+
+typedef struct liana__flower_shape {
+    liana__petal_outline outline;
+    int num_petals; /* in each row */
+    int num_rows;   /* of petals, the inner ones shorter */
+    double center;  /* radius of the centre over that of the flower */
+    bool spiral;    /* petals bent to one side, as in a windmill; to which side is drawn for each image */
+    /* Where each of them stands in its list of choices, for names and distances. */
+    int petals_choice;
+    int center_choice;
+} liana__flower_shape;
+
+enum { LIANA__MAX_FLOWER_CLASSES = 1000 };
+
+/* The shapes of classes 0..count-1 (count at most LIANA__MAX_FLOWER_CLASSES): each is the one least like all before
+ * it, so that few classes differ much, and class 3 is the same flower in a set of 10 and in one of 1000. */
+void liana__flower_shapes(liana__flower_shape *shapes, size_t count);
+
+/* "pointed-13-petals-2-rows-small-center-spiral": different for different shapes. Writes at most `size` bytes. */
+void liana__flower_shape_name(const liana__flower_shape *shape, char *name, size_t size);
+
+#endif

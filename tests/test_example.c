@@ -99,6 +99,7 @@ static void test_not_an_example(void **state)
                  LIANA_INVALID_DATA, &error, "'f.tfrec', record 9", "4 bytes are not a tf.Example", "a JPEG image");
     /* After a failure there is nothing to find. */
     assert_int_equal(liana__example_num_features(&example), 0);
+    assert_fails(liana__example_int64(&example, "class", &number, &error), LIANA_NOT_FOUND, &error, "'class'");
     assert_ok(liana__example_parse(&example, "f.tfrec", 0, NULL, 0, &error), &error);
     assert_fails(liana__example_int64(&example, "class", &number, &error), LIANA_NOT_FOUND, &error, "no features");
     liana__example_free(&example);

@@ -176,6 +176,7 @@ bool liana__example_find(const liana__example *example, const char *name, liana_
 /* A SequenceExample has its lists in field 2, which an Example does not have. */
 static bool is_sequence_example(const liana__example *example)
 {
+    if (!example->message) return false; /* it did not parse */
     const ProtobufCMessage *base = &example->message->base;
     for (unsigned i = 0; i < base->n_unknown_fields; i++) {
         if (base->unknown_fields[i].tag == 2) return true;

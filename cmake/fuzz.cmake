@@ -1,0 +1,18 @@
+# Fuzz targets (libFuzzer): each tests/fuzz/fuzz_*.c is a program that feeds a reader with what libFuzzer invents.
+#   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz
+#   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER
+# A folder with a few small valid files to start from makes it find its way faster.
+if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "LIANA_FUZZ needs clang: libFuzzer is a part of it (-DCMAKE_C_COMPILER=clang)")
+endif()
+target_compile_options(liana_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+  -fno-sanitize-recover=all -fno-omit-frame-pointer)
+target_link_options(liana_options INTERFACE -fsanitize=address,undefined)
+file(GLOB LIANA_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+foreach(source ${LIANA_FUZZ_SOURCES})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source} ${PROJECT_SOURCE_DIR}/tests/harness/try_bytes.c)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE liana_static liana_options)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endforeach()

@@ -1,0 +1,153 @@
+#include "harness/try_bytes.h"
+
+#include "formats/crc32c.h"
+#include "formats/example.h"
+#include "formats/idx.h"
+#include "formats/tfrecord.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "tried.bin"
+
+enum { LIMIT = 1 << 20 };
+
+static void demand(bool condition, const char *what)
+{
+    if (condition) return;
+    fprintf(stderr, "broken promise: %s\n", what);
+    abort();
+}
+
+static void demand_message(liana_status status, const liana__error *error)
+{
+    demand(status == LIANA_DATA_LOSS || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE,
+           "the status says that the data are at fault");
+    demand(error->status == status, "status and error agree");
+    demand(strstr(error->message, NAME) != NULL, "the message names the file");
+}
+
+/* Reads every byte, for the address sanitizer to see. */
+static void touch(const void *bytes, size_t size)
+{
+    const volatile uint8_t *each = bytes;
+    for (size_t i = 0; i < size; i++) (void)each[i];
+}
+
+static void touch_features(const liana__example *example)
+{
+    liana__error error;
+    for (size_t i = 0; i < liana__example_num_features(example); i++) {
+        liana__feature feature = liana__example_feature(example, i);
+        touch(feature.name, strlen(feature.name) + 1);
+        if (feature.kind == LIANA__FEATURE_FLOAT) touch(feature.floats, feature.count * sizeof *feature.floats);
+        if (feature.kind == LIANA__FEATURE_INT64) touch(feature.int64s, feature.count * sizeof *feature.int64s);
+        for (size_t j = 0; feature.kind == LIANA__FEATURE_BYTES && j < feature.count; j++) {
+            touch(feature.bytes[j].data, feature.bytes[j].len);
+        }
+    }
+    int64_t number;
+    float real;
+    const uint8_t *bytes;
+    size_t size;
+    liana_status status = liana__example_int64(example, "class", &number, &error);
+    if (status == LIANA_NOT_FOUND) demand(strstr(error.message, NAME) != NULL, "the message names the file");
+    if (liana__example_float(example, "x", &real, &error) == LIANA_OK) touch(&real, sizeof real);
+    if (liana__example_bytes(example, "image", &bytes, &size, &error) == LIANA_OK) touch(bytes, size);
+}
+
+static bool parse_example(liana__example *example, size_t record, const uint8_t *bytes, size_t size)
+{
+    liana__error error;
+    liana_status status = liana__example_parse(example, NAME, record, bytes, size, &error);
+    if (status != LIANA_OK) demand_message(status, &error);
+    touch_features(example);
+    return status == LIANA_OK;
+}
+
+bool liana__try_example(const uint8_t *bytes, size_t size)
+{
+    liana__example example = {0};
+    bool accepted = parse_example(&example, 0, bytes, size);
+    /* Again, into memory that was used before. */
+    demand(parse_example(&example, 1, bytes, size) == accepted, "the same bytes give the same answer");
+    liana__example_free(&example);
+    return accepted;
+}
+
+bool liana__try_tfrecord(const uint8_t *bytes, size_t size)
+{
+    liana__error error;
+    liana__tfrecord *file;
+    liana__tfrecord_options options = {.inflated_limit = LIMIT};
+    liana_status status = liana__tfrecord_open_bytes(NAME, bytes, size, &options, &file, &error);
+    if (status != LIANA_OK) {
+        demand(!file, "no file after a failure");
+        demand_message(status, &error);
+        return false;
+    }
+    liana__example example = {0};
+    size_t count = liana__tfrecord_count(file);
+    for (size_t record = 0; record < count; record++) {
+        const uint8_t *data;
+        size_t data_size;
+        status = liana__tfrecord_get(file, record, &data, &data_size, &error);
+        if (status != LIANA_OK) {
+            demand_message(status, &error);
+            continue;
+        }
+        touch(data, data_size);
+        parse_example(&example, record, data, data_size);
+    }
+    liana__example_free(&example);
+    liana__tfrecord_close(file);
+    return true;
+}
+
+static void store_checksum(uint8_t *at, const uint8_t *bytes, size_t size)
+{
+    uint32_t checksum = liana__crc32c_mask(liana__crc32c(bytes, size));
+    for (int i = 0; i < 4; i++) at[i] = (uint8_t)(checksum >> (8 * i));
+}
+
+bool liana__try_tfrecord_repaired(const uint8_t *bytes, size_t size)
+{
+    uint8_t *copy = malloc(size + 1);
+    if (!copy) return false;
+    if (size) memcpy(copy, bytes, size);
+    size_t offset = 0;
+    while (size - offset >= 12) {
+        uint64_t length = 0;
+        for (int i = 0; i < 8; i++) length |= (uint64_t)copy[offset + (size_t)i] << (8 * i);
+        store_checksum(copy + offset + 8, copy + offset, 8);
+        offset += 12;
+        if (size - offset < 4 || length > size - offset - 4) break;
+        store_checksum(copy + offset + length, copy + offset, (size_t)length);
+        offset += (size_t)length + 4;
+    }
+    bool accepted = liana__try_tfrecord(copy, size);
+    free(copy);
+    return accepted;
+}
+
+bool liana__try_idx(const uint8_t *bytes, size_t size)
+{
+    liana__error error;
+    liana__idx idx;
+    liana_status status = liana__idx_open_bytes(NAME, bytes, size, LIMIT, &idx, &error);
+    if (status != LIANA_OK) {
+        demand_message(status, &error);
+        demand(!idx.name && !idx.inflated && !idx.data, "nothing to close after a failure");
+        return false;
+    }
+    touch(idx.data, idx.size);
+    size_t elements = 1;
+    for (int i = 0; i < idx.num_dimensions; i++) elements *= idx.dimensions[i];
+    demand(elements == idx.num_elements, "as many elements as the dimensions say");
+    if (liana__idx_expect_u8(&idx, 3, "images", &error) == LIANA_OK) {
+        demand(idx.size == idx.num_elements, "a byte for each element of u8");
+    }
+    liana__idx_close(&idx);
+    return true;
+}

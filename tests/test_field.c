@@ -23,6 +23,7 @@ typedef struct sample {
     liana__strings metrics;
     liana__strings files;
     const liana__value *optimizer;
+    double momentum;
     inner resize;
 } sample;
 
@@ -69,6 +70,11 @@ static const liana__field sample_items[] = {
      .default_text = "[accuracy, 5]"},
     {.name = "files", .kind = LIANA__FIELD_PATHS, .offset = offsetof(sample, files)},
     {.name = "optimizer", .kind = LIANA__FIELD_VALUE, .offset = offsetof(sample, optimizer), .default_text = "Adam"},
+    {.name = "momentum",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(sample, momentum),
+     .default_text = "null",
+     .maximum = 1},
     {.name = "resize", .kind = LIANA__FIELD_SECTION, .offset = offsetof(sample, resize), .section = &inner_fields},
 };
 static const liana__fields sample_fields = {"train", sizeof(sample), sizeof sample_items / sizeof *sample_items,
@@ -138,6 +144,7 @@ static void test_defaults(void **state)
     assert_int_equal(object->metrics.count, 2);
     assert_string_equal(object->metrics.items[1], "5");
     assert_string_equal(object->optimizer->string, "Adam");
+    assert_true(isnan(object->momentum));
     assert_int_equal(object->resize.factor, 2);
 }
 
@@ -151,6 +158,7 @@ static void test_reads_every_kind(void **state)
     set(fixed, "name", liana__value_null(arena));
     set(fixed, "file", liana__value_string(arena, "../x/*.h5"));
     set(fixed, "padding", liana__value_string(arena, "valid"));
+    set(fixed, "momentum", liana__value_float(arena, 0.9));
     set(fixed, "size", liana__value_int(arena, 7));
     set(fixed, "shape", list_of(fixed, 3, (const char *const[]){"1", "-2", "3"}));
     set(fixed, "metrics", liana__value_string(arena, "loss"));
@@ -166,6 +174,7 @@ static void test_reads_every_kind(void **state)
     assert_string_equal(object->file, "dir/../x/*.h5");
     assert_int_equal(object->padding, 0);
     assert_int_equal(object->size[1], 7);
+    assert_true(object->momentum == 0.9);
     assert_int_equal(object->shape.count, 3);
     assert_int_equal(object->shape.values[1], -2);
     assert_int_equal(object->metrics.count, 1);
@@ -202,6 +211,7 @@ static void test_written_and_read_again_is_the_same(void **state)
               &fixed->error);
     assert_true(liana__value_equal(written, liana__fields_write(&sample_fields, &fixed->arena, &again)));
     assert_null(again.name);
+    assert_true(isnan(again.momentum));
     assert_int_equal(again.metrics.count, 0);
     assert_string_equal(again.file, "/w.h5");
 }
@@ -224,7 +234,7 @@ static void test_bad_values_say_where_and_what(void **state)
     liana__arena *arena = &fixed->arena;
     assert_refused(state, "bach_size", liana__value_int(arena, 1),
                    "dir/c.yaml:7:3: train: unknown key 'bach_size'; the known keys are shuffle, epochs, rate, name, "
-                   "file, padding, size, shape, metrics, files, optimizer, resize");
+                   "file, padding, size, shape, metrics, files, optimizer, momentum, resize");
     assert_refused(state, "shufle", liana__value_int(arena, 1),
                    "dir/c.yaml:7:3: train: unknown key 'shufle'; did you mean 'shuffle'?");
     assert_refused(state, "epochs", liana__value_int(arena, 0),

@@ -210,9 +210,14 @@ static liana_status read_strings(const liana__field *field, const liana__value *
     return LIANA_OK;
 }
 
-static bool null_means_not_given(liana__field_kind kind)
+static bool is_optional_float(const liana__field *field)
 {
-    switch (kind) {
+    return field->kind == LIANA__FIELD_FLOAT && field->default_text && strcmp(field->default_text, "null") == 0;
+}
+
+static bool null_means_not_given(const liana__field *field)
+{
+    switch (field->kind) {
     case LIANA__FIELD_STRING:
     case LIANA__FIELD_PATH:
     case LIANA__FIELD_INTS:
@@ -220,7 +225,7 @@ static bool null_means_not_given(liana__field_kind kind)
     case LIANA__FIELD_PATHS:
     case LIANA__FIELD_VALUE:
     case LIANA__FIELD_SECTION: return true;
-    default: return false;
+    default: return is_optional_float(field);
     }
 }
 
@@ -239,12 +244,13 @@ static size_t kind_size(const liana__field *field)
 static liana_status read_member(const liana__field *field, const liana__value *value, const char *where,
                                 liana__arena *arena, void *member, liana__error *error)
 {
-    if (value->kind == LIANA__VALUE_NULL && null_means_not_given(field->kind)) {
+    if (value->kind == LIANA__VALUE_NULL && null_means_not_given(field)) {
         if (field->required) {
             return liana__fail_at(error, &value->place, where, "found null, but a value is needed: %s", field->doc);
         }
         if (field->kind == LIANA__FIELD_SECTION) return liana__fields_default(field->section, arena, member, error);
         memset(member, 0, kind_size(field));
+        if (field->kind == LIANA__FIELD_FLOAT) *(double *)member = NAN;
         return LIANA_OK;
     }
     switch (field->kind) {
@@ -393,7 +399,9 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
     switch (field->kind) {
     case LIANA__FIELD_BOOL: return liana__value_bool(arena, *(const bool *)member);
     case LIANA__FIELD_INT: return liana__value_int(arena, *(const int64_t *)member);
-    case LIANA__FIELD_FLOAT: return liana__value_float(arena, *(const double *)member);
+    case LIANA__FIELD_FLOAT:
+        if (isnan(*(const double *)member)) return liana__value_null(arena);
+        return liana__value_float(arena, *(const double *)member);
     case LIANA__FIELD_STRING:
     case LIANA__FIELD_PATH: return write_text(arena, *(const char *const *)member);
     case LIANA__FIELD_ENUM: return liana__value_string(arena, field->names[*(const int *)member]);

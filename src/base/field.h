@@ -11,7 +11,7 @@
 typedef enum liana__field_kind {
     LIANA__FIELD_BOOL,     /* bool */
     LIANA__FIELD_INT,      /* int64_t */
-    LIANA__FIELD_FLOAT,    /* double */
+    LIANA__FIELD_FLOAT,    /* double; NaN, written null, means "not given" where default_text is "null" */
     LIANA__FIELD_STRING,   /* const char *, NULL if not given */
     LIANA__FIELD_PATH,     /* const char *: relative paths are taken from the folder of the file they are written in */
     LIANA__FIELD_ENUM,     /* int, an index into `names` */

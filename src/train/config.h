@@ -1,0 +1,149 @@
+/* config.h - the run configuration: what the YAML file says, checked, with every path absolute.
+ *
+ * The structs below are filled through field tables (config_fields.c), which are also the reference of the keys. Keys
+ * whose members belong to somebody else's list (an optimizer, a layer) stay values; they are checked to be what their
+ * comment says and are read by their owner with liana__fields_read, which names file, line and column too. */
+#ifndef LIANA_TRAIN_CONFIG_H
+#define LIANA_TRAIN_CONFIG_H
+
+#include "base/field.h"
+
+/* Where examples come from; `paths` or `images`, or neither (no such data). */
+typedef struct liana__source_config {
+    liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
+    const char *images;   /* a pair of IDX files (MNIST); labels may be NULL */
+    const char *labels;
+} liana__source_config;
+
+typedef enum liana__scale {
+    LIANA__SCALE_AUTO, /* as the backbone was trained; 0..1 without one */
+    LIANA__SCALE_ZERO_ONE,
+    LIANA__SCALE_MINUS_ONE_ONE,
+    LIANA__SCALE_NONE, /* 0..255 */
+} liana__scale;
+
+typedef struct liana__features_config {
+    const char *image; /* NULL: found by looking */
+    const char *label;
+    const char *id;
+} liana__features_config;
+
+typedef struct liana__resize_config {
+    int method; /* LIANA__RESIZE_BILINEAR */
+    bool antialias;
+} liana__resize_config;
+
+enum { LIANA__RESIZE_BILINEAR };
+
+typedef struct liana__data_config {
+    liana__source_config train;
+    liana__source_config validation;
+    liana__source_config test;
+    liana__strings class_names; /* the names themselves, also where the YAML names a file of them; may be empty */
+    int64_t num_classes;        /* the number of class_names if those are given; 0: as many as the data says */
+    int64_t image_size[2];      /* height, width; 0, 0: as the images are */
+    int64_t channels;           /* 1 or 3; 0: as the images are */
+    liana__features_config features;
+    int64_t label_offset; /* added to every label */
+    int scale;            /* liana__scale */
+    liana__resize_config resize;
+    bool shuffle;
+    bool repeat;     /* start over at the end of the data; an epoch is train.steps_per_epoch long */
+    int64_t take;    /* only the first so many records of each source; 0: all */
+    bool cache;      /* keep decoded images in memory after the first epoch, as far as `memory` goes */
+    int64_t memory;  /* most MiB for cache and prefetched batches; 0: a quarter of the machine's */
+    int64_t threads; /* that decode; 0: as many as compute */
+} liana__data_config;
+
+typedef enum liana__pooling {
+    LIANA__POOLING_AVG,
+    LIANA__POOLING_MAX,
+} liana__pooling;
+
+/* `base` with its head, or `layers`: never both. */
+typedef struct liana__model_config {
+    const char *base; /* the name of an architecture, or NULL */
+    double alpha;
+    bool include_top;           /* the architecture's own head in place of dropout, pooling and a Dense layer */
+    int pooling;                /* liana__pooling */
+    double dropout;             /* before the pooling; 0: none */
+    const char *weights;        /* a weight file that is loaded by layer name, or NULL */
+    bool trainable;             /* whether the layers of `base` are trained */
+    const char *trainable_from; /* the first layer that is trained, or NULL */
+    double batch_norm_momentum; /* of all batch normalisations; NaN: as their layers say */
+    const char *name;           /* NULL: the base's, or "sequential" */
+    const liana__value *layers; /* a list of at least one layer, or NULL */
+} liana__model_config;
+
+typedef enum liana__remainder {
+    LIANA__REMAINDER_KEEP,
+    LIANA__REMAINDER_DROP,
+    LIANA__REMAINDER_REFUSE,
+} liana__remainder;
+
+typedef enum liana__device {
+    LIANA__DEVICE_CPU,
+    LIANA__DEVICE_REFERENCE,
+} liana__device;
+
+typedef struct liana__train_config {
+    int64_t epochs;
+    int64_t steps_per_epoch; /* updates; 0: as many as the data gives */
+    int64_t batch_size;      /* examples of one update */
+    int64_t microbatch;      /* examples of one shard; 0: chosen from the graph */
+    int remainder;           /* liana__remainder: the examples left at the end of an epoch */
+    /* A map with "name" (text) and the optimizer's options; "learning_rate" is a number or a map with "name" (text) and
+     * the schedule's options. Never NULL. */
+    const liana__value *optimizer;
+    const char *loss;
+    liana__strings metrics;
+    int64_t seed;
+    int device;      /* liana__device */
+    int64_t threads; /* that compute; 0: LIANA_THREADS, else the cores of the process */
+} liana__train_config;
+
+typedef struct liana__checkpoint_config {
+    bool every_epoch;
+    int64_t every_steps;  /* 0: not by steps */
+    double every_minutes; /* 0: not by time */
+    int64_t keep;         /* the newest so many; 0: all */
+} liana__checkpoint_config;
+
+typedef struct liana__config {
+    liana__data_config data;
+    liana__model_config model;
+    liana__train_config train;
+    liana__checkpoint_config checkpoint;
+    const char *output; /* the run folder, or NULL */
+    /* The tree that was read, overrides applied, short forms spelled out; its places are what messages name. */
+    const liana__value *root;
+    const char *file;
+} liana__config;
+
+/* The table of the whole configuration, for lists of keys. */
+const liana__fields *liana__config_fields(void);
+
+/* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
+ * by index from 0, the value as in YAML), checks it, and reads the file of class names if one is named. Paths are
+ * relative to the folder of the file, those in overrides to the current one. Everything lives in the arena. Errors:
+ * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
+ * IO_ERROR. */
+liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
+                                liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
+
+/* The same from a text; `file` is its name in messages and what paths are relative to the folder of. */
+liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
+                                 size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Refuses a configuration that does not say what to train on. Errors: INVALID_CONFIG. */
+liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;
+
+/* Where a dotted key such as "train.loss" was written: the value's place, or that of the nearest mapping around it if
+ * it was not. For liana__fail_at, when an option turns out wrong later. */
+liana__place liana__config_place(const liana__config *config, const char *key);
+
+/* The whole configuration as YAML that loads to the same configuration from any folder. */
+void liana__config_write(const liana__config *config, liana__text *text);
+
+#endif

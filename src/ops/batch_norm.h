@@ -1,0 +1,43 @@
+/* batch_norm.h - what the ops of batch normalisation and their kernels share.
+ *
+ * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All but
+ * x, dy and what has their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number of elements
+ * of a channel, r = 1 / sqrt(variance + epsilon), xhat = (x - mean) r. */
+#ifndef LIANA_OPS_BATCH_NORM_H
+#define LIANA_OPS_BATCH_NORM_H
+
+#include "ops/ops.h"
+
+typedef struct liana__batch_norm_attributes {
+    double epsilon;
+} liana__batch_norm_attributes;
+
+/* [2, channels]: the sums over each channel of dy and of dy xhat. */
+liana_tensor liana__op_batch_norm_gradient_sums_at(liana_location here, liana_tensor x, liana_tensor dy,
+                                                   liana_tensor statistics, double epsilon);
+
+/* gamma r (dy - sums[0] / N - xhat sums[1] / N): with those sums, batch_norm_training's gradient with respect to x,
+ * which includes the way through the statistics (Ioffe and Szegedy 2015, section 3). */
+liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
+                                                    liana_tensor gamma, liana_tensor statistics, liana_tensor sums,
+                                                    double epsilon);
+
+/* x as a matrix. */
+typedef struct liana__batch_norm_sizes {
+    int64_t rows; /* N */
+    int64_t channels;
+} liana__batch_norm_sizes;
+
+static inline liana__batch_norm_sizes liana__batch_norm_sizes_of(const liana__node *node)
+{
+    const liana_shape *x = liana__input_shape(node, 0);
+    int64_t channels = x->dims[x->rank - 1];
+    return (liana__batch_norm_sizes){liana_shape_size(x) / channels, channels};
+}
+
+static inline double liana__batch_norm_epsilon(const liana__node *node)
+{
+    return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
+}
+
+#endif

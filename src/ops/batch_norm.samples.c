@@ -1,0 +1,119 @@
+#include "ops/batch_norm.h"
+#include "ops/samples.h"
+
+/* Shapes: odd sizes; channels that fill vectors exactly, with a tail, and not at all; many rows; two rows, where the
+ * statistics are as large as the images. */
+#define SHAPES(X)                          \
+    X(odd, liana_shape_of(2, 3, 5, 7))     \
+    X(few_channels, liana_shape_of(61, 3)) \
+    X(one_channel, liana_shape_of(37, 1))  \
+    X(tail, liana_shape_of(3, 7, 24))      \
+    X(wide, liana_shape_of(35, 80))        \
+    X(two_rows, liana_shape_of(2, 5))      \
+    X(many_rows, liana_shape_of(5, 67, 8))
+
+static const double epsilon = 1e-3;
+
+static liana_tensor images(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape)
+{
+    return liana__sample_input(graph, name, dtype, shape, -2, 3);
+}
+
+static liana_tensor channels(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape,
+                             double low, double high)
+{
+    return liana__sample_input(graph, name, dtype, liana_shape_of(images_shape.dims[images_shape.rank - 1]), low, high);
+}
+
+/* [2, channels], the second row positive as a variance must be. */
+static liana_tensor stacked(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape)
+{
+    return liana__sample_input(graph, name, dtype, liana_shape_of(2, images_shape.dims[images_shape.rank - 1]), 0.5, 2);
+}
+
+static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana_op_batch_norm_statistics(images(graph, "x", dtype, shape));
+}
+
+static liana_tensor build_training(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    liana_tensor x = images(graph, "x", dtype, shape);
+    return liana_op_batch_norm_training(x, channels(graph, "gamma", dtype, shape, 0.5, 2),
+                                        channels(graph, "beta", dtype, shape, -1, 1), liana_op_batch_norm_statistics(x),
+                                        epsilon);
+}
+
+static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana_op_batch_norm_inference(images(graph, "x", dtype, shape),
+                                         channels(graph, "gamma", dtype, shape, -2, 2),
+                                         channels(graph, "beta", dtype, shape, -1, 1),
+                                         channels(graph, "mean", dtype, shape, -1, 1),
+                                         channels(graph, "variance", dtype, shape, 0.3, 2), epsilon);
+}
+
+static liana_tensor build_sums(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, images(graph, "x", dtype, shape),
+                                                 images(graph, "dy", dtype, shape),
+                                                 stacked(graph, "statistics", dtype, shape), epsilon);
+}
+
+static liana_tensor build_input_gradient(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana__op_batch_norm_input_gradient_at(LIANA_HERE, images(graph, "x", dtype, shape),
+                                                  images(graph, "dy", dtype, shape),
+                                                  channels(graph, "gamma", dtype, shape, 0.5, 2),
+                                                  stacked(graph, "statistics", dtype, shape),
+                                                  stacked(graph, "sums", dtype, shape), epsilon);
+}
+
+/* Far from zero, where sum(x^2) / N - mean^2 would lose all digits: the variance of 1/12 is right to 1e-5. Inputs are
+ * multiples of 2^-10 there and so known exactly. */
+static liana_tensor build_far(liana_graph *graph, liana_dtype dtype)
+{
+    return liana_op_batch_norm_statistics(
+        liana__sample_input(graph, "x", dtype, liana_shape_of(300, 9), 9999.5, 10000.5));
+}
+
+#define BUILD(name, shape)                                                           \
+    static liana_tensor name##_statistics(liana_graph *graph, liana_dtype dtype)     \
+    {                                                                                \
+        return build_statistics(graph, dtype, shape);                                \
+    }                                                                                \
+    static liana_tensor name##_training(liana_graph *graph, liana_dtype dtype)       \
+    {                                                                                \
+        return build_training(graph, dtype, shape);                                  \
+    }                                                                                \
+    static liana_tensor name##_inference(liana_graph *graph, liana_dtype dtype)      \
+    {                                                                                \
+        return build_inference(graph, dtype, shape);                                 \
+    }                                                                                \
+    static liana_tensor name##_sums(liana_graph *graph, liana_dtype dtype)           \
+    {                                                                                \
+        return build_sums(graph, dtype, shape);                                      \
+    }                                                                                \
+    static liana_tensor name##_input_gradient(liana_graph *graph, liana_dtype dtype) \
+    {                                                                                \
+        return build_input_gradient(graph, dtype, shape);                            \
+    }
+SHAPES(BUILD)
+#undef BUILD
+
+#define STATISTICS(name, shape) {#name, name##_statistics, 0},
+static const liana__sample statistics_samples[] = {SHAPES(STATISTICS){"far", build_far, 0}};
+#define TRAINING(name, shape) {#name, name##_training, 0},
+static const liana__sample training_samples[] = {SHAPES(TRAINING)};
+#define INFERENCE(name, shape) {#name, name##_inference, 0},
+static const liana__sample inference_samples[] = {SHAPES(INFERENCE)};
+#define SUMS(name, shape) {#name, name##_sums, 0},
+static const liana__sample sums_samples[] = {SHAPES(SUMS)};
+#define INPUT_GRADIENT(name, shape) {#name, name##_input_gradient, 0},
+static const liana__sample input_gradient_samples[] = {SHAPES(INPUT_GRADIENT)};
+
+LIANA__SAMPLES(batch_norm_statistics, statistics_samples);
+LIANA__SAMPLES(batch_norm_training, training_samples);
+LIANA__SAMPLES(batch_norm_inference, inference_samples);
+LIANA__SAMPLES(batch_norm_gradient_sums, sums_samples);
+LIANA__SAMPLES(batch_norm_input_gradient, input_gradient_samples);

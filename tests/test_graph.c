@@ -62,12 +62,14 @@ static void test_errors_name_what_was_found_and_expected(void **state)
     graph = new_graph();
     a = liana_graph_input(graph, "a", LIANA_F32, liana_shape_of(2, 3));
     liana_op_reduce_sum(a, LIANA_AXES(2), false);
-    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "axis 2 is out of range", "-2 to 1");
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "axis 2 is out of range",
+                 "-2 to 1");
     liana_graph_destroy(graph);
 
     graph = new_graph();
     liana_graph_input(graph, "a", LIANA_F32, liana_shape_of(2, 0));
-    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "input 'a'", "[2, 0]", "at least 1");
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "input 'a'", "[2, 0]",
+                 "at least 1");
     liana_graph_destroy(graph);
 
     graph = new_graph();
@@ -79,7 +81,8 @@ static void test_errors_name_what_was_found_and_expected(void **state)
     graph = new_graph();
     liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(2));
     liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(3));
-    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "variable 'w'", "f32[3]", "f32[2]");
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "variable 'w'", "f32[3]",
+                 "f32[2]");
     liana_graph_destroy(graph);
 }
 
@@ -151,7 +154,8 @@ static liana_graph *busy_graph(void)
     liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(4));
     liana_tensor hidden = liana_op_tanh(liana_op_add(liana_op_matmul(x, w, false, false), b));
     liana_tensor flat = liana_op_reshape(hidden, liana_shape_of(24));
-    liana_tensor loss = liana_op_reduce_mean(liana_op_square(liana_op_add(flat, liana_op_exp(flat))), LIANA_ALL_AXES, false);
+    liana_tensor loss =
+        liana_op_reduce_mean(liana_op_square(liana_op_add(flat, liana_op_exp(flat))), LIANA_ALL_AXES, false);
     liana_tensor wrt[2] = {w, b}, gradients[2];
     liana_gradients(loss, wrt, 2, gradients);
     liana_tensor rate = liana_graph_scalar(graph, LIANA_F32, 0.1);
@@ -174,7 +178,8 @@ static liana__buffer *filled(liana__device *device, const liana__node *node, flo
     liana__buffer *buffer;
     float data[64];
     for (int i = 0; i < 64; i++) data[i] = first + 0.01f * (float)((i * 37) % 23);
-    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &context->error), &context->error);
+    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &context->error),
+              &context->error);
     assert_ok(device->backend->buffer_write(buffer, data, &context->error), &context->error);
     return buffer;
 }

@@ -192,8 +192,8 @@ static void compare_results(const liana__sample *sample, const liana__kernel *ke
         double a = liana__load(got, node->dtype, i), b = liana__load(expected, node->dtype, i);
         bool same = a == b || (a != a && b != b);
         if (same || fabs(a - b) <= tolerance * (1 + fabs(b))) continue;
-        fail_msg("%s, sample '%s', kernel %s: element %lld is %.9g, the reference says %.9g", node->op->name, sample->name,
-                 kernel->name, (long long)i, a, b);
+        fail_msg("%s, sample '%s', kernel %s: element %lld is %.9g, the reference says %.9g", node->op->name,
+                 sample->name, kernel->name, (long long)i, a, b);
     }
 }
 
@@ -276,8 +276,8 @@ int main(void)
         for (size_t kind = 0; kind < 2; kind++) {
             size_t k = 2 * i + kind;
             snprintf(names[k], sizeof names[k], "%s %s", all_samples[i]->op->name, kind ? "kernels" : "gradient");
-            tests[k] = (struct CMUnitTest){names[k], kind ? test_kernels : test_gradients, NULL, NULL,
-                                           (void *)all_samples[i]};
+            tests[k] =
+                (struct CMUnitTest){names[k], kind ? test_kernels : test_gradients, NULL, NULL, (void *)all_samples[i]};
         }
     }
     return cmocka_run_group_tests_name("ops", tests, set_up, tear_down);

@@ -26,10 +26,10 @@ start_clean() {
     write src/data/sources.def 'LIANA__SOURCE(tfrecord, "reads files, all of them")'
     write src/data/dataset.c
     write src/data/source/tfrecord.c
-    write src/backends/backends.def '/* Without a row: backend. */' 'LIANA__BACKEND(cpu)'
+    write src/backends/backends.def '/* Without a row: backend. */' 'LIANA__BACKEND(cpu, big_cpu2)'
     write src/backends/backend.c
     write src/backends/cpu/cpu.c
-    write tests/test_things.c 'tfrecord("x"); backend = "cpu";'
+    write tests/test_things.c 'tfrecord("x"); backend = "BigCPU2";'
     write tests/harness/harness.c 'said_by_the_harness'
 }
 must_fail() { # TEXT: what the message must say
@@ -59,10 +59,10 @@ must_fail 'src/data/source/extra.c: no row in src/data/sources.def'
 rm "$tree/src/ops/matmul.c"
 must_fail 'the row of matmul: there is no src/ops/matmul.c'
 rm -r "$tree/src/backends/cpu"
-must_fail 'the row of cpu: there is no src/backends/cpu.c'
+must_fail 'the row of big_cpu2: there is no src/backends/cpu.c'
 rm "$tree/src/ops/unary.samples.c"
 must_fail 'the row of exp: no samples'
-write tests/test_things.c 'tfrecords cpu'
+write tests/test_things.c 'tfrecords BigCPU2'
 must_fail 'the row of tfrecord: no test below tests/'
 write src/backends/backends.def '/* Without a row: backend. */' 'LIANA__BACKEND(cpu, said_by_the_harness)'
 must_fail 'the row of said_by_the_harness: no test'

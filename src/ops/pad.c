@@ -1,7 +1,7 @@
 /* pad: a border of one value around a tensor and, for the gradient of strided slices, cells between its elements. */
 #include "kernels/strided_copy.h"
+#include "ops/gradients.h"
 #include "ops/index.h"
-#include "ops/ops.h"
 
 typedef struct pad_attributes {
     liana__ints low;

@@ -1,7 +1,7 @@
 /* slice: a box of a tensor, optionally with steps. */
 #include "kernels/strided_copy.h"
+#include "ops/gradients.h"
 #include "ops/index.h"
-#include "ops/ops.h"
 
 typedef struct slice_attributes {
     liana__ints start;

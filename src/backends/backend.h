@@ -49,7 +49,7 @@ struct liana__backend {
     /* dst += src, element by element (float dtypes): how partial sums of shards meet. */
     liana_status (*buffer_add)(liana__buffer *dst, const liana__buffer *src, liana__error *error);
 
-    /* The graph may be destroyed afterwards. */
+    /* The graph must stay as it is until the executable is destroyed. Not while an execution runs. */
     liana_status (*compile)(liana__device *device, const liana_graph *graph, liana__executable **executable,
                             liana__error *error);
     void (*executable_destroy)(liana__executable *executable);

@@ -100,7 +100,7 @@ const liana__op liana__op_matmul = {
     .max_inputs = 2,
     .infer = infer_matmul,
     .gradient = matmul_gradient,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &reference, NULL},
 };
 
 liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b)

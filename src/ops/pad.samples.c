@@ -1,4 +1,3 @@
-#include "ops/gradients.h"
 #include "ops/samples.h"
 
 static liana_tensor build_image(liana_graph *graph, liana_dtype dtype)

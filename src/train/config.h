@@ -81,11 +81,6 @@ typedef enum liana__remainder {
     LIANA__REMAINDER_REFUSE,
 } liana__remainder;
 
-typedef enum liana__device {
-    LIANA__DEVICE_CPU,
-    LIANA__DEVICE_REFERENCE,
-} liana__device;
-
 typedef struct liana__train_config {
     int64_t epochs;
     int64_t steps_per_epoch; /* updates; 0: as many as the data gives */
@@ -98,8 +93,8 @@ typedef struct liana__train_config {
     const char *loss;
     liana__strings metrics;
     int64_t seed;
-    int device;      /* liana__device */
-    int64_t threads; /* that compute; 0: LIANA_THREADS, else the cores of the process */
+    const char *device; /* a backend's name */
+    int64_t threads;    /* that compute; 0: LIANA_THREADS, else the cores of the process */
 } liana__train_config;
 
 typedef struct liana__checkpoint_config {

@@ -206,7 +206,6 @@ static const liana__fields model_fields = {"model", sizeof(liana__model_config),
 #undef AT
 
 static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
-static const char *const devices[] = {"cpu", "reference", NULL};
 
 #define AT(member) .offset = offsetof(liana__train_config, member)
 static const liana__field train_items[] = {
@@ -261,10 +260,9 @@ static const liana__field train_items[] = {
      .maximum = INFINITY,
      .doc = "every random choice follows from it"},
     {.name = "device",
-     .kind = LIANA__FIELD_ENUM,
+     .kind = LIANA__FIELD_STRING,
      AT(device),
      .default_text = "cpu",
-     .names = devices,
      .doc = "what computes; reference is slow and plain, for checking"},
     {.name = "threads",
      .kind = LIANA__FIELD_INT,

@@ -8,20 +8,50 @@
 
 #include <stdlib.h>
 
+static void close_cpu(liana__device *base)
+{
+    liana__cpu_device *device = (liana__cpu_device *)base;
+    for (int i = 0; device->workspaces && i < base->num_workers; i++) free(device->workspaces[i]);
+    free(device->workspaces);
+    free(device);
+}
+
 static liana_status open_cpu(liana_context *context, liana__device **out, liana__error *error)
 {
-    liana__device *device = calloc(1, sizeof *device);
+    liana__cpu_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "the CPU device");
-    *device = (liana__device){.backend = &liana__backend_cpu,
-                              .context = context,
-                              .num_workers = liana_context_num_threads(context)};
-    *out = device;
+    device->base = (liana__device){.backend = &liana__backend_cpu,
+                                   .context = context,
+                                   .num_workers = liana_context_num_threads(context)};
+    device->workspaces = calloc((size_t)device->base.num_workers, sizeof *device->workspaces);
+    if (!device->workspaces) {
+        close_cpu(&device->base);
+        return liana__fail_memory(error, "the CPU device");
+    }
+    *out = &device->base;
     return LIANA_OK;
 }
 
-static void close_cpu(liana__device *device)
+/* Makes every worker's workspace at least so large. */
+static liana_status grow_workspaces(liana__cpu_device *device, size_t size, liana__error *error)
 {
-    free(device);
+    if (size <= device->workspace_size) return LIANA_OK;
+    int count = device->base.num_workers;
+    device->workspace_size = 0;
+    for (int i = 0; i < count; i++) {
+        free(device->workspaces[i]);
+        device->workspaces[i] = NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        device->workspaces[i] = liana__allocate_aligned(size);
+        if (device->workspaces[i]) continue;
+        return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                           "out of memory for the workspace: %d threads need %zu MiB each; use a smaller "
+                           "train.microbatch or fewer threads (LIANA_THREADS)",
+                           count, size >> 20);
+    }
+    device->workspace_size = size;
+    return LIANA_OK;
 }
 
 static void destroy_executable(liana__executable *base)
@@ -33,7 +63,6 @@ static void destroy_executable(liana__executable *base)
         if (step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
     }
     for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
-        free(executable->workers[i].workspace);
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
     }
@@ -64,19 +93,6 @@ static liana_status choose_steps(liana__cpu_executable *executable, liana__error
     return LIANA_OK;
 }
 
-/* Points a worker's table at everything that does not change between executions. */
-static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker)
-{
-    const liana_graph *graph = executable->graph;
-    for (size_t id = 1; id < graph->num_nodes; id++) {
-        liana__storage storage = executable->plan.storage[id];
-        if (storage.kind == LIANA__STORAGE_WORKSPACE) worker->values[id] = worker->workspace + storage.offset;
-        if (storage.kind == LIANA__STORAGE_CONSTANT) {
-            worker->values[id] = (void *)liana__constant_data(graph->nodes[storage.offset]);
-        }
-    }
-}
-
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
 {
     int count = executable->base.device->num_workers;
@@ -85,18 +101,12 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
     bool enough = executable->workers != NULL;
     for (int i = 0; enough && i < count; i++) {
         liana__cpu_worker *worker = &executable->workers[i];
-        worker->workspace = liana__allocate_aligned(executable->base.workspace_size);
         worker->values = calloc(executable->graph->num_nodes, sizeof *worker->values);
         worker->sources = calloc(executable->max_inputs + 1, sizeof *worker->sources);
-        enough = worker->workspace && worker->values && worker->sources;
-        if (enough) fill_fixed_values(executable, worker);
+        enough = worker->values && worker->sources;
     }
-    if (enough) return LIANA_OK;
-    return liana__fail(
-        error, LIANA_OUT_OF_MEMORY,
-        "out of memory for the workspace: %d threads need %zu MiB each; use a smaller microbatch or fewer "
-        "threads (LIANA_THREADS)",
-        count, executable->base.workspace_size >> 20);
+    if (!enough) return liana__fail_memory(error, "an executable");
+    return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
 }
 
 static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)

@@ -5,6 +5,13 @@
 #include "backends/backend.h"
 #include "passes/memory_plan.h"
 
+/* The workspaces belong to the device: a worker runs one executable at a time, so all share them. */
+typedef struct liana__cpu_device {
+    liana__device base;
+    char **workspaces; /* one for each worker */
+    size_t workspace_size;
+} liana__cpu_device;
+
 typedef struct liana__cpu_step {
     const liana__node *node;
     const liana__kernel *kernel;

@@ -23,6 +23,21 @@ liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana
     return LIANA_OK;
 }
 
+/* Points a worker's table at everything that does not change between executions, unless it does so already. */
+static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace)
+{
+    if (worker->workspace == workspace) return;
+    worker->workspace = workspace;
+    const liana_graph *graph = executable->graph;
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        liana__storage storage = executable->plan.storage[id];
+        if (storage.kind == LIANA__STORAGE_WORKSPACE) worker->values[id] = workspace + storage.offset;
+        if (storage.kind == LIANA__STORAGE_CONSTANT) {
+            worker->values[id] = (void *)liana__constant_data(graph->nodes[storage.offset]);
+        }
+    }
+}
+
 typedef struct buffers {
     liana__buffer *const *inputs;
     liana__buffer *const *variables;
@@ -46,14 +61,14 @@ static liana_status check_outputs(const liana_graph *graph, liana__buffer *const
 }
 
 static liana_status run_step(const liana__cpu_executable *executable, liana__cpu_worker *worker,
-                             const liana__cpu_step *step, liana__error *error)
+                             const liana__cpu_step *step, void *scratch, liana__error *error)
 {
     const liana__node *node = step->node;
     for (uint32_t i = 0; i < node->num_inputs; i++) worker->sources[i] = worker->values[node->inputs[i]->id];
     liana__call call = {.node = node,
                         .src = worker->sources,
                         .dst = worker->values[node->id],
-                        .scratch = worker->workspace + executable->plan.workspace_size,
+                        .scratch = scratch,
                         .plan = step->prepared.plan};
     liana_status status = step->kernel->run(&call);
     if (status != LIANA_OK) {
@@ -73,13 +88,16 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
     LIANA_TRY(liana__host_check_buffers("variable", graph->variables, graph->num_variables, variables, error));
     LIANA_TRY(check_outputs(graph, outputs, error));
     liana__cpu_worker *worker = &executable->workers[worker_index];
+    char *workspace = ((liana__cpu_device *)base->device)->workspaces[worker_index];
+    fill_fixed_values(executable, worker, workspace);
     buffers given = {inputs, variables, outputs};
     for (size_t i = 0; i < executable->num_externals; i++) {
         const liana__cpu_external *external = &executable->externals[i];
         worker->values[external->node] = external_data(&given, external->storage);
     }
     for (size_t i = 0; i < executable->num_steps; i++) {
-        LIANA_TRY(run_step(executable, worker, &executable->steps[i], error));
+        LIANA_TRY(
+            run_step(executable, worker, &executable->steps[i], workspace + executable->plan.workspace_size, error));
     }
     for (size_t i = 0; i < executable->plan.num_copies; i++) {
         const liana__plan_copy *copy = &executable->plan.copies[i];

@@ -1,0 +1,215 @@
+/* One device: its workers claim shards in order; whoever completes the second half of a pair adds the pair up. */
+#include "distribute/strategy.h"
+
+#include "base/threads.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Buffers for the sums of one subtree. */
+typedef struct slot {
+    liana__buffer **sums;
+    atomic_bool in_use;
+} slot;
+
+typedef struct one_device {
+    liana__device *device;
+    size_t num_sums;
+    size_t max_shards;
+    slot *slots;
+    size_t num_slots;
+    /* By tree node: which slot holds its sums, and how many of its children are done. Level 0, the shards, comes first.
+     */
+    size_t *slot_of;
+    atomic_int *arrived;
+    size_t num_tree_nodes;
+    /* The running call. */
+    size_t num_shards;
+    liana__run_shard run;
+    void *user;
+    liana__error *errors; /* by worker */
+    size_t *failed_shard; /* by worker */
+    atomic_bool failed;
+} one_device;
+
+static void destroy(liana__strategy_instance *instance)
+{
+    one_device *own = (one_device *)instance;
+    if (!own) return;
+    for (size_t i = 0; own->slots && i < own->num_slots; i++) {
+        for (size_t k = 0; own->slots[i].sums && k < own->num_sums; k++) {
+            own->device->backend->buffer_destroy(own->slots[i].sums[k]);
+        }
+        free(own->slots[i].sums);
+    }
+    free(own->slots);
+    free(own->slot_of);
+    free(own->arrived);
+    free(own->errors);
+    free(own->failed_shard);
+    free(own);
+}
+
+static size_t tree_levels(size_t num_shards)
+{
+    size_t levels = 0;
+    while (((size_t)1 << levels) < num_shards) levels++;
+    return levels;
+}
+
+/* Shards are claimed in order, so a finished subtree waits only for one that holds a running shard or lies at the
+ * frontier: at most `levels` for each. */
+static size_t slots_needed(size_t max_shards, size_t workers)
+{
+    size_t bound = (workers + 1) * tree_levels(max_shards) + workers;
+    return bound < max_shards ? bound : max_shards;
+}
+
+static liana_status make_slots(one_device *own, const liana__sum_types *types, liana__error *error)
+{
+    own->slots = calloc(own->num_slots, sizeof *own->slots);
+    if (!own->slots) return liana__fail_memory(error, "the sums of the shards");
+    for (size_t i = 0; i < own->num_slots; i++) {
+        own->slots[i].sums = calloc(own->num_sums + 1, sizeof *own->slots[i].sums);
+        if (!own->slots[i].sums) return liana__fail_memory(error, "the sums of the shards");
+        for (size_t k = 0; k < own->num_sums; k++) {
+            LIANA_TRY(own->device->backend->buffer_create(own->device, types->dtypes[k], &types->shapes[k],
+                                                          &own->slots[i].sums[k], error));
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status create(liana__device *device, const liana__sum_types *types, size_t max_shards,
+                           liana__strategy_instance **instance, liana__error *error)
+{
+    *instance = NULL;
+    one_device *own = calloc(1, sizeof *own);
+    if (!own) return liana__fail_memory(error, "the strategy");
+    size_t workers = (size_t)device->num_workers;
+    own->device = device;
+    own->num_sums = types->count;
+    own->max_shards = max_shards;
+    own->num_slots = slots_needed(max_shards, workers);
+    own->num_tree_nodes = 2 * max_shards + 64;
+    own->slot_of = calloc(own->num_tree_nodes, sizeof *own->slot_of);
+    own->arrived = calloc(own->num_tree_nodes, sizeof *own->arrived);
+    own->errors = calloc(workers, sizeof *own->errors);
+    own->failed_shard = calloc(workers, sizeof *own->failed_shard);
+    bool enough = own->slot_of && own->arrived && own->errors && own->failed_shard;
+    liana_status status = enough ? make_slots(own, types, error) : liana__fail_memory(error, "the strategy");
+    if (status != LIANA_OK) {
+        destroy((liana__strategy_instance *)own);
+        return status;
+    }
+    *instance = (liana__strategy_instance *)own;
+    return LIANA_OK;
+}
+
+/* There is always a free one (slots_needed), but it may be that a neighbour is just about to give it back. */
+static size_t claim_slot(one_device *own)
+{
+    for (;;) {
+        for (size_t i = 0; i < own->num_slots; i++) {
+            if (!atomic_exchange(&own->slots[i].in_use, true)) return i;
+        }
+        sched_yield();
+    }
+}
+
+static liana_status add_slot(one_device *own, size_t into, size_t from, liana__error *error)
+{
+    for (size_t k = 0; k < own->num_sums; k++) {
+        LIANA_TRY(own->device->backend->buffer_add(own->slots[into].sums[k], own->slots[from].sums[k], error));
+    }
+    atomic_store(&own->slots[from].in_use, false);
+    return LIANA_OK;
+}
+
+/* Takes the sums of a finished shard up the tree as far as they are complete. */
+static liana_status climb(one_device *own, size_t shard, liana__error *error)
+{
+    size_t index = shard, level_begin = 0, level_count = own->num_shards;
+    while (level_count > 1) {
+        size_t parent = level_begin + level_count + index / 2, left = level_begin + (index & ~(size_t)1);
+        bool has_sibling = (index | 1) < level_count;
+        if (has_sibling) {
+            if (atomic_fetch_add(&own->arrived[parent], 1) == 0) return LIANA_OK;
+            LIANA_TRY(add_slot(own, own->slot_of[left], own->slot_of[left + 1], error));
+        }
+        own->slot_of[parent] = own->slot_of[left];
+        level_begin += level_count;
+        level_count = (level_count + 1) / 2;
+        index /= 2;
+    }
+    return LIANA_OK;
+}
+
+static void run_task(void *user, size_t shard, int worker)
+{
+    one_device *own = user;
+    if (atomic_load(&own->failed)) return;
+    liana__error *error = &own->errors[worker];
+    size_t slot_index = claim_slot(own);
+    own->slot_of[shard] = slot_index;
+    liana_status status = own->run(own->user, shard, worker, own->slots[slot_index].sums, error);
+    if (status == LIANA_OK) status = climb(own, shard, error);
+    if (status == LIANA_OK) return;
+    own->failed_shard[worker] = shard;
+    atomic_store(&own->failed, true);
+}
+
+static liana_status report_first_failure(const one_device *own, liana__error *error)
+{
+    int first = -1;
+    for (int worker = 0; worker < own->device->num_workers; worker++) {
+        if (own->errors[worker].status == LIANA_OK) continue;
+        if (first < 0 || own->failed_shard[worker] < own->failed_shard[first]) first = worker;
+    }
+    if (error) *error = own->errors[first];
+    return own->errors[first].status;
+}
+
+static size_t root_of(size_t num_shards)
+{
+    size_t root = 0;
+    while (num_shards > 1) {
+        root += num_shards;
+        num_shards = (num_shards + 1) / 2;
+    }
+    return root;
+}
+
+static liana_status sum_shards(liana__strategy_instance *instance, size_t num_shards, liana__run_shard run, void *user,
+                               liana__buffer *const **sums, liana__error *error)
+{
+    one_device *own = (one_device *)instance;
+    if (num_shards < 1 || num_shards > own->max_shards) {
+        return liana__fail(error, LIANA_INTERNAL, "%zu shards asked for, planned for 1 to %zu", num_shards,
+                           own->max_shards);
+    }
+    own->num_shards = num_shards;
+    own->run = run;
+    own->user = user;
+    atomic_store(&own->failed, false);
+    for (size_t i = 0; i < own->num_tree_nodes; i++) atomic_store_explicit(&own->arrived[i], 0, memory_order_relaxed);
+    for (size_t i = 0; i < own->num_slots; i++) atomic_store(&own->slots[i].in_use, false);
+    for (int worker = 0; worker < own->device->num_workers; worker++) own->errors[worker].status = LIANA_OK;
+    if (own->device->num_workers == 1) {
+        for (size_t shard = 0; shard < num_shards; shard++) run_task(own, shard, 0);
+    } else {
+        liana__pool_run(own->device->context->pool, num_shards, run_task, own);
+    }
+    if (atomic_load(&own->failed)) return report_first_failure(own, error);
+    *sums = own->slots[own->slot_of[root_of(num_shards)]].sums;
+    return LIANA_OK;
+}
+
+const liana__strategy liana__strategy_one_device = {
+    .name = "one_device",
+    .doc = "All shards on one device, one on each of its workers at a time.",
+    .create = create,
+    .destroy = destroy,
+    .sum_shards = sum_shards,
+};

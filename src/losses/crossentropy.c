@@ -1,0 +1,42 @@
+/* Cross-entropy against class indices and against one-hot rows: the same numbers by two ways.
+ *
+ * Where the model ends in a softmax the loss is taken of its logits, as Keras does too, which is exact for any margin.
+ * A model that gives probabilities by other means is clipped to [1e-7, 1 - 1e-7] as in Keras
+ * (keras.backend.epsilon()), and rows are divided by their sum first. */
+#include "losses/loss.h"
+
+static const double EPSILON = 1e-7;
+
+static liana_tensor log_probabilities(const liana__verdict *verdict)
+{
+    if (verdict->logits.id) return liana_op_log_softmax(verdict->logits);
+    liana_tensor output = verdict->output;
+    liana_tensor sum = liana_op_reduce_sum(output, LIANA_AXES(-1), true);
+    return liana_op_log(liana_op_clip(liana_op_divide(output, sum), EPSILON, 1 - EPSILON));
+}
+
+static liana_tensor categorical(const liana__verdict *verdict)
+{
+    liana_tensor logs = log_probabilities(verdict);
+    liana_shape shape = liana_tensor_shape(logs);
+    liana_tensor truth = liana_op_one_hot(verdict->labels, shape.dims[1], liana_tensor_dtype(logs));
+    return liana_op_negate(liana_op_reduce_sum(liana_op_multiply(truth, logs), LIANA_AXES(-1), false));
+}
+
+static liana_tensor sparse_categorical(const liana__verdict *verdict)
+{
+    if (verdict->logits.id) return liana_op_sparse_softmax_cross_entropy(verdict->logits, verdict->labels);
+    return categorical(verdict);
+}
+
+const liana__loss liana__loss_sparse_categorical_crossentropy = {
+    .name = "sparse_categorical_crossentropy",
+    .doc = "-log of the probability of the true class, given by its index.",
+    .per_example = sparse_categorical,
+};
+
+const liana__loss liana__loss_categorical_crossentropy = {
+    .name = "categorical_crossentropy",
+    .doc = "The same, with the true class as a one-hot row.",
+    .per_example = categorical,
+};

@@ -1,0 +1,32 @@
+/* loss.h - the loss contract. To add one: src/losses/<stem>.c with the struct, and a row in losses.def. */
+#ifndef LIANA_LOSSES_LOSS_H
+#define LIANA_LOSSES_LOSS_H
+
+#include <liana/ops.h>
+
+/* What a model says of a batch, and what is true. Metrics get the same. */
+typedef struct liana__verdict {
+    liana_tensor output; /* [batch, classes]: what the model gives, usually probabilities */
+    liana_tensor logits; /* [batch, classes]: what `output` is the softmax of; invalid if it is none */
+    liana_tensor labels; /* s32 [batch], in [0, classes) */
+} liana__verdict;
+
+typedef struct liana__loss {
+    const char *name; /* Keras's */
+    const char *doc;
+    /* Builds the loss of each example, [batch], in the output's dtype. Its sum over the batch is what is
+     * differentiated; the trainer divides by the number of examples of the whole update. */
+    liana_tensor (*per_example)(const liana__verdict *verdict);
+} liana__loss;
+
+#define LIANA__LOSS(stem, name) extern const liana__loss liana__loss_##name;
+#include "losses/losses.def"
+#undef LIANA__LOSS
+
+/* All losses in the order of losses.def, NULL-terminated. */
+extern const liana__loss *const liana__losses[];
+
+/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+const liana__loss *liana__loss_find(const char *name, const char **nearest);
+
+#endif

@@ -1,0 +1,24 @@
+/* metric.h - the metric contract. To add one: src/metrics/<stem>.c with the struct, and a row in metrics.def. */
+#ifndef LIANA_METRICS_METRIC_H
+#define LIANA_METRICS_METRIC_H
+
+#include "losses/loss.h"
+
+typedef struct liana__metric {
+    const char *name; /* Keras's */
+    const char *doc;
+    /* Builds f32 [batch], whose mean over all examples is the metric. */
+    liana_tensor (*per_example)(const liana__verdict *verdict);
+} liana__metric;
+
+#define LIANA__METRIC(stem, name) extern const liana__metric liana__metric_##name;
+#include "metrics/metrics.def"
+#undef LIANA__METRIC
+
+/* All metrics in the order of metrics.def, NULL-terminated. */
+extern const liana__metric *const liana__metrics[];
+
+/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+const liana__metric *liana__metric_find(const char *name, const char **nearest);
+
+#endif

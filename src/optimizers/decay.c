@@ -1,0 +1,153 @@
+/* Learning-rate schedules: the formulas of Keras's classes of the same names (keras.optimizers.schedules). */
+#include "optimizers/schedule.h"
+
+#include <math.h>
+
+typedef struct constant_options {
+    liana__schedule_common common;
+} constant_options;
+
+static const liana__field constant_fields[] = {LIANA__SCHEDULE_FIELDS};
+
+enum { NUM_COMMON = sizeof constant_fields / sizeof *constant_fields };
+
+static const liana__fields constant_table = {"Constant", sizeof(constant_options), NUM_COMMON, constant_fields};
+
+static double constant_factor(const void *options, double step, double decay_steps, double initial)
+{
+    (void)options;
+    (void)step;
+    (void)decay_steps;
+    (void)initial;
+    return 1;
+}
+
+const liana__schedule liana__schedule_Constant = {
+    .name = "Constant",
+    .doc = "The same rate throughout.",
+    .options = &constant_table,
+    .factor = constant_factor,
+};
+
+typedef struct exponential_options {
+    liana__schedule_common common;
+    double decay_rate;
+    bool staircase;
+} exponential_options;
+
+static const liana__field exponential_fields[] = {
+    LIANA__SCHEDULE_FIELDS,
+    {.name = "decay_rate",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(exponential_options, decay_rate),
+     .default_text = "0.96",
+     .minimum = 1e-12,
+     .maximum = 1,
+     .doc = "What the rate is multiplied by in each decay_steps."},
+    {.name = "staircase",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(exponential_options, staircase),
+     .default_text = "false",
+     .doc = "Whether the rate falls in steps instead of smoothly."},
+};
+static const liana__fields exponential_table = {"ExponentialDecay", sizeof(exponential_options), NUM_COMMON + 2,
+                                                exponential_fields};
+
+static double exponential_factor(const void *options, double step, double decay_steps, double initial)
+{
+    (void)initial;
+    const exponential_options *own = options;
+    double times = step / decay_steps;
+    return pow(own->decay_rate, own->staircase ? floor(times) : times);
+}
+
+const liana__schedule liana__schedule_ExponentialDecay = {
+    .name = "ExponentialDecay",
+    .doc = "initial * decay_rate^(step / decay_steps)",
+    .options = &exponential_table,
+    .factor = exponential_factor,
+};
+
+typedef struct polynomial_options {
+    liana__schedule_common common;
+    double end_learning_rate;
+    double power;
+    bool cycle;
+} polynomial_options;
+
+static const liana__field polynomial_fields[] = {
+    LIANA__SCHEDULE_FIELDS,
+    {.name = "end_learning_rate",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(polynomial_options, end_learning_rate),
+     .default_text = "1e-4",
+     .minimum = 0,
+     .maximum = 1e6,
+     .doc = "The rate at the end of the decay, kept afterwards."},
+    {.name = "power",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(polynomial_options, power),
+     .default_text = "1.0",
+     .minimum = 0,
+     .maximum = 100,
+     .doc = "1: a straight line."},
+    {.name = "cycle",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(polynomial_options, cycle),
+     .default_text = "false",
+     .doc = "Whether the decay is stretched to the next multiple of decay_steps instead of stopping."},
+};
+static const liana__fields polynomial_table = {"PolynomialDecay", sizeof(polynomial_options), NUM_COMMON + 3,
+                                               polynomial_fields};
+
+static double polynomial_factor(const void *options, double step, double decay_steps, double initial)
+{
+    const polynomial_options *own = options;
+    if (own->cycle) {
+        decay_steps *= step > 0 ? ceil(step / decay_steps) : 1;
+    } else if (step > decay_steps) {
+        step = decay_steps;
+    }
+    double end = own->end_learning_rate / initial;
+    return (1 - end) * pow(1 - step / decay_steps, own->power) + end;
+}
+
+const liana__schedule liana__schedule_PolynomialDecay = {
+    .name = "PolynomialDecay",
+    .doc = "(initial - end) * (1 - step / decay_steps)^power + end",
+    .options = &polynomial_table,
+    .factor = polynomial_factor,
+};
+
+typedef struct cosine_options {
+    liana__schedule_common common;
+    double alpha;
+} cosine_options;
+
+static const liana__field cosine_fields[] = {
+    LIANA__SCHEDULE_FIELDS,
+    {.name = "alpha",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(cosine_options, alpha),
+     .default_text = "0.0",
+     .minimum = 0,
+     .maximum = 1,
+     .doc = "The least rate, as a share of the initial one."},
+};
+static const liana__fields cosine_table = {"CosineDecay", sizeof(cosine_options), NUM_COMMON + 1, cosine_fields};
+
+/* Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts" (2016), without restarts. */
+static double cosine_factor(const void *options, double step, double decay_steps, double initial)
+{
+    (void)initial;
+    const cosine_options *own = options;
+    double done = step < decay_steps ? step / decay_steps : 1;
+    return (1 - own->alpha) * 0.5 * (1 + cos(acos(-1) * done)) + own->alpha;
+}
+
+const liana__schedule liana__schedule_CosineDecay = {
+    .name = "CosineDecay",
+    .doc = "initial * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)",
+    .options = &cosine_table,
+    .factor = cosine_factor,
+};

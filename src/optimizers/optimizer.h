@@ -1,0 +1,49 @@
+/* optimizer.h - the optimizer contract. To add one: src/optimizers/<stem>.c with the struct, and a row in
+ * optimizers.def. Optimizers are written in ops, so that one file serves every device. */
+#ifndef LIANA_OPTIMIZERS_OPTIMIZER_H
+#define LIANA_OPTIMIZERS_OPTIMIZER_H
+
+#include "base/field.h"
+
+#include <liana/ops.h>
+
+enum { LIANA__MAX_SLOTS = 4 };
+
+/* One trainable variable in the update graph. */
+typedef struct liana__optimizer_step {
+    const void *options;
+    liana_tensor variable;
+    liana_tensor gradient;                /* of the mean loss of the update */
+    liana_tensor learning_rate;           /* f32 scalar, from the schedule */
+    liana_tensor iteration;               /* f32 scalar: 1 at the first update */
+    liana_tensor slots[LIANA__MAX_SLOTS]; /* the slots' old values */
+    /* Filled in. */
+    liana_tensor new_variable;
+    liana_tensor new_slots[LIANA__MAX_SLOTS];
+} liana__optimizer_step;
+
+typedef struct liana__optimizer {
+    const char *name; /* Keras's class name */
+    const char *doc;
+    const liana__fields *options; /* without learning_rate, which all have */
+    double default_learning_rate;
+    /* Which of slot_names the options ask for, as a count; NULL: all. Each has the variable's shape and starts at 0. */
+    size_t (*num_slots)(const void *options);
+    const char *slot_names[LIANA__MAX_SLOTS];
+    void (*update)(liana__optimizer_step *step);
+} liana__optimizer;
+
+#define LIANA__OPTIMIZER(stem, name) extern const liana__optimizer liana__optimizer_##name;
+#include "optimizers/optimizers.def"
+#undef LIANA__OPTIMIZER
+
+/* All optimizers in the order of optimizers.def, NULL-terminated. */
+extern const liana__optimizer *const liana__optimizers[];
+
+/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest);
+
+/* How many slots an optimizer keeps for each variable. */
+size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options);
+
+#endif

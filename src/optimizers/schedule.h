@@ -1,0 +1,92 @@
+/* schedule.h - the learning-rate schedule contract. To add one: src/optimizers/<stem>.c with the struct, and a row in
+ * schedules.def. A schedule is a pure function of the update's number, so a resumed run needs nothing but that. */
+#ifndef LIANA_OPTIMIZERS_SCHEDULE_H
+#define LIANA_OPTIMIZERS_SCHEDULE_H
+
+#include "base/field.h"
+
+typedef struct liana__schedule {
+    const char *name; /* Keras's class name */
+    const char *doc;
+    const liana__fields *options; /* of a struct that begins with liana__schedule_common */
+    /* The rate, as a multiple of the initial one, `step` updates after the warm-up (a fraction of an update only if the
+     * warm-up is); decay_steps > 0 is the resolved length of the decay. */
+    double (*factor)(const void *options, double step, double decay_steps, double initial_learning_rate);
+} liana__schedule;
+
+/* What all schedules have. Lengths may be given in updates or in epochs. */
+typedef struct liana__schedule_common {
+    double initial_learning_rate; /* 0: the optimizer's default */
+    double warmup_steps;
+    double warmup_epochs;
+    double warmup_learning_rate; /* where the warm-up starts */
+    double decay_steps;          /* 0: the rest of the run */
+    double decay_epochs;
+} liana__schedule_common;
+
+/* The rows that each schedule's table begins with. */
+#define LIANA__SCHEDULE_FIELDS                                                                                        \
+    {.name = "initial_learning_rate",                                                                                 \
+     .kind = LIANA__FIELD_FLOAT,                                                                                      \
+     .offset = offsetof(liana__schedule_common, initial_learning_rate),                                               \
+     .default_text = "0.0",                                                                                           \
+     .minimum = 0,                                                                                                    \
+     .maximum = 1e6,                                                                                                  \
+     .doc = "The rate after the warm-up; 0: the optimizer's default."},                                               \
+        {.name = "warmup_steps",                                                                                      \
+         .kind = LIANA__FIELD_FLOAT,                                                                                  \
+         .offset = offsetof(liana__schedule_common, warmup_steps),                                                    \
+         .default_text = "0.0",                                                                                       \
+         .minimum = 0,                                                                                                \
+         .maximum = 1e12,                                                                                             \
+         .doc = "Length of the linear warm-up in updates."},                                                          \
+        {.name = "warmup_epochs",                                                                                     \
+         .kind = LIANA__FIELD_FLOAT,                                                                                  \
+         .offset = offsetof(liana__schedule_common, warmup_epochs),                                                   \
+         .default_text = "0.0",                                                                                       \
+         .minimum = 0,                                                                                                \
+         .maximum = 1e9,                                                                                              \
+         .doc = "Length of the linear warm-up in epochs, added to warmup_steps."},                                    \
+        {.name = "warmup_learning_rate",                                                                              \
+         .kind = LIANA__FIELD_FLOAT,                                                                                  \
+         .offset = offsetof(liana__schedule_common, warmup_learning_rate),                                            \
+         .default_text = "0.0",                                                                                       \
+         .minimum = 0,                                                                                                \
+         .maximum = 1e6,                                                                                              \
+         .doc = "The rate at which the warm-up starts."},                                                             \
+        {.name = "decay_steps",                                                                                       \
+         .kind = LIANA__FIELD_FLOAT,                                                                                  \
+         .offset = offsetof(liana__schedule_common, decay_steps),                                                     \
+         .default_text = "0.0",                                                                                       \
+         .minimum = 0,                                                                                                \
+         .maximum = 1e12,                                                                                             \
+         .doc = "Length of the decay in updates after the warm-up; 0 with decay_epochs 0: to the end of the run."},   \
+    {                                                                                                                 \
+        .name = "decay_epochs", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(liana__schedule_common, decay_epochs), \
+        .default_text = "0.0", .minimum = 0, .maximum = 1e9,                                                          \
+        .doc = "Length of the decay in epochs, added to decay_steps."                                                 \
+    }
+
+#define LIANA__SCHEDULE(stem, name) extern const liana__schedule liana__schedule_##name;
+#include "optimizers/schedules.def"
+#undef LIANA__SCHEDULE
+
+/* All schedules in the order of schedules.def, NULL-terminated. */
+extern const liana__schedule *const liana__schedules[];
+
+/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+const liana__schedule *liana__schedule_find(const char *name, const char **nearest);
+
+/* A schedule with its options and the run that it belongs to. */
+typedef struct liana__learning_rate {
+    const liana__schedule *schedule;
+    const void *options;
+    double default_learning_rate; /* the optimizer's */
+    int64_t steps_per_epoch;
+    int64_t total_steps;
+} liana__learning_rate;
+
+/* The learning rate of update `step`, counted from 0. */
+double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step);
+
+#endif

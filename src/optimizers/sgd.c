@@ -1,0 +1,56 @@
+/* Gradient descent with (Nesterov) momentum: Sutskever et al., "On the importance of initialization and momentum in
+ * deep learning" (2013), in Keras's form: velocity = momentum * velocity - learning_rate * gradient. */
+#include "optimizers/optimizer.h"
+
+typedef struct sgd_options {
+    double momentum;
+    bool nesterov;
+} sgd_options;
+
+static const liana__field fields[] = {
+    {.name = "momentum",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(sgd_options, momentum),
+     .default_text = "0.0",
+     .minimum = 0,
+     .maximum = 1,
+     .doc = "How much of the last step is taken again."},
+    {.name = "nesterov",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(sgd_options, nesterov),
+     .default_text = "false",
+     .doc = "Whether the gradient counts as if taken after the momentum step."},
+};
+static const liana__fields options_table = {"SGD", sizeof(sgd_options), 2, fields};
+
+static size_t num_slots(const void *options)
+{
+    return ((const sgd_options *)options)->momentum > 0 ? 1 : 0;
+}
+
+static void update(liana__optimizer_step *step)
+{
+    const sgd_options *options = step->options;
+    liana_tensor descent = liana_op_multiply(step->learning_rate, step->gradient);
+    if (options->momentum <= 0) {
+        step->new_variable = liana_op_subtract(step->variable, descent);
+        return;
+    }
+    liana_tensor variable = step->variable;
+    liana_tensor momentum = liana_graph_scalar(variable.graph, liana_tensor_dtype(variable), options->momentum);
+    liana_tensor velocity = liana_op_subtract(liana_op_multiply(momentum, step->slots[0]), descent);
+    liana_tensor change = velocity;
+    if (options->nesterov) change = liana_op_subtract(liana_op_multiply(momentum, velocity), descent);
+    step->new_variable = liana_op_add(variable, change);
+    step->new_slots[0] = velocity;
+}
+
+const liana__optimizer liana__optimizer_SGD = {
+    .name = "SGD",
+    .doc = "Steps down the gradient, with momentum if wanted.",
+    .options = &options_table,
+    .default_learning_rate = 1e-2,
+    .num_slots = num_slots,
+    .slot_names = {"momentum"},
+    .update = update,
+};

@@ -7,26 +7,25 @@
 
 static const double EPSILON = 1e-7;
 
-static liana_tensor log_probabilities(const liana__verdict *verdict)
+static liana_tensor log_probabilities(liana_tensor output, liana_tensor logits)
 {
-    if (verdict->logits.id) return liana_op_log_softmax(verdict->logits);
-    liana_tensor output = verdict->output;
+    if (logits.id) return liana_op_log_softmax(logits);
     liana_tensor sum = liana_op_reduce_sum(output, LIANA_AXES(-1), true);
     return liana_op_log(liana_op_clip(liana_op_divide(output, sum), EPSILON, 1 - EPSILON));
 }
 
-static liana_tensor categorical(const liana__verdict *verdict)
+static liana_tensor categorical(liana_tensor output, liana_tensor logits, liana_tensor labels)
 {
-    liana_tensor logs = log_probabilities(verdict);
+    liana_tensor logs = log_probabilities(output, logits);
     liana_shape shape = liana_tensor_shape(logs);
-    liana_tensor truth = liana_op_one_hot(verdict->labels, shape.dims[1], liana_tensor_dtype(logs));
+    liana_tensor truth = liana_op_one_hot(labels, shape.dims[1], liana_tensor_dtype(logs));
     return liana_op_negate(liana_op_reduce_sum(liana_op_multiply(truth, logs), LIANA_AXES(-1), false));
 }
 
-static liana_tensor sparse_categorical(const liana__verdict *verdict)
+static liana_tensor sparse_categorical(liana_tensor output, liana_tensor logits, liana_tensor labels)
 {
-    if (verdict->logits.id) return liana_op_sparse_softmax_cross_entropy(verdict->logits, verdict->labels);
-    return categorical(verdict);
+    if (logits.id) return liana_op_sparse_softmax_cross_entropy(logits, labels);
+    return categorical(output, logits, labels);
 }
 
 const liana__loss liana__loss_sparse_categorical_crossentropy = {

@@ -4,19 +4,14 @@
 
 #include <liana/ops.h>
 
-/* What a model says of a batch, and what is true. Metrics get the same. */
-typedef struct liana__verdict {
-    liana_tensor output; /* [batch, classes]: what the model gives, usually probabilities */
-    liana_tensor logits; /* [batch, classes]: what `output` is the softmax of; invalid if it is none */
-    liana_tensor labels; /* s32 [batch], in [0, classes) */
-} liana__verdict;
-
 typedef struct liana__loss {
     const char *name; /* Keras's */
     const char *doc;
     /* Builds the loss of each example, [batch], in the output's dtype. Its sum over the batch is what is
-     * differentiated; the trainer divides by the number of examples of the whole update. */
-    liana_tensor (*per_example)(const liana__verdict *verdict);
+     * differentiated; the trainer divides by the number of examples of the whole update. output [batch, classes]: what
+     * the model gives, usually probabilities; logits [batch, classes]: what `output` is the softmax of, invalid if it
+     * is none; labels: s32 [batch], in [0, classes). */
+    liana_tensor (*per_example)(liana_tensor output, liana_tensor logits, liana_tensor labels);
 } liana__loss;
 
 #define LIANA__LOSS(stem, name) extern const liana__loss liana__loss_##name;

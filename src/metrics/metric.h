@@ -2,13 +2,14 @@
 #ifndef LIANA_METRICS_METRIC_H
 #define LIANA_METRICS_METRIC_H
 
-#include "losses/loss.h"
+#include <liana/ops.h>
 
 typedef struct liana__metric {
     const char *name; /* Keras's */
     const char *doc;
-    /* Builds f32 [batch], whose mean over all examples is the metric. */
-    liana_tensor (*per_example)(const liana__verdict *verdict);
+    /* Builds f32 [batch], whose mean over all examples is the metric, from the model's output [batch, classes] and the
+     * true classes, s32 [batch]. */
+    liana_tensor (*per_example)(liana_tensor output, liana_tensor labels);
 } liana__metric;
 
 #define LIANA__METRIC(stem, name) extern const liana__metric liana__metric_##name;

@@ -9,4 +9,13 @@ liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, lia
 /* dy where y = relu6(x) is > 0 and < 6, else 0. */
 liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy);
 
+/* pad with `interior[i]` cells also between neighbours along axis i: the gradient of a strided slice. */
+liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
+                                 const int64_t *interior, double value);
+
+/* Zeros to which updates are added: [.., size at `axis`, ..] from updates whose axes from `axis` on are those of the
+ * indices (s32, clamped to the range). The gradient of gather. */
+liana_tensor liana__op_scatter_add_at(liana_location here, liana_tensor updates, liana_tensor indices, int64_t axis,
+                                      int64_t size);
+
 #endif

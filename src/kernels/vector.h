@@ -6,6 +6,7 @@
 #define LIANA_KERNELS_VECTOR_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -132,6 +133,16 @@ LIANA__INLINE vector_float vector_from_int(vector_int x)
 LIANA__INLINE vector_float vector_select(vector_int mask, vector_float a, vector_float b)
 {
     return (vector_float)((mask & (vector_int)a) | (~mask & (vector_int)b));
+}
+
+/* Whether a mask is set anywhere. */
+LIANA__INLINE bool vector_any(vector_int mask)
+{
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask((__m512i)mask) != 0;
+#else
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#endif
 }
 
 LIANA__INLINE vector_float vector_abs(vector_float x)

@@ -5,17 +5,11 @@ typedef struct cast_attributes {
     int dtype;
 } cast_attributes;
 
-static const char *const dtype_names[] = {
-#define DTYPE_NAME(name, text, size) text,
-    LIANA_DTYPE_MAP(DTYPE_NAME)
-#undef DTYPE_NAME
-        NULL};
-
 static const liana__field fields[] = {
     {.name = "dtype",
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(cast_attributes, dtype),
-     .names = dtype_names,
+     .names = liana__dtype_names,
      .doc = "The new dtype."},
 };
 static const liana__fields attributes = {"cast", sizeof(cast_attributes), 1, fields};

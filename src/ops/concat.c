@@ -63,11 +63,11 @@ static liana_status run_strided(const liana__call *call)
     char *dst = call->dst;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         int64_t row = liana__input_shape(node, i)->dims[axis] * inner;
-        liana__strided_copy copy = {.rank = 2,
-                                    .dims = {outer, row},
-                                    .dst_strides = {node->shape.dims[axis] * inner, 1},
-                                    .src_strides = {row, 1}};
-        liana__copy_strided(&copy, element_size, dst, call->src[i]);
+        liana__walk walk = {.num_operands = 2,
+                            .rank = 2,
+                            .dims = {outer, row},
+                            .strides = {{node->shape.dims[axis] * inner, 1}, {row, 1}}};
+        liana__copy_strided(&walk, element_size, dst, call->src[i]);
         dst += (size_t)row * element_size;
     }
     return LIANA_OK;

@@ -9,6 +9,12 @@ const liana__op *const liana__ops[] = {
     NULL,
 };
 
+const char *const liana__dtype_names[] = {
+#define DTYPE_NAME(name, text, size) text,
+    LIANA_DTYPE_MAP(DTYPE_NAME)
+#undef DTYPE_NAME
+        NULL};
+
 liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape)
 {
     liana_shape wide = liana_tensor_shape(x);

@@ -14,6 +14,9 @@
 /* All ops in the order of ops.def, NULL-terminated. */
 extern const liana__op *const liana__ops[];
 
+/* The names of dtypes for ENUM fields, NULL-terminated. */
+extern const char *const liana__dtype_names[];
+
 /* Kernels for x86-64 in a list of kernels; elsewhere they do not exist. */
 #if defined(__x86_64__)
 #define LIANA__X86(...) __VA_ARGS__,
@@ -26,9 +29,5 @@ liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const lian
 
 /* Zeros, or any other value, of a given type. */
 liana_tensor liana__full(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, double value);
-
-/* pad with `interior[i]` cells also between neighbours along axis i: the gradient of a strided slice. */
-liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
-                                 const int64_t *interior, double value);
 
 #endif

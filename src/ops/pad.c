@@ -1,7 +1,7 @@
 /* pad: a border of one value around a tensor and, for the gradient of strided slices, cells between its elements. */
 #include "kernels/strided_copy.h"
+#include "ops/gradients.h"
 #include "ops/index.h"
-#include "ops/ops.h"
 
 typedef struct pad_attributes {
     liana__ints low;
@@ -74,19 +74,19 @@ static liana_status run_strided(const liana__call *call)
     size_t element_size = liana_dtype_size(node->dtype);
     uint64_t value = 0;
     liana__store(&value, node->dtype, 0, attributes->value);
-    liana__strided_copy fill = {.rank = 1, .dims = {liana_shape_size(&node->shape)}, .dst_strides = {1}};
+    liana__walk fill = {.num_operands = 2, .rank = 1, .dims = {liana_shape_size(&node->shape)}, .strides = {{1}, {0}}};
     liana__copy_strided(&fill, element_size, call->dst, &value);
 
-    liana__strided_copy copy = {.rank = in->rank};
+    liana__walk walk = {.num_operands = 2, .rank = in->rank};
     int64_t offset = 0;
-    liana__shape_strides(&node->shape, copy.dst_strides);
-    liana__shape_strides(in, copy.src_strides);
-    for (int i = 0; i < copy.rank; i++) {
-        copy.dims[i] = in->dims[i];
-        offset += attributes->low.values[i] * copy.dst_strides[i];
-        copy.dst_strides[i] *= attributes->interior.values[i] + 1;
+    liana__shape_strides(&node->shape, walk.strides[0]);
+    liana__shape_strides(in, walk.strides[1]);
+    for (int i = 0; i < walk.rank; i++) {
+        walk.dims[i] = in->dims[i];
+        offset += attributes->low.values[i] * walk.strides[0][i];
+        walk.strides[0][i] *= attributes->interior.values[i] + 1;
     }
-    liana__copy_strided(&copy, element_size, (char *)call->dst + (size_t)offset * element_size, call->src[0]);
+    liana__copy_strided(&walk, element_size, (char *)call->dst + (size_t)offset * element_size, call->src[0]);
     return LIANA_OK;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/samples.h"
 
 static liana_tensor build_image(liana_graph *graph, liana_dtype dtype)

@@ -1,7 +1,7 @@
 /* slice: a box of a tensor, optionally with steps. */
 #include "kernels/strided_copy.h"
+#include "ops/gradients.h"
 #include "ops/index.h"
-#include "ops/ops.h"
 
 typedef struct slice_attributes {
     liana__ints start;
@@ -66,16 +66,16 @@ static liana_status run_strided(const liana__call *call)
     const liana__node *node = call->node;
     const slice_attributes *attributes = node->attributes;
     size_t element_size = liana_dtype_size(node->dtype);
-    liana__strided_copy copy = {.rank = node->shape.rank};
+    liana__walk walk = {.num_operands = 2, .rank = node->shape.rank};
     int64_t offset = 0;
-    liana__shape_strides(&node->shape, copy.dst_strides);
-    liana__shape_strides(liana__input_shape(node, 0), copy.src_strides);
-    for (int i = 0; i < copy.rank; i++) {
-        copy.dims[i] = node->shape.dims[i];
-        offset += attributes->start.values[i] * copy.src_strides[i];
-        copy.src_strides[i] *= attributes->strides.values[i];
+    liana__shape_strides(&node->shape, walk.strides[0]);
+    liana__shape_strides(liana__input_shape(node, 0), walk.strides[1]);
+    for (int i = 0; i < walk.rank; i++) {
+        walk.dims[i] = node->shape.dims[i];
+        offset += attributes->start.values[i] * walk.strides[1][i];
+        walk.strides[1][i] *= attributes->strides.values[i];
     }
-    liana__copy_strided(&copy, element_size, call->dst, (const char *)call->src[0] + (size_t)offset * element_size);
+    liana__copy_strided(&walk, element_size, call->dst, (const char *)call->src[0] + (size_t)offset * element_size);
     return LIANA_OK;
 }
 

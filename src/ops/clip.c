@@ -1,0 +1,90 @@
+/* clip: values limited to a range. */
+#include "ops/ops.h"
+
+typedef struct clip_attributes {
+    double low;
+    double high;
+} clip_attributes;
+
+static const liana__field fields[] = {
+    {.name = "low", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(clip_attributes, low), .doc = "The least value."},
+    {.name = "high",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(clip_attributes, high),
+     .doc = "The greatest value."},
+};
+static const liana__fields attributes = {"clip", sizeof(clip_attributes), 2, fields};
+
+static liana_status infer_clip(liana__infer *infer)
+{
+    const clip_attributes *options = infer->attributes;
+    LIANA_TRY(liana__infer_float(infer, 0));
+    LIANA_TRY(liana__infer_like_input(infer));
+    if (options->low <= options->high) return LIANA_OK;
+    return liana__infer_fail(infer, "low is %g and high is %g, expected low <= high", options->low, options->high);
+}
+
+static void clip_gradient(liana__gradient *g)
+{
+    const clip_attributes *options = g->node->attributes;
+    liana_graph *graph = g->output.graph;
+    liana_tensor x = g->inputs[0], low = liana_graph_scalar(graph, g->node->dtype, options->low);
+    liana_tensor high = liana_graph_scalar(graph, g->node->dtype, options->high);
+    liana_tensor inside = liana_op_logical_and(liana_op_greater_equal(x, low), liana_op_less_equal(x, high));
+    g->input_gradients[0] = liana_op_select(inside, g->output_gradient, liana_graph_scalar(graph, g->node->dtype, 0));
+}
+
+/* NaN stays NaN: both comparisons are false. */
+static liana_status run_f32(const liana__call *call)
+{
+    const clip_attributes *options = call->node->attributes;
+    const float *src = call->src[0];
+    float *dst = call->dst, low = (float)options->low, high = (float)options->high;
+    int64_t count = liana_shape_size(&call->node->shape);
+    for (int64_t i = 0; i < count; i++) {
+        float raised = src[i] < low ? low : src[i];
+        dst[i] = raised > high ? high : raised;
+    }
+    return LIANA_OK;
+}
+
+static bool is_f32(const liana__node *node, const char **reason)
+{
+    *reason = "not f32";
+    return node->dtype == LIANA_F32;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const clip_attributes *options = node->attributes;
+    int64_t count = liana_shape_size(&node->shape);
+    for (int64_t i = 0; i < count; i++) {
+        double x = liana__load(call->src[0], node->dtype, i);
+        liana__store(call->dst, node->dtype, i,
+                     x < options->low    ? options->low
+                     : x > options->high ? options->high
+                                         : x);
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel f32 = {.name = "f32", .applicable = is_f32, .run = run_f32};
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+const liana__op liana__op_clip = {
+    .name = "clip",
+    .doc = "min(max(x, low), high)",
+    .attributes = &attributes,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_clip,
+    .gradient = clip_gradient,
+    .placement = LIANA__PLACE_IN_PLACE,
+    .kernels = (const liana__kernel *const[]){&f32, &reference, NULL},
+};
+
+liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, double low, double high)
+{
+    return liana__build1(here, &liana__op_clip, x, &(clip_attributes){low, high});
+}

@@ -1,0 +1,75 @@
+/* in_top_k: whether the right class is among the k most likely. */
+#include "ops/ops.h"
+
+typedef struct in_top_k_attributes {
+    int64_t k;
+} in_top_k_attributes;
+
+static const liana__field fields[] = {
+    {.name = "k",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(in_top_k_attributes, k),
+     .doc = "How many classes may be guessed."},
+};
+static const liana__fields attributes = {"in_top_k", sizeof(in_top_k_attributes), 1, fields};
+
+static liana_status infer_in_top_k(liana__infer *infer)
+{
+    int64_t k = ((const in_top_k_attributes *)infer->attributes)->k;
+    LIANA_TRY(liana__infer_rank(infer, 0, 2, "predictions [batch, classes]"));
+    LIANA_TRY(liana__infer_rank(infer, 1, 1, "targets [batch]"));
+    LIANA_TRY(liana__infer_float(infer, 0));
+    const liana__node *predictions = infer->inputs[0], *targets = infer->inputs[1];
+    if (targets->dtype != LIANA_S32) {
+        return liana__infer_fail(infer, "the targets are %s, expected s32; use liana_op_cast first",
+                                 liana_dtype_name(targets->dtype));
+    }
+    if (k < 1) return liana__infer_fail(infer, "k is %lld, expected at least 1", (long long)k);
+    infer->dtype = LIANA_BOOL;
+    infer->shape = targets->shape;
+    if (targets->shape.dims[0] == predictions->shape.dims[0]) return LIANA_OK;
+    return liana__infer_fail(infer, "there are %lld targets for %lld rows of predictions",
+                             (long long)targets->shape.dims[0], (long long)predictions->shape.dims[0]);
+}
+
+static bool is_in_top_k(const liana__call *call, int64_t example, int64_t classes, int64_t k)
+{
+    liana_dtype dtype = call->node->inputs[0]->dtype;
+    int64_t target = ((const int32_t *)call->src[1])[example], first = example * classes, greater = 0;
+    if (target < 0 || target >= classes) return false;
+    double chosen = liana__load(call->src[0], dtype, first + target);
+    for (int64_t i = 0; i < classes; i++) {
+        double prediction = liana__load(call->src[0], dtype, first + i);
+        if (!isfinite(prediction)) return false;
+        greater += prediction > chosen;
+    }
+    return greater < k;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana_shape *shape = liana__input_shape(call->node, 0);
+    int64_t k = ((const in_top_k_attributes *)call->node->attributes)->k;
+    for (int64_t example = 0; example < shape->dims[0]; example++) {
+        ((uint8_t *)call->dst)[example] = is_in_top_k(call, example, shape->dims[1], k);
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+const liana__op liana__op_in_top_k = {
+    .name = "in_top_k",
+    .doc = "Whether fewer than k predictions of a row are greater than that of its target.",
+    .attributes = &attributes,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_in_top_k,
+    .gradient = liana__no_gradient,
+    .kernels = (const liana__kernel *const[]){&reference, NULL},
+};
+
+liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets, int64_t k)
+{
+    return liana__build2(here, &liana__op_in_top_k, predictions, targets, &(in_top_k_attributes){k});
+}

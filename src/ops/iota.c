@@ -1,0 +1,91 @@
+/* iota: each element is its index along an axis. */
+#include "ops/index.h"
+#include "ops/ops.h"
+
+typedef struct iota_attributes {
+    int dtype;
+    liana__ints shape;
+    int64_t axis;
+} iota_attributes;
+
+static const liana__field fields[] = {
+    {.name = "dtype",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(iota_attributes, dtype),
+     .names = liana__dtype_names,
+     .doc = "The result's dtype."},
+    {.name = "shape",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(iota_attributes, shape),
+     .doc = "The result's shape."},
+    {.name = "axis",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(iota_attributes, axis),
+     .doc = "The axis along which elements are counted."},
+};
+static const liana__fields attributes = {"iota", sizeof(iota_attributes), sizeof fields / sizeof *fields, fields};
+
+/* The greatest number of elements that can be counted: beyond it two indices would be the same number. */
+static int64_t countable(liana_dtype dtype)
+{
+    switch (dtype) {
+    case LIANA_BF16: return (int64_t)1 << 8;
+    case LIANA_U8: return (int64_t)1 << 8;
+    case LIANA_F32: return (int64_t)1 << 24;
+    case LIANA_S32: return (int64_t)1 << 31;
+    case LIANA_U32: return (int64_t)1 << 32;
+    case LIANA_BOOL: return 0;
+    default: return INT64_MAX;
+    }
+}
+
+static liana_status infer_iota(liana__infer *infer)
+{
+    iota_attributes *options = infer->attributes;
+    if ((unsigned)options->dtype >= LIANA_NUM_DTYPES) return liana__infer_fail(infer, "%d is no dtype", options->dtype);
+    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
+        return liana__infer_fail(infer, "rank %lld is out of range, expected 1 to %d", (long long)options->shape.count,
+                                 LIANA_MAX_RANK);
+    }
+    infer->dtype = (liana_dtype)options->dtype;
+    infer->shape.rank = (int)options->shape.count;
+    for (int i = 0; i < infer->shape.rank; i++) infer->shape.dims[i] = options->shape.values[i];
+    int axis;
+    LIANA_TRY(liana__infer_axis(infer, options->axis, infer->shape.rank, &axis));
+    options->axis = axis;
+    if (infer->dtype == LIANA_BOOL) return liana__infer_fail(infer, "bool cannot count, expected a number");
+    if (infer->shape.dims[axis] <= countable(infer->dtype)) return LIANA_OK;
+    return liana__infer_fail(infer, "axis %d has %lld elements, %s counts up to %lld", axis,
+                             (long long)infer->shape.dims[axis], liana_dtype_name(infer->dtype),
+                             (long long)countable(infer->dtype));
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    int axis = (int)((const iota_attributes *)node->attributes)->axis;
+    int64_t size = liana_shape_size(&node->shape), inner = liana__inner_size(&node->shape, axis);
+    for (int64_t i = 0; i < size; i++) {
+        liana__store(call->dst, node->dtype, i, (double)(i / inner % node->shape.dims[axis]));
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+const liana__op liana__op_iota = {
+    .name = "iota",
+    .doc = "Each element is its index along an axis.",
+    .attributes = &attributes,
+    .infer = infer_iota,
+    .gradient = liana__no_gradient,
+    .kernels = (const liana__kernel *const[]){&reference, NULL},
+};
+
+liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
+                              int64_t axis)
+{
+    iota_attributes options = {.dtype = (int)dtype, .shape.count = shape.rank, .axis = axis};
+    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    return liana__build(here, graph, &liana__op_iota, NULL, 0, &options);
+}

@@ -1,0 +1,98 @@
+/* transpose: another order of axes. */
+#include "kernels/strided_copy.h"
+#include "ops/index.h"
+#include "ops/ops.h"
+
+typedef struct transpose_attributes {
+    liana__ints permutation; /* none negative after inference */
+} transpose_attributes;
+
+static const liana__field fields[] = {
+    {.name = "permutation",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(transpose_attributes, permutation),
+     .doc = "The input's axis that becomes each axis of the result."},
+};
+static const liana__fields attributes = {"transpose", sizeof(transpose_attributes), 1, fields};
+
+static liana_status infer_transpose(liana__infer *infer)
+{
+    transpose_attributes *options = infer->attributes;
+    const liana_shape *shape = &infer->inputs[0]->shape;
+    LIANA_TRY(liana__infer_like_input(infer));
+    if (options->permutation.count != shape->rank) {
+        return liana__infer_fail(infer, "the permutation names %lld axes, the input has %d",
+                                 (long long)options->permutation.count, shape->rank);
+    }
+    bool used[LIANA_MAX_RANK] = {false};
+    for (int i = 0; i < shape->rank; i++) {
+        int axis;
+        LIANA_TRY(liana__infer_axis(infer, options->permutation.values[i], shape->rank, &axis));
+        if (used[axis]) return liana__infer_fail(infer, "the permutation names axis %d twice", axis);
+        used[axis] = true;
+        options->permutation.values[i] = axis;
+        infer->shape.dims[i] = shape->dims[axis];
+    }
+    return LIANA_OK;
+}
+
+static void transpose_gradient(liana__gradient *g)
+{
+    const transpose_attributes *options = g->node->attributes;
+    liana_axes inverse = {.count = options->permutation.count};
+    for (int i = 0; i < inverse.count; i++) inverse.values[options->permutation.values[i]] = i;
+    g->input_gradients[0] = liana_op_transpose(g->output_gradient, inverse);
+}
+
+static liana_status run_strided(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const transpose_attributes *options = node->attributes;
+    liana__walk walk = {.num_operands = 2, .rank = node->shape.rank};
+    int64_t strides[LIANA_MAX_RANK];
+    liana__shape_strides(&node->shape, walk.strides[0]);
+    liana__shape_strides(liana__input_shape(node, 0), strides);
+    for (int i = 0; i < walk.rank; i++) {
+        walk.dims[i] = node->shape.dims[i];
+        walk.strides[1][i] = strides[options->permutation.values[i]];
+    }
+    liana__copy_strided(&walk, liana_dtype_size(node->dtype), call->dst, call->src[0]);
+    return LIANA_OK;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const transpose_attributes *options = node->attributes;
+    int64_t count = liana_shape_size(&node->shape), to[LIANA_MAX_RANK], from[LIANA_MAX_RANK];
+    for (int64_t i = 0; i < count; i++) {
+        liana__coordinates(&node->shape, i, to);
+        for (int axis = 0; axis < node->shape.rank; axis++) from[options->permutation.values[axis]] = to[axis];
+        liana__copy_element(call->dst, i, call->src[0], liana__row_major_index(liana__input_shape(node, 0), from),
+                            node->dtype);
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel strided = {.name = "strided", .run = run_strided};
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+const liana__op liana__op_transpose = {
+    .name = "transpose",
+    .doc = "Another order of axes: result axis i is the input's axis permutation[i].",
+    .attributes = &attributes,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_transpose,
+    .gradient = transpose_gradient,
+    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+};
+
+liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation)
+{
+    transpose_attributes options = {.permutation.count = permutation.count};
+    for (int i = 0; i < permutation.count && i < LIANA_MAX_RANK; i++) {
+        options.permutation.values[i] = permutation.values[i];
+    }
+    return liana__build1(here, &liana__op_transpose, x, &options);
+}

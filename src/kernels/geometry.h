@@ -20,4 +20,11 @@ typedef struct liana__geometry {
     int64_t groups;
 } liana__geometry;
 
+/* What a convolution computes, from which two inputs. */
+typedef enum liana__conv_pass {
+    LIANA__CONV_FORWARD,         /* src[0] = x, src[1] = kernel, dst = y */
+    LIANA__CONV_INPUT_GRADIENT,  /* src[0] = dy, src[1] = kernel, dst = dx */
+    LIANA__CONV_KERNEL_GRADIENT, /* src[0] = x, src[1] = dy, dst = the kernel's gradient */
+} liana__conv_pass;
+
 #endif

@@ -35,12 +35,6 @@ typedef struct liana__onednn_matmul {
 liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, liana__prepared *prepared,
                                           liana__error *error) LIANA_MUST_USE;
 
-typedef enum liana__conv_pass {
-    LIANA__CONV_FORWARD,         /* src[0] = x, src[1] = kernel, dst = y */
-    LIANA__CONV_INPUT_GRADIENT,  /* src[0] = dy, src[1] = kernel, dst = dx */
-    LIANA__CONV_KERNEL_GRADIENT, /* src[0] = x, src[1] = dy, dst = the kernel's gradient */
-} liana__conv_pass;
-
 /* Prepares a convolution, f32. Images are NHWC; the kernel is HWIO, [height, width, channels / groups, filters], and is
  * reordered to and from oneDNN's preferred layout inside each execution (it changes with each update). Convolutions
  * that are matrix products (1x1, stride 1, unpadded, one group) are run as such. Errors as for matmul. */

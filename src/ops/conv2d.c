@@ -153,14 +153,21 @@ static liana_status infer_kernel_gradient(liana__infer *infer)
     return liana__conv_check_output(infer, dy, &expected);
 }
 
-liana__geometry liana__conv2d_geometry(const liana__node *node)
+liana__conv_pass liana__conv_pass_of(const liana__conv_family *family, const liana__node *node)
+{
+    if (node->op == family->input_gradient) return LIANA__CONV_INPUT_GRADIENT;
+    return node->op == family->kernel_gradient ? LIANA__CONV_KERNEL_GRADIENT : LIANA__CONV_FORWARD;
+}
+
+static liana__geometry geometry_of(const liana__conv_family *family, const liana__node *node)
 {
     const liana__conv_attributes *attributes = node->attributes;
     const liana_shape *x = liana__input_shape(node, 0), *kernel = liana__input_shape(node, 1), *y = &node->shape;
-    if (node->op == &liana__op_conv2d_input_gradient) {
+    liana__conv_pass pass = liana__conv_pass_of(family, node);
+    if (pass == LIANA__CONV_INPUT_GRADIENT) {
         y = x;
         x = &node->shape;
-    } else if (node->op == &liana__op_conv2d_kernel_gradient) {
+    } else if (pass == LIANA__CONV_KERNEL_GRADIENT) {
         y = kernel;
         kernel = &node->shape;
     }
@@ -174,6 +181,18 @@ liana__geometry liana__conv2d_geometry(const liana__node *node)
     g.channels = x->dims[3];
     g.filters = y->dims[3];
     g.groups = attributes->groups;
+    return g;
+}
+
+liana__geometry liana__conv2d_geometry(const liana__node *node)
+{
+    return geometry_of(&liana__conv2d_family, node);
+}
+
+liana__geometry liana__depthwise_conv2d_geometry(const liana__node *node)
+{
+    liana__geometry g = geometry_of(&liana__depthwise_conv2d_family, node);
+    g.groups = g.channels;
     return g;
 }
 
@@ -257,33 +276,34 @@ static double kernel_gradient_element(const liana__call *call, const liana__geom
 typedef double element_function(const liana__call *call, const liana__geometry *geometry, int64_t a, int64_t b,
                                 int64_t c, int64_t d);
 
-/* Each element of the result, which has rank 4, from its own four indices. */
-static liana_status run_elements(const liana__call *call, element_function *element)
+liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass pass, const liana__geometry *geometry)
 {
-    const liana__geometry g = liana__conv2d_geometry(call->node);
-    const int64_t *dims = call->node->shape.dims;
+    const liana__geometry *g = geometry;
+    static element_function *const functions[] = {
+        [LIANA__CONV_FORWARD] = forward_element,
+        [LIANA__CONV_INPUT_GRADIENT] = input_gradient_element,
+        [LIANA__CONV_KERNEL_GRADIENT] = kernel_gradient_element,
+    };
+    /* The result's last three dimensions. */
+    const int64_t dims[][3] = {
+        [LIANA__CONV_FORWARD] = {g->output[0], g->output[1], g->filters},
+        [LIANA__CONV_INPUT_GRADIENT] = {g->input[0], g->input[1], g->channels},
+        [LIANA__CONV_KERNEL_GRADIENT] = {g->window[1], g->channels / g->groups, g->filters},
+    };
+    const int64_t *d = dims[pass];
     int64_t size = liana_shape_size(&call->node->shape);
     for (int64_t i = 0; i < size; i++) {
-        int64_t d = i % dims[3], c = i / dims[3] % dims[2], b = i / dims[3] / dims[2] % dims[1];
-        int64_t a = i / dims[3] / dims[2] / dims[1];
-        liana__store(call->dst, call->node->dtype, i, element(call, &g, a, b, c, d));
+        double value =
+            functions[pass](call, g, i / d[2] / d[1] / d[0], i / d[2] / d[1] % d[0], i / d[2] % d[1], i % d[2]);
+        liana__store(call->dst, call->node->dtype, i, value);
     }
     return LIANA_OK;
 }
 
-static liana_status run_forward(const liana__call *call)
+static liana_status run_reference(const liana__call *call)
 {
-    return run_elements(call, forward_element);
-}
-
-static liana_status run_input_gradient(const liana__call *call)
-{
-    return run_elements(call, input_gradient_element);
-}
-
-static liana_status run_kernel_gradient(const liana__call *call)
-{
-    return run_elements(call, kernel_gradient_element);
+    const liana__geometry geometry = liana__conv2d_geometry(call->node);
+    return liana__conv_run_reference(call, liana__conv_pass_of(&liana__conv2d_family, call->node), &geometry);
 }
 
 /* ---- the ops ---- */
@@ -309,9 +329,9 @@ static void kernel_gradient_gradient(liana__gradient *gradient)
     liana__conv_kernel_gradient_gradient(&liana__conv2d_family, gradient);
 }
 
-static const liana__kernel forward_reference = {.name = "reference", .run = run_forward};
-static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
-static const liana__kernel kernel_gradient_reference = {.name = "reference", .run = run_kernel_gradient};
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+static const liana__kernel *const kernels[] = {&liana__conv2d_onednn, &reference, NULL};
 
 const liana__op liana__op_conv2d = {
     .name = "conv2d",
@@ -321,7 +341,7 @@ const liana__op liana__op_conv2d = {
     .max_inputs = 2,
     .infer = infer_forward,
     .gradient = forward_gradient,
-    .kernels = (const liana__kernel *const[]){&liana__conv2d_onednn, &forward_reference, NULL},
+    .kernels = kernels,
 };
 
 const liana__op liana__op_conv2d_input_gradient = {
@@ -332,7 +352,7 @@ const liana__op liana__op_conv2d_input_gradient = {
     .max_inputs = 2,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
-    .kernels = (const liana__kernel *const[]){&liana__conv2d_onednn, &input_gradient_reference, NULL},
+    .kernels = kernels,
 };
 
 const liana__op liana__op_conv2d_kernel_gradient = {
@@ -343,7 +363,7 @@ const liana__op liana__op_conv2d_kernel_gradient = {
     .max_inputs = 2,
     .infer = infer_kernel_gradient,
     .gradient = kernel_gradient_gradient,
-    .kernels = (const liana__kernel *const[]){&liana__conv2d_onednn, &kernel_gradient_reference, NULL},
+    .kernels = kernels,
 };
 
 liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options)

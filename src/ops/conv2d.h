@@ -37,8 +37,17 @@ liana_status liana__conv_infer_inputs(liana__infer *infer, const char *first, co
 /* Checks that dy is what the forward op would give. `expected` is [batch, height, width, filters]. */
 liana_status liana__conv_check_output(liana__infer *infer, const liana_shape *dy, const liana_shape *expected);
 
+/* Which of a family's three a node is. */
+liana__conv_pass liana__conv_pass_of(const liana__conv_family *family, const liana__node *node);
+
 /* The sizes of the convolution that a node of one of the three dense ops belongs to. */
 liana__geometry liana__conv2d_geometry(const liana__node *node);
+/* The same for the depthwise ones, seen as a dense convolution of as many groups as there are channels. */
+liana__geometry liana__depthwise_conv2d_geometry(const liana__node *node);
+
+/* Plain loops for all six ops. A depthwise kernel [height, width, channels, multiplier] lies in memory like the dense
+ * one of its grouped convolution, [height, width, 1, channels * multiplier]. */
+liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass pass, const liana__geometry *geometry);
 
 extern const liana__kernel liana__conv2d_onednn;
 

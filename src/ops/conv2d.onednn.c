@@ -21,10 +21,7 @@ static bool applicable(const liana__node *node, const char **reason)
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = LIANA__CONV_FORWARD;
-    if (node->op == &liana__op_conv2d_input_gradient) pass = LIANA__CONV_INPUT_GRADIENT;
-    if (node->op == &liana__op_conv2d_kernel_gradient) pass = LIANA__CONV_KERNEL_GRADIENT;
-    return liana__onednn_prepare_conv(pass, &geometry, prepared, error);
+    return liana__onednn_prepare_conv(liana__conv_pass_of(&liana__conv2d_family, node), &geometry, prepared, error);
 }
 
 const liana__kernel liana__conv2d_onednn = {

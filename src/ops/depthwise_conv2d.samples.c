@@ -1,0 +1,84 @@
+#include "ops/conv2d.h"
+#include "ops/samples.h"
+
+/* One convolution for all three ops. */
+typedef struct problem {
+    int64_t batch, input[2], channels, multiplier, kernel[2];
+    liana_conv_options options;
+} problem;
+
+/* More columns than a tile of outputs, channels with a tail; then fewer than a vector has. */
+static const problem unpadded = {2, {5, 13}, 19, 1, {3, 2}, {.groups = 1}};
+static const problem few_channels = {2, {5, 6}, 3, 1, {2, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem same = {2, {7, 11}, 32, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem same_strided = {1, {9, 24}, 24, 1, {3, 3}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+static const problem five = {1, {8, 19}, 17, 1, {5, 5}, {.strides = {2, 1}, .padding = LIANA_PADDING_SAME}};
+static const problem asymmetric = {
+    1, {6, 5}, 16, 1, {2, 3}, {.strides = {1, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {0, 2, 1, 3}}};
+static const problem dilated = {2, {8, 15}, 9, 1, {3, 2}, {.padding = LIANA_PADDING_SAME, .dilations = {2, 3}}};
+static const problem dilated_strided = {
+    1, {9, 16}, 20, 1, {3, 3}, {.strides = {2, 3}, .padding = LIANA_PADDING_SAME, .dilations = {2, 2}}};
+static const problem multiplied = {2, {5, 4}, 3, 7, {3, 2}, {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
+/* A window larger than the image without its padding: no output sees all taps. */
+static const problem mostly_padding = {1, {3, 2}, 16, 1, {5, 5}, {.padding = LIANA_PADDING_SAME}};
+
+static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
+{
+    liana_shape x = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
+    liana_shape kernel = liana_shape_of(p->kernel[0], p->kernel[1], p->channels, p->multiplier);
+    return liana_op_depthwise_conv2d(liana__sample_input(graph, "x", dtype, x, -1, 1),
+                                     liana__sample_input(graph, "kernel", dtype, kernel, -1, 1), p->options);
+}
+
+/* The gradients are taken from a forward node, whose attributes and shapes they share. */
+static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const problem *p, const liana__op *op)
+{
+    const liana__node *node = liana__tensor_node(build_forward(graph, dtype, p));
+    if (!node) return (liana_tensor){graph, 0};
+    bool of_input = op == &liana__op_depthwise_conv2d_input_gradient;
+    liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
+    memcpy(attributes.size, of_input ? p->input : p->kernel, sizeof attributes.size);
+    liana_tensor dy = liana__sample_input(graph, "dy", dtype, node->shape, -1, 1);
+    liana_tensor x = liana__node_tensor(graph, node->inputs[0]), kernel = liana__node_tensor(graph, node->inputs[1]);
+    if (of_input) return liana__build2(LIANA_HERE, op, dy, kernel, &attributes);
+    return liana__build2(LIANA_HERE, op, x, dy, &attributes);
+}
+
+#define PROBLEMS(X)    \
+    X(unpadded)        \
+    X(few_channels)    \
+    X(same)            \
+    X(same_strided)    \
+    X(five)            \
+    X(asymmetric)      \
+    X(dilated)         \
+    X(dilated_strided) \
+    X(multiplied)      \
+    X(mostly_padding)
+
+#define BUILD(p)                                                                                \
+    static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)                      \
+    {                                                                                           \
+        return build_forward(graph, dtype, &(p));                                               \
+    }                                                                                           \
+    static liana_tensor p##_input(liana_graph *graph, liana_dtype dtype)                        \
+    {                                                                                           \
+        return build_gradient(graph, dtype, &(p), &liana__op_depthwise_conv2d_input_gradient);  \
+    }                                                                                           \
+    static liana_tensor p##_kernel(liana_graph *graph, liana_dtype dtype)                       \
+    {                                                                                           \
+        return build_gradient(graph, dtype, &(p), &liana__op_depthwise_conv2d_kernel_gradient); \
+    }
+PROBLEMS(BUILD)
+#undef BUILD
+
+#define FORWARD(p) {#p, p##_forward, 0},
+static const liana__sample forward_samples[] = {PROBLEMS(FORWARD)};
+#define INPUT_GRADIENT(p) {#p, p##_input, 0},
+static const liana__sample input_samples[] = {PROBLEMS(INPUT_GRADIENT)};
+#define KERNEL_GRADIENT(p) {#p, p##_kernel, 0},
+static const liana__sample kernel_samples[] = {PROBLEMS(KERNEL_GRADIENT)};
+
+LIANA__SAMPLES(depthwise_conv2d, forward_samples);
+LIANA__SAMPLES(depthwise_conv2d_input_gradient, input_samples);
+LIANA__SAMPLES(depthwise_conv2d_kernel_gradient, kernel_samples);

@@ -177,9 +177,9 @@ static void test_other_bytes_are_named(void **state)
         const char *says;
     } cases[] = {
         {"", 0, "empty"},
-        {"GIF89a.......", 13, "a GIF image"},
+        {"GIF89a.......", 13, "a GIF image ('GIF89a.......')"},
         {"RIFF\x10\0\0\0WEBPVP8 ", 16, "a WebP image"},
-        {"<html><body>404 not found", 25, "text ('<html><body>404 ...')"},
+        {"<html><body>404 not found", 25, "a web page (HTML) ('<html><body>404 ...')"},
         {"\0\0\0\0\0", 5, "5 zero bytes"},
         {"\x01\x02\x03\xff", 4, "4 bytes that start with 01 02 03 ff"},
         {"\x1f\x8b\x08\0\0", 5, "gzip"},

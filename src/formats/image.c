@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "formats/image_codec.h"
+#include "formats/sniff.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -19,34 +20,6 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size)
     return LIANA__IMAGE_UNKNOWN;
 }
 
-/* The formats that people mistake for images that can be read here, by their first bytes. */
-static const struct {
-    size_t offset, length;
-    const char *bytes, *name;
-} KNOWN[] = {
-    {0, 4, "GIF8", "a GIF image"},
-    {8, 4, "WEBP", "a WebP image"},
-    {0, 2, "BM", "a BMP image"},
-    {0, 4, "II*\0", "a TIFF image"},
-    {0, 4, "MM\0*", "a TIFF image"},
-    {4, 8, "ftypavif", "an AVIF image"},
-    {4, 8, "ftypheic", "a HEIC image"},
-    {0, 12, "\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000 image"},
-    {0, 4, "\xff\x4f\xff\x51", "a JPEG 2000 codestream"},
-    {0, 2, "\xff\x0a", "a JPEG XL image"},
-    {0, 2, "\x1f\x8b", "gzip data"},
-    {0, 4, "PK\3\4", "a zip archive"},
-    {0, 4, "%PDF", "a PDF document"},
-};
-
-static bool looks_like_text(const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (!isprint(data[i]) && !isspace(data[i])) return false;
-    }
-    return true;
-}
-
 static bool all_zero(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -58,35 +31,23 @@ static bool all_zero(const uint8_t *data, size_t size)
 const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, size_t buffer_size)
 {
     const uint8_t *data = bytes;
+    const char *known = liana__sniff(data, size);
     size_t shown = size < 16 ? size : 16;
-    switch (liana__image_sniff(bytes, size)) {
-    case LIANA__IMAGE_JPEG: snprintf(buffer, buffer_size, "a JPEG image"); return buffer;
-    case LIANA__IMAGE_PNG: snprintf(buffer, buffer_size, "a PNG image"); return buffer;
-    case LIANA__IMAGE_UNKNOWN: break;
-    }
     if (size == 0) {
         snprintf(buffer, buffer_size, "empty");
-        return buffer;
-    }
-    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
-        if (size < KNOWN[i].offset + KNOWN[i].length) continue;
-        if (memcmp(data + KNOWN[i].offset, KNOWN[i].bytes, KNOWN[i].length) != 0) continue;
-        snprintf(buffer, buffer_size, "%s", KNOWN[i].name);
-        return buffer;
-    }
-    if (looks_like_text(data, shown)) {
+    } else if (known && isprint(data[0])) {
         char text[17] = {0};
-        for (size_t i = 0; i < shown; i++) text[i] = isspace(data[i]) ? ' ' : (char)data[i];
-        snprintf(buffer, buffer_size, "text ('%s%s')", text, size > shown ? "..." : "");
-        return buffer;
-    }
-    if (all_zero(data, size)) {
+        for (size_t i = 0; i < shown; i++) text[i] = isprint(data[i]) ? (char)data[i] : '.';
+        snprintf(buffer, buffer_size, "%s ('%s%s')", known, text, size > shown ? "..." : "");
+    } else if (known) {
+        snprintf(buffer, buffer_size, "%s", known);
+    } else if (all_zero(data, size)) {
         snprintf(buffer, buffer_size, "%zu zero bytes", size);
-        return buffer;
-    }
-    int length = snprintf(buffer, buffer_size, "%zu bytes that start with", size);
-    for (size_t i = 0; i < shown && i < 8 && length > 0 && (size_t)length < buffer_size; i++) {
-        length += snprintf(buffer + length, buffer_size - (size_t)length, " %02x", data[i]);
+    } else {
+        int length = snprintf(buffer, buffer_size, "%zu bytes that start with", size);
+        for (size_t i = 0; i < shown && i < 8 && length > 0 && (size_t)length < buffer_size; i++) {
+            length += snprintf(buffer + length, buffer_size - (size_t)length, " %02x", data[i]);
+        }
     }
     return buffer;
 }
@@ -152,17 +113,17 @@ static liana_status decode(const void *bytes, size_t size, const liana__image_op
                            liana__image *image, liana__error *error)
 {
     static const liana__image_options defaults;
-    char buffer[80];
+    char buffer[160];
     if (!options) options = &defaults;
     image->height = image->width = 0;
-    liana_status status = LIANA_OK;
+    liana_status status = LIANA_INVALID_DATA;
     switch (liana__image_sniff(bytes, size)) {
     case LIANA__IMAGE_JPEG: status = liana__jpeg_decode(bytes, size, options, probe, image, error); break;
     case LIANA__IMAGE_PNG: status = liana__png_decode(bytes, size, options, probe, image, error); break;
     case LIANA__IMAGE_UNKNOWN:
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "not an image that can be read: expected a JPEG or PNG, found what looks like %s",
-                           liana__bytes_describe(bytes, size, buffer, sizeof buffer));
+        liana__fail(error, LIANA_INVALID_DATA, "not an image that can be read: expected a JPEG or PNG, but it is %s",
+                    liana__bytes_describe(bytes, size, buffer, sizeof buffer));
+        break;
     }
     if (status != LIANA_OK) image->height = image->width = 0;
     return status;

@@ -38,7 +38,8 @@ typedef struct liana__image_options {
 /* What the bytes are, by their first bytes alone. */
 liana__image_kind liana__image_sniff(const void *bytes, size_t size);
 
-/* What bytes look like, for messages: "a GIF image", "text ('<html>...')", "empty". Returns `buffer`. */
+/* What bytes look like, for messages: "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start
+ * with 01 02". Returns `buffer`, of which 160 bytes are enough. */
 const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, size_t buffer_size);
 
 /* Decodes a JPEG or PNG.
@@ -63,6 +64,12 @@ void liana__image_free(liana__image *image);
 /* Makes room for pixels of this shape and sets it. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t width, int channels, liana__error *error)
     LIANA_MUST_USE;
+
+/* ITU-R BT.601 luma in 16-bit fixed point, rounded to nearest (the weights of Pillow's convert("L")). */
+static inline uint8_t liana__luma(uint8_t red, uint8_t green, uint8_t blue)
+{
+    return (uint8_t)((red * 19595u + green * 38470u + blue * 7471u + 0x8000u) >> 16);
+}
 
 /* Encode pixels [height, width, channels] (1 or 3), appending the bytes to `out`. Equal pixels give equal bytes.
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */

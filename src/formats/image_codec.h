@@ -18,12 +18,6 @@ liana_status liana__image_check_size(const char *kind, int64_t height, int64_t w
 liana_status liana__image_check_encode(const char *kind, int64_t height, int64_t width, int channels, int64_t limit,
                                        liana__error *error) LIANA_MUST_USE;
 
-/* ITU-R BT.601 luma in 16-bit fixed point, rounded to nearest (the weights of Pillow's convert("L")). */
-static inline uint8_t liana__luma(uint8_t red, uint8_t green, uint8_t blue)
-{
-    return (uint8_t)((red * 19595u + green * 38470u + blue * 7471u + 0x8000u) >> 16);
-}
-
 /* Room for `size` bytes in a kept buffer; what was in it is lost. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_reserve_bytes(uint8_t **buffer, size_t *capacity, size_t size, liana__error *error)
     LIANA_MUST_USE;

@@ -1,0 +1,46 @@
+#include "data/decode.h"
+
+/* Raw pixels with the wanted channels: grey is repeated, colour weighted as everywhere else. */
+static liana_status convert_channels(const liana__record *record, int channels, liana__image *image,
+                                     liana__error *error)
+{
+    LIANA_TRY(liana__image_reserve(image, record->height, record->width, channels, error));
+    int64_t count = record->height * record->width;
+    const uint8_t *src = record->pixels;
+    uint8_t *dst = image->pixels;
+    if (channels == 3) {
+        for (int64_t i = 0; i < count; i++) dst[3 * i] = dst[3 * i + 1] = dst[3 * i + 2] = src[i];
+    } else {
+        for (int64_t i = 0; i < count; i++) dst[i] = liana__luma(src[3 * i], src[3 * i + 1], src[3 * i + 2]);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, uint8_t *dst, liana__error *error)
+{
+    const uint8_t *pixels = record->pixels;
+    liana__resize_shape shape = {.height = record->height,
+                                 .width = record->width,
+                                 .to_height = options->height,
+                                 .to_width = options->width,
+                                 .channels = options->channels,
+                                 .antialias = options->antialias};
+    if (record->bytes) {
+        liana__image_options image = {.channels = options->channels, .max_pixels = options->max_pixels};
+        LIANA_TRY(liana__image_decode(record->bytes, record->size, &image, &decoder->image, error));
+        pixels = decoder->image.pixels;
+        shape.height = decoder->image.height;
+        shape.width = decoder->image.width;
+    } else if (record->channels != options->channels) {
+        LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
+        pixels = decoder->image.pixels;
+    }
+    return liana__resize_u8(&decoder->resizer, &shape, pixels, dst, error);
+}
+
+void liana__decoder_free(liana__decoder *decoder)
+{
+    liana__image_free(&decoder->image);
+    liana__resizer_free(&decoder->resizer);
+}

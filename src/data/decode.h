@@ -1,0 +1,31 @@
+/* decode.h - from a record to pixels of a fixed shape. */
+#ifndef LIANA_DATA_DECODE_H
+#define LIANA_DATA_DECODE_H
+
+#include "data/resize.h"
+#include "data/source.h"
+#include "formats/image.h"
+
+typedef struct liana__decode_options {
+    int64_t height;
+    int64_t width;
+    int channels;       /* 1 or 3 */
+    bool antialias;     /* when resizing */
+    int64_t max_pixels; /* of an encoded image; 0: LIANA__IMAGE_MAX_PIXELS */
+} liana__decode_options;
+
+/* What one thread decodes with; its memory is kept from record to record. Zero-initialise; free with
+ * liana__decoder_free. */
+typedef struct liana__decoder {
+    liana__image image;
+    liana__resizer resizer;
+} liana__decoder;
+
+/* Decodes the record's image, turns it grey or into colour as asked, and resizes it into
+ * dst [height, width, channels]. Errors: those of decoding and resizing; they do not name the record. */
+liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, uint8_t *dst, liana__error *error) LIANA_MUST_USE;
+
+void liana__decoder_free(liana__decoder *decoder);
+
+#endif

@@ -1,0 +1,565 @@
+#include "data/loader.h"
+
+#include "base/cpu.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MIN_BATCHES = 2, MAX_BATCHES = 32, MAX_CHUNK = 32 };
+#define DEFAULT_MEMORY ((size_t)1 << 30)
+
+typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_TAKEN } slot_state;
+
+/* One place of the ring. The batch comes first, so that a released batch leads to its slot. */
+typedef struct ring_slot {
+    liana__batch batch;
+    size_t *id_capacities; /* of id_memory[i] */
+    char **id_memory;
+    slot_state state;
+    int64_t remaining;     /* examples still to be written */
+    int64_t first_failure; /* the lowest example that failed, or batch.count */
+    liana__error error;
+} ring_slot;
+
+typedef enum cache_state { CACHE_EMPTY, CACHE_FILLING, CACHE_FULL } cache_state;
+
+/* Decoded images by record. An entry is written by the thread that moved its state from empty to filling, and read
+ * once it is full. */
+typedef struct cache {
+    atomic_uchar *states;
+    uint8_t *images;
+    int32_t *labels;
+    char **ids;
+} cache;
+
+/* What one thread works with. */
+typedef struct reader {
+    pthread_t thread;
+    liana__loader *loader;
+    void *scratch;
+    void *stage_scratch;
+    liana__decoder decoder;
+} reader;
+
+struct liana__loader {
+    const liana__source *source;
+    liana__loader_options options;
+    size_t image_size;
+    uint64_t epoch_length;
+    uint64_t steps_per_epoch;
+    cache cache;
+    size_t num_slots;
+    ring_slot *slots;
+    int num_readers; /* started */
+    reader *readers;
+    int64_t chunk;         /* examples that a thread claims at once */
+    atomic_bool cancelled; /* chunks in progress end early; what they wrote is thrown away */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work;  /* a slot became free, or begin, or stop */
+    pthread_cond_t ready; /* a batch is complete */
+    pthread_cond_t idle;  /* no thread is working on a chunk */
+    /* Guarded by the mutex. Batches are numbered from 0 at epoch 0 and step 0. */
+    bool begun;
+    bool paused;
+    bool stopping;
+    bool failed;         /* no new batch is begun; all before the failing one are being filled */
+    int num_busy;        /* threads working on a chunk */
+    uint64_t fill_batch; /* the batch whose examples are handed out */
+    int64_t fill_next;   /* its first example not handed out */
+    uint64_t next_batch; /* the batch that `next` waits for */
+};
+
+/* ---- one example ---- */
+
+static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t size, liana__error *error)
+{
+    slot->batch.ids[i] = NULL;
+    if (!id) return LIANA_OK;
+    if (size >= slot->id_capacities[i]) {
+        char *bigger = realloc(slot->id_memory[i], size + 1);
+        if (!bigger) return liana__fail_memory(error, "an id");
+        slot->id_memory[i] = bigger;
+        slot->id_capacities[i] = size + 1;
+    }
+    memcpy(slot->id_memory[i], id, size);
+    slot->id_memory[i][size] = 0;
+    slot->batch.ids[i] = slot->id_memory[i];
+    return LIANA_OK;
+}
+
+static void fill_cache(liana__loader *loader, uint64_t record, const uint8_t *pixels, int32_t label, const char *id)
+{
+    unsigned char expected = CACHE_EMPTY;
+    atomic_uchar *state = &loader->cache.states[record];
+    if (!atomic_compare_exchange_strong(state, &expected, CACHE_FILLING)) return;
+    char *copy = id ? strdup(id) : NULL;
+    if (id && !copy) {
+        atomic_store(state, CACHE_EMPTY); /* the record is decoded again next time */
+        return;
+    }
+    memcpy(loader->cache.images + record * loader->image_size, pixels, loader->image_size);
+    loader->cache.labels[record] = label;
+    loader->cache.ids[record] = copy;
+    atomic_store(state, CACHE_FULL);
+}
+
+static bool read_cache(const liana__loader *loader, uint64_t record, uint8_t *pixels, int32_t *label, const char **id)
+{
+    if (!loader->cache.states || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return false;
+    memcpy(pixels, loader->cache.images + record * loader->image_size, loader->image_size);
+    *label = loader->cache.labels[record];
+    *id = loader->cache.ids[record];
+    return true;
+}
+
+/* Reads, checks and decodes a record into example i of the slot. */
+static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint64_t index, uint8_t *pixels,
+                                 liana__error *error)
+{
+    liana__loader *loader = self->loader;
+    const liana__loader_options *options = &loader->options;
+    liana__record record;
+    int32_t *label = &slot->batch.labels[i];
+    *label = -1;
+    LIANA_TRY(liana__source_read(loader->source, index, self->scratch, &record, error));
+    if (loader->source->has_labels) {
+        LIANA_TRY(liana__source_label(loader->source, index, &record, options->label_offset, options->num_classes,
+                                      label, error));
+    }
+    if (liana__decode_record(&self->decoder, &options->image, &record, pixels, error) != LIANA_OK) {
+        return liana__source_fail_within(loader->source, index, &record, error);
+    }
+    LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
+    if (loader->cache.states) fill_cache(loader, index, pixels, *label, slot->batch.ids[i]);
+    return LIANA_OK;
+}
+
+static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana__error *error)
+{
+    liana__loader *loader = self->loader;
+    const liana__loader_options *options = &loader->options;
+    uint64_t num_records = loader->source->num_records;
+    uint64_t position =
+        slot->batch.epoch * loader->epoch_length + slot->batch.step * (uint64_t)options->batch_size + (uint64_t)i;
+    uint64_t pass = position / num_records, index = position % num_records;
+    if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
+    slot->batch.positions[i] = position;
+    slot->batch.records[i] = index;
+    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size;
+    const char *id;
+    if (read_cache(loader, index, pixels, &slot->batch.labels[i], &id)) {
+        LIANA_TRY(keep_id(slot, i, id, id ? strlen(id) : 0, error));
+    } else {
+        LIANA_TRY(read_example(self, slot, i, index, pixels, error));
+    }
+    liana__example_address address = {options->seed, slot->batch.epoch, position, index};
+    for (size_t k = 0; k < options->num_stages; k++) {
+        const liana__stage *stage = &options->stages[k];
+        if (stage->apply(stage, &address, &options->image, pixels, self->stage_scratch, error) != LIANA_OK) {
+            return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- the threads ---- */
+
+static bool past_the_end(const liana__loader *loader, uint64_t batch)
+{
+    uint64_t num_epochs = (uint64_t)loader->options.num_epochs;
+    return num_epochs > 0 && batch / loader->steps_per_epoch >= num_epochs;
+}
+
+static int64_t batch_count(const liana__loader *loader, uint64_t step)
+{
+    uint64_t size = (uint64_t)loader->options.batch_size, left = loader->epoch_length - step * size;
+    return (int64_t)(left < size ? left : size);
+}
+
+/* Whether there are examples to hand out: the rest of a batch, or a new one with a place in the ring. */
+static bool can_claim(const liana__loader *loader)
+{
+    if (loader->paused) return false;
+    if (loader->fill_next > 0) return true;
+    return !loader->failed && !past_the_end(loader, loader->fill_batch) &&
+           loader->slots[loader->fill_batch % loader->num_slots].state == SLOT_FREE;
+}
+
+static void begin_batch(const liana__loader *loader, ring_slot *slot)
+{
+    slot->state = SLOT_FILLING;
+    slot->batch.epoch = loader->fill_batch / loader->steps_per_epoch;
+    slot->batch.step = loader->fill_batch % loader->steps_per_epoch;
+    slot->batch.count = batch_count(loader, slot->batch.step);
+    slot->remaining = slot->first_failure = slot->batch.count;
+}
+
+/* Takes the next examples [*begin, *end) of the batch being handed out. Called with the mutex held. */
+static ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
+{
+    ring_slot *slot = &loader->slots[loader->fill_batch % loader->num_slots];
+    if (loader->fill_next == 0) begin_batch(loader, slot);
+    *begin = loader->fill_next;
+    *end = *begin + loader->chunk < slot->batch.count ? *begin + loader->chunk : slot->batch.count;
+    loader->fill_next = *end;
+    if (*end == slot->batch.count) {
+        loader->fill_next = 0;
+        loader->fill_batch++;
+    }
+    return slot;
+}
+
+static void *thread_main(void *argument)
+{
+    reader *self = argument;
+    liana__loader *loader = self->loader;
+    liana__error error;
+    pthread_mutex_lock(&loader->mutex);
+    for (;;) {
+        while (!loader->stopping && !can_claim(loader)) pthread_cond_wait(&loader->work, &loader->mutex);
+        if (loader->stopping) break;
+        int64_t begin, end;
+        ring_slot *slot = claim(loader, &begin, &end);
+        loader->num_busy++;
+        pthread_mutex_unlock(&loader->mutex);
+        int64_t i = begin;
+        liana_status status = LIANA_OK;
+        while (i < end && status == LIANA_OK && !atomic_load_explicit(&loader->cancelled, memory_order_relaxed)) {
+            status = make_example(self, slot, i, &error);
+            if (status == LIANA_OK) i++;
+        }
+        pthread_mutex_lock(&loader->mutex);
+        if (status != LIANA_OK && i < slot->first_failure) {
+            slot->first_failure = i;
+            slot->error = error;
+            loader->failed = true;
+        }
+        slot->remaining -= end - begin;
+        if (slot->remaining == 0) {
+            slot->state = SLOT_READY;
+            pthread_cond_broadcast(&loader->ready);
+        }
+        if (--loader->num_busy == 0) pthread_cond_broadcast(&loader->idle);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    return NULL;
+}
+
+static liana_status start_threads(liana__loader *loader, liana__error *error)
+{
+    /* Signals are for the program's own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    liana_status status = LIANA_OK;
+    for (int i = 0; status == LIANA_OK && i < loader->options.num_threads; i++) {
+        int code = pthread_create(&loader->readers[i].thread, NULL, thread_main, &loader->readers[i]);
+        if (code == 0) {
+            loader->num_readers++;
+        } else {
+            status = liana__fail(error, LIANA_IO_ERROR, "cannot start a reading thread: %s", strerror(code));
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* ---- making and ending ---- */
+
+static liana_status check_options(const liana__source *source, const liana__loader_options *options,
+                                  liana__error *error)
+{
+    const liana__decode_options *image = &options->image;
+    int64_t pixels;
+    if (image->height < 1 || image->width < 1 || (image->channels != 1 && image->channels != 3) ||
+        __builtin_mul_overflow(image->height, image->width, &pixels) || pixels > LIANA__IMAGE_MAX_PIXELS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "images cannot be made %" PRId64 " x %" PRId64 " x %d: sizes must be at least 1, at most "
+                           "%" PRId64 " pixels together, channels 1 or 3",
+                           image->height, image->width, image->channels, LIANA__IMAGE_MAX_PIXELS);
+    }
+    if (options->batch_size < 1 || options->batch_size > INT32_MAX || options->steps_per_epoch < 0 ||
+        options->steps_per_epoch > INT32_MAX || options->num_epochs < 0 || options->num_threads < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "batch_size %" PRId64 ", steps_per_epoch %" PRId64 ", num_epochs %" PRId64 " or num_threads "
+                           "%d is out of range",
+                           options->batch_size, options->steps_per_epoch, options->num_epochs, options->num_threads);
+    }
+    if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no records");
+    return LIANA_OK;
+}
+
+static liana_status set_epoch(liana__loader *loader, liana__error *error)
+{
+    const liana__loader_options *options = &loader->options;
+    uint64_t size = (uint64_t)options->batch_size, count = loader->source->num_records, left = count % size;
+    loader->epoch_length = options->steps_per_epoch ? (uint64_t)options->steps_per_epoch * size : count;
+    if (!options->steps_per_epoch && left && options->remainder == LIANA__REMAINDER_REFUSE) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%" PRIu64 " examples do not divide into batches of %" PRIu64 ": %" PRIu64 " are left; keep "
+                           "or drop the remainder, or set steps_per_epoch",
+                           count, size, left);
+    }
+    if (!options->steps_per_epoch && options->remainder == LIANA__REMAINDER_DROP) {
+        loader->epoch_length -= left;
+        if (loader->epoch_length == 0) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "%" PRIu64 " examples do not fill a batch of %" PRIu64 ", and the remainder is dropped",
+                               count, size);
+        }
+    }
+    loader->steps_per_epoch = (loader->epoch_length + size - 1) / size;
+    return LIANA_OK;
+}
+
+static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_size, liana__error *error)
+{
+    liana__batch *batch = &slot->batch;
+    batch->images = liana__allocate_aligned(batch_size * image_size);
+    batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
+    batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
+    batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
+    batch->ids = calloc(batch_size, sizeof *batch->ids);
+    slot->id_memory = calloc(batch_size, sizeof *slot->id_memory);
+    slot->id_capacities = calloc(batch_size, sizeof *slot->id_capacities);
+    if (batch->images && batch->labels && batch->positions && batch->records && batch->ids && slot->id_memory &&
+        slot->id_capacities) {
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                       "out of memory for batches of %zu images of %zu bytes; make the "
+                       "batch or the images smaller",
+                       batch_size, image_size);
+}
+
+static void free_slot(ring_slot *slot, int64_t batch_size)
+{
+    for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
+    free(slot->id_memory);
+    free(slot->id_capacities);
+    free(slot->batch.images);
+    free(slot->batch.labels);
+    free(slot->batch.positions);
+    free(slot->batch.records);
+    free(slot->batch.ids);
+}
+
+static liana_status make_slots(liana__loader *loader, liana__error *error)
+{
+    size_t memory = loader->options.memory ? loader->options.memory : DEFAULT_MEMORY;
+    size_t batch_size = (size_t)loader->options.batch_size, size;
+    if (__builtin_mul_overflow(batch_size, loader->image_size, &size)) {
+        return liana__fail_memory(error, "a batch");
+    }
+    size_t count = memory / size;
+    loader->num_slots = count < MIN_BATCHES ? MIN_BATCHES : count > MAX_BATCHES ? MAX_BATCHES : count;
+    loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
+    if (!loader->slots) return liana__fail_memory(error, "batches");
+    for (size_t i = 0; i < loader->num_slots; i++) {
+        LIANA_TRY(make_slot(&loader->slots[i], batch_size, loader->image_size, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status make_cache(liana__loader *loader, liana__error *error)
+{
+    size_t count = (size_t)loader->source->num_records, size;
+    if (__builtin_mul_overflow(count, loader->image_size, &size) || size > loader->options.cache_memory) {
+        return LIANA_OK;
+    }
+    loader->cache.images = liana__allocate_aligned(size);
+    loader->cache.labels = calloc(count, sizeof *loader->cache.labels);
+    loader->cache.ids = calloc(count, sizeof *loader->cache.ids);
+    loader->cache.states = calloc(count, sizeof *loader->cache.states);
+    if (loader->cache.images && loader->cache.labels && loader->cache.ids && loader->cache.states) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for keeping %zu decoded images (%zu bytes)", count,
+                       size);
+}
+
+static void free_cache(liana__loader *loader)
+{
+    for (uint64_t i = 0; loader->cache.ids && i < loader->source->num_records; i++) free(loader->cache.ids[i]);
+    free(loader->cache.ids);
+    free(loader->cache.images);
+    free(loader->cache.labels);
+    free(loader->cache.states);
+}
+
+static liana_status make_readers(liana__loader *loader, liana__error *error)
+{
+    size_t stage_scratch = 0;
+    for (size_t i = 0; i < loader->options.num_stages; i++) {
+        if (loader->options.stages[i].scratch_size > stage_scratch) {
+            stage_scratch = loader->options.stages[i].scratch_size;
+        }
+    }
+    int count = loader->options.num_threads;
+    loader->readers = calloc((size_t)count, sizeof *loader->readers);
+    if (!loader->readers) return liana__fail_memory(error, "reading threads");
+    for (int i = 0; i < count; i++) {
+        reader *self = &loader->readers[i];
+        self->loader = loader;
+        self->scratch = liana__source_scratch_create(loader->source);
+        self->stage_scratch = liana__allocate_aligned(stage_scratch);
+        if (!self->scratch || !self->stage_scratch) return liana__fail_memory(error, "reading threads");
+    }
+    /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for
+     * the next one when an example is only a copy. */
+    int64_t chunk = loader->options.batch_size / (4 * count);
+    loader->chunk = chunk < 1 ? 1 : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
+    return start_threads(loader, error);
+}
+
+liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
+                                  liana__loader **out, liana__error *error)
+{
+    *out = NULL;
+    LIANA_TRY(check_options(source, options, error));
+    liana__loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return liana__fail_memory(error, "the input pipeline");
+    loader->source = source;
+    loader->options = *options;
+    if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
+    loader->image_size = (size_t)options->image.height * (size_t)options->image.width * (size_t)options->image.channels;
+    loader->paused = true;
+    pthread_mutex_init(&loader->mutex, NULL);
+    pthread_cond_init(&loader->work, NULL);
+    pthread_cond_init(&loader->ready, NULL);
+    pthread_cond_init(&loader->idle, NULL);
+    liana_status status = set_epoch(loader, error);
+    if (status == LIANA_OK) status = make_slots(loader, error);
+    if (status == LIANA_OK) status = make_cache(loader, error);
+    if (status == LIANA_OK) status = make_readers(loader, error);
+    if (status != LIANA_OK) {
+        liana__loader_destroy(loader);
+        return status;
+    }
+    *out = loader;
+    return LIANA_OK;
+}
+
+void liana__loader_destroy(liana__loader *loader)
+{
+    if (!loader) return;
+    atomic_store(&loader->cancelled, true);
+    pthread_mutex_lock(&loader->mutex);
+    loader->stopping = true;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+    for (int i = 0; i < loader->num_readers; i++) pthread_join(loader->readers[i].thread, NULL);
+    for (int i = 0; loader->readers && i < loader->options.num_threads; i++) {
+        reader *self = &loader->readers[i];
+        liana__source_scratch_destroy(loader->source, self->scratch);
+        free(self->stage_scratch);
+        liana__decoder_free(&self->decoder);
+    }
+    for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
+        free_slot(&loader->slots[i], loader->options.batch_size);
+    }
+    free_cache(loader);
+    free(loader->readers);
+    free(loader->slots);
+    pthread_cond_destroy(&loader->idle);
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->work);
+    pthread_mutex_destroy(&loader->mutex);
+    free(loader);
+}
+
+/* ---- use ---- */
+
+uint64_t liana__loader_epoch_length(const liana__loader *loader)
+{
+    return loader->epoch_length;
+}
+
+uint64_t liana__loader_steps_per_epoch(const liana__loader *loader)
+{
+    return loader->steps_per_epoch;
+}
+
+int liana__loader_num_threads(const liana__loader *loader)
+{
+    return loader->num_readers;
+}
+
+bool liana__loader_is_cached(const liana__loader *loader)
+{
+    return loader->cache.states != NULL;
+}
+
+liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
+{
+    if (step >= loader->steps_per_epoch) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no step %" PRIu64 ": an epoch has %" PRIu64, step,
+                           loader->steps_per_epoch);
+    }
+    pthread_mutex_lock(&loader->mutex);
+    bool taken = false;
+    for (size_t i = 0; i < loader->num_slots; i++) taken = taken || loader->slots[i].state == SLOT_TAKEN;
+    if (!taken) {
+        loader->paused = true;
+        atomic_store(&loader->cancelled, true);
+        while (loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
+        for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = SLOT_FREE;
+        loader->fill_batch = loader->next_batch = epoch * loader->steps_per_epoch + step;
+        loader->fill_next = 0;
+        loader->failed = false;
+        loader->begun = true;
+        loader->paused = false;
+        atomic_store(&loader->cancelled, false);
+        pthread_cond_broadcast(&loader->work);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    if (taken) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch was not released before begin");
+    return LIANA_OK;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
+{
+    *batch = NULL;
+    double start = seconds_now();
+    liana_status status = LIANA_OK;
+    pthread_mutex_lock(&loader->mutex);
+    if (!loader->begun) {
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the loader was not told where to begin");
+    } else if (!past_the_end(loader, loader->next_batch)) {
+        ring_slot *slot = &loader->slots[loader->next_batch % loader->num_slots];
+        while (slot->state != SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
+        if (slot->first_failure < slot->batch.count) {
+            status = slot->error.status;
+            if (error) *error = slot->error;
+        } else {
+            slot->state = SLOT_TAKEN;
+            slot->batch.wait_seconds = seconds_now() - start;
+            loader->next_batch++;
+            *batch = &slot->batch;
+        }
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    return status;
+}
+
+void liana__loader_release(liana__loader *loader, liana__batch *batch)
+{
+    ring_slot *slot = (ring_slot *)batch;
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = SLOT_FREE;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+}

@@ -1,0 +1,100 @@
+/* loader.h - the input pipeline: batches of decoded images in an order that depends on nothing but the seed.
+ *
+ * The data are an endless stream of positions 0, 1, 2, ...: position p is record p % num_records of pass
+ * p / num_records, in the order of the files or, shuffled, in the order liana__permute gives for (seed, pass). The
+ * whole data set is shuffled, without a buffer. An epoch is epoch_length positions, whatever the size of the data; step
+ * k of epoch e is the positions [e * epoch_length + k * batch_size, ...), cut at the epoch's end. So any batch can be
+ * computed at once: a run resumes anywhere without replaying, and the number of threads changes nothing.
+ *
+ * Threads of the loader's own read, decode and resize ahead, straight into the batches of a ring. */
+#ifndef LIANA_DATA_LOADER_H
+#define LIANA_DATA_LOADER_H
+
+#include "data/decode.h"
+#include "data/source.h"
+
+/* What to do with the examples left at the end of an epoch when batch_size does not divide the number of records.
+ * With steps_per_epoch there are none. */
+typedef enum liana__remainder {
+    LIANA__REMAINDER_KEEP,   /* a smaller last batch */
+    LIANA__REMAINDER_DROP,   /* no last batch; those examples open the next epoch */
+    LIANA__REMAINDER_REFUSE, /* an error when the loader is created */
+} liana__remainder;
+
+/* Where a draw for an example comes from: with the run's seed, everything that a stage may depend on. */
+typedef struct liana__example_address {
+    uint64_t seed;
+    uint64_t epoch;
+    uint64_t position; /* in the endless stream, so different in each epoch */
+    uint64_t record;   /* index in the source */
+} liana__example_address;
+
+/* A step between resizing and the batch, such as an augmentation. `apply` changes the pixels in place, on any thread;
+ * its random numbers are a function of the address (liana__philox with a counter of epoch and position), so that the
+ * same example looks the same after a resume and on any number of threads. */
+typedef struct liana__stage {
+    const char *name;
+    liana_status (*apply)(const struct liana__stage *stage, const liana__example_address *address,
+                          const liana__decode_options *shape, uint8_t *pixels, void *scratch, liana__error *error);
+    const void *options;
+    size_t scratch_size; /* bytes of memory that one thread needs to apply it, aligned; its contents do not last */
+} liana__stage;
+
+typedef struct liana__loader_options {
+    liana__decode_options image; /* the shape of every image */
+    int64_t batch_size;
+    int64_t steps_per_epoch; /* 0: an epoch is every record once */
+    int64_t num_epochs;      /* 0: endless */
+    liana__remainder remainder;
+    bool shuffle;
+    uint64_t seed;
+    int64_t num_classes;  /* labels are checked against it; 0: unknown */
+    int64_t label_offset; /* added to the labels of the file */
+    int num_threads;      /* 0: the cores this process may use */
+    size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
+    size_t cache_memory;  /* data whose decoded images fit into this many bytes are decoded once; 0: no cache */
+    const liana__stage *stages; /* applied in this order; must outlive the loader */
+    size_t num_stages;
+} liana__loader_options;
+
+typedef struct liana__batch {
+    int64_t count;       /* of examples: batch_size, or fewer at the end of an epoch */
+    uint8_t *images;     /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
+    int32_t *labels;     /* [count]; -1 where the data have no labels */
+    uint64_t *positions; /* [count] in the endless stream */
+    uint64_t *records;   /* [count] indices in the source */
+    char **ids;          /* [count], NULL where the data have no ids */
+    uint64_t epoch;      /* from 0 */
+    uint64_t step;       /* in the epoch, from 0 */
+    double wait_seconds; /* how long liana__loader_next waited for this batch */
+} liana__batch;
+
+typedef struct liana__loader liana__loader;
+
+/* Starts the threads; the source must outlive the loader. Errors: INVALID_ARGUMENT, INVALID_CONFIG (the remainder is
+ * refused; fewer records than one batch and the remainder is dropped), OUT_OF_MEMORY, IO_ERROR (no threads). */
+liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
+                                  liana__loader **loader, liana__error *error) LIANA_MUST_USE;
+/* Stops the threads, whatever they are doing. Batches not yet released die with it. NULL is allowed. */
+void liana__loader_destroy(liana__loader *loader);
+
+/* Positions and steps in an epoch. */
+uint64_t liana__loader_epoch_length(const liana__loader *loader);
+uint64_t liana__loader_steps_per_epoch(const liana__loader *loader);
+/* The number of reading threads, and whether decoded images are kept. */
+int liana__loader_num_threads(const liana__loader *loader);
+bool liana__loader_is_cached(const liana__loader *loader);
+
+/* Goes to a step of an epoch, from where `next` runs on over epochs. All batches must have been released; may be called
+ * again at any time, after an error too. Errors: INVALID_ARGUMENT. */
+liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Waits for the next batch; *batch is NULL after the last one of num_epochs. The batch belongs to the caller until it
+ * is released. An error is that of the first position in order that fails, the same on any number of threads, and
+ * comes again until `begin`: those of the source, of decoding (they name file, record and id), OUT_OF_RANGE (label). */
+liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
+/* Gives the batch's memory back. Batches may be released in any order, from any thread. */
+void liana__loader_release(liana__loader *loader, liana__batch *batch);
+
+#endif

@@ -1,0 +1,299 @@
+#include "data/source.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const liana__source_kind *const KINDS[] = {
+#define LIANA__SOURCE(stem, name) &liana__source_##name,
+#include "data/sources.def"
+#undef LIANA__SOURCE
+};
+enum { NUM_KINDS = sizeof KINDS / sizeof *KINDS };
+
+static liana_status find_kind(const char *name, const liana__source_kind **kind, liana__error *error)
+{
+    const char *names[NUM_KINDS + 1] = {"auto"};
+    *kind = NULL;
+    if (!name || strcmp(name, "auto") == 0) return LIANA_OK;
+    liana__text known = {0};
+    for (size_t i = 0; i < NUM_KINDS; i++) {
+        names[i + 1] = KINDS[i]->name;
+        if (strcmp(KINDS[i]->name, name) == 0) *kind = KINDS[i];
+        liana__text_add(&known, ", %s", KINDS[i]->name);
+    }
+    if (!*kind) {
+        const char *nearest = liana__nearest(name, names, NUM_KINDS + 1);
+        liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; known are: auto%s", name,
+                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
+                    known.data ? known.data : "");
+    }
+    liana__text_free(&known);
+    return *kind ? LIANA_OK : LIANA_INVALID_CONFIG;
+}
+
+/* The first bytes of a file; none if it cannot be read (opening it will say why). */
+static size_t read_head(const char *path, uint8_t head[LIANA__SOURCE_HEAD])
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) return 0;
+    size_t size = fread(head, 1, LIANA__SOURCE_HEAD, file);
+    fclose(file);
+    return size;
+}
+
+static const liana__source_kind *recognise(const char *path)
+{
+    uint8_t head[LIANA__SOURCE_HEAD];
+    size_t size = read_head(path, head);
+    for (size_t i = 0; i < NUM_KINDS; i++) {
+        if (KINDS[i]->recognises(path, head, size)) return KINDS[i];
+    }
+    return NULL;
+}
+
+/* A folder is of the kind of its first known file; one that only holds folders is of the kind that takes folders. */
+static liana_status recognise_folder(const char *path, const liana__source_kind **kind, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__paths names;
+    const liana__source_kind *folders = NULL;
+    *kind = NULL;
+    for (size_t i = 0; i < NUM_KINDS; i++) {
+        if (KINDS[i]->takes_folders) folders = KINDS[i];
+    }
+    liana_status status = liana__folder_list(path, &arena, &names, error);
+    bool has_folders = false;
+    for (size_t i = 0; status == LIANA_OK && i < names.count && !*kind; i++) {
+        const char *inner = liana__path_join(&arena, path, names.items[i]);
+        if (!inner) {
+            status = liana__fail_memory(error, path);
+        } else if (liana__folder_exists(inner)) {
+            has_folders = has_folders || *names.items[i] != '.';
+        } else {
+            *kind = recognise(inner);
+        }
+    }
+    if (!*kind && has_folders) *kind = folders;
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status recognise_all(const liana__paths *paths, const liana__source_kind **kind, liana__error *error)
+{
+    *kind = NULL;
+    for (size_t i = 0; i < paths->count; i++) {
+        const liana__source_kind *found = NULL;
+        if (liana__folder_exists(paths->items[i])) {
+            LIANA_TRY(recognise_folder(paths->items[i], &found, error));
+        } else {
+            found = recognise(paths->items[i]);
+        }
+        if (!found) {
+            return liana__fail(
+                error, LIANA_INVALID_DATA,
+                "'%s' is no data that is known here: expected TFRecord files, IDX files (MNIST), JPEG or "
+                "PNG images or folders of them; if it is one of these, set data.kind",
+                paths->items[i]);
+        }
+        if (*kind && found != *kind) {
+            return liana__fail(error, LIANA_INVALID_DATA,
+                               "'%s' is of kind %s but '%s' of kind %s; name one kind of data, or set data.kind",
+                               paths->items[0], (*kind)->name, paths->items[i], found->name);
+        }
+        *kind = found;
+    }
+    return LIANA_OK;
+}
+
+/* A growing list whose strings are in an arena. */
+typedef struct path_list {
+    liana__arena *arena;
+    char **items;
+    size_t count;
+    size_t capacity;
+} path_list;
+
+static liana_status add_path(path_list *list, const char *path, liana__error *error)
+{
+    if (!path || !liana__grow(&list->items, list->count, &list->capacity, sizeof *list->items)) {
+        return liana__fail_memory(error, "a list of files");
+    }
+    list->items[list->count] = liana__arena_string(list->arena, path);
+    return list->items[list->count++] ? LIANA_OK : liana__fail_memory(error, "a list of files");
+}
+
+static liana_status add_pattern(path_list *list, const char *pattern, liana__error *error)
+{
+    /* A path that exists is meant literally, whatever characters it has. */
+    if (liana__file_exists(pattern) || liana__folder_exists(pattern)) return add_path(list, pattern, error);
+    liana__paths matches;
+    LIANA_TRY(liana__file_match(pattern, list->arena, &matches, error));
+    for (size_t i = 0; i < matches.count; i++) LIANA_TRY(add_path(list, matches.items[i], error));
+    return LIANA_OK;
+}
+
+/* The files of this kind in a folder. */
+static liana_status add_folder(path_list *list, const char *path, const liana__source_kind *kind, liana__error *error)
+{
+    liana__paths names;
+    size_t before = list->count;
+    LIANA_TRY(liana__folder_list(path, list->arena, &names, error));
+    for (size_t i = 0; i < names.count; i++) {
+        char *inner = liana__path_join(list->arena, path, names.items[i]);
+        if (inner && liana__folder_exists(inner)) continue;
+        uint8_t head[LIANA__SOURCE_HEAD];
+        size_t size = inner ? read_head(inner, head) : 0;
+        if (inner && !kind->recognises(inner, head, size)) continue;
+        LIANA_TRY(add_path(list, inner, error));
+    }
+    if (list->count > before) return LIANA_OK;
+    return liana__fail(error, LIANA_NOT_FOUND, "no %s file in the folder '%s'", kind->name, path);
+}
+
+static liana_status open_paths(const path_list *list, const liana__source_kind *kind,
+                               const liana__source_options *options, liana__source **source, liana__error *error)
+{
+    path_list files = {.arena = list->arena};
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < list->count; i++) {
+        bool expand = !kind->takes_folders && liana__folder_exists(list->items[i]);
+        status = expand ? add_folder(&files, list->items[i], kind, error) : add_path(&files, list->items[i], error);
+    }
+    liana__paths paths = {files.items, files.count};
+    if (status == LIANA_OK) status = kind->open(&paths, options, source, error);
+    free(files.items);
+    return status;
+}
+
+static liana_status check_source(const liana__source *source, const char *pattern, const liana__source_options *options,
+                                 liana__error *error)
+{
+    if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it", pattern);
+    if (options->need_labels && !source->has_labels) {
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' "
+            "or 'image/class/label' (or the one that data.features.label names), IDX images a file of "
+            "labels beside them, images a folder for each class",
+            pattern);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+                                liana__source **source, liana__error *error)
+{
+    static const liana__source_options defaults;
+    if (!options) options = &defaults;
+    *source = NULL;
+    if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files were named to read data from");
+    const liana__source_kind *kind;
+    LIANA_TRY(find_kind(options->kind, &kind, error));
+    liana__arena arena = {0};
+    path_list list = {.arena = &arena};
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < num_patterns; i++) status = add_pattern(&list, patterns[i], error);
+    liana__paths paths = {list.items, list.count};
+    if (status == LIANA_OK && !kind) status = recognise_all(&paths, &kind, error);
+    if (status == LIANA_OK) status = open_paths(&list, kind, options, source, error);
+    if (status == LIANA_OK) {
+        status = check_source(*source, patterns[0], options, error);
+        if (status != LIANA_OK) {
+            liana__source_close(*source);
+            *source = NULL;
+        }
+    }
+    free(list.items);
+    liana__arena_free(&arena);
+    return status;
+}
+
+void liana__source_close(liana__source *source)
+{
+    if (source) source->kind->close(source);
+}
+
+void *liana__source_scratch_create(const liana__source *source)
+{
+    return calloc(1, source->kind->scratch_size ? source->kind->scratch_size : 1);
+}
+
+void liana__source_scratch_destroy(const liana__source *source, void *scratch)
+{
+    if (scratch && source->kind->scratch_free) source->kind->scratch_free(scratch);
+    free(scratch);
+}
+
+liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    *record = (liana__record){0};
+    if (index >= source->num_records) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "there is no record %" PRIu64 ": there are %" PRIu64, index,
+                           source->num_records);
+    }
+    return source->kind->read(source, index, scratch, record, error);
+}
+
+liana__record_address liana__source_address(const liana__source *source, uint64_t index)
+{
+    return source->kind->address(source, index);
+}
+
+liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana__record *record,
+                                       liana__error *error)
+{
+    liana__record_address address = liana__source_address(source, index);
+    char number[40] = "", id[120] = "";
+    if (address.record >= 0) {
+        snprintf(number, sizeof number, ", record %" PRId64, address.record);
+        /* Where the file is the record, the id would only repeat its name. */
+        if (record->id) {
+            int shown = record->id_size < 80 ? (int)record->id_size : 80;
+            snprintf(id, sizeof id, " (id '%.*s')", shown, record->id);
+        }
+    }
+    return liana__fail_within(error, "'%.1024s'%s%s", address.file, number, id);
+}
+
+liana_status liana__source_label(const liana__source *source, uint64_t index, const liana__record *record,
+                                 int64_t offset, int64_t num_classes, int32_t *label, liana__error *error)
+{
+    if (!record->has_label) {
+        liana__fail(error, LIANA_INVALID_DATA, "it has no label");
+        return liana__source_fail_within(source, index, record, error);
+    }
+    int64_t value, limit = num_classes > 0 && num_classes <= INT32_MAX ? num_classes : INT32_MAX;
+    bool fits = !__builtin_add_overflow(record->label, offset, &value) && value >= 0 && value < limit;
+    *label = fits ? (int32_t)value : -1;
+    if (fits) return LIANA_OK;
+    char shift[64] = "";
+    if (offset) snprintf(shift, sizeof shift, " (with data.label_offset %+" PRId64 ")", offset);
+    liana__fail(error, LIANA_OUT_OF_RANGE,
+                "label %" PRId64 "%s is out of range [0, %" PRId64 "); are there more classes than that, or does the "
+                "first one not have the number 0 (set data.label_offset)?",
+                record->label, shift, limit);
+    return liana__source_fail_within(source, index, record, error);
+}
+
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+                                         liana__error *error)
+{
+    void *scratch = liana__source_scratch_create(source);
+    if (!scratch) return liana__fail_memory(error, "reading labels");
+    liana_status status = LIANA_OK;
+    *num_classes = 0;
+    for (uint64_t index = 0; status == LIANA_OK && index < source->num_records; index++) {
+        liana__record record;
+        int32_t label = 0;
+        status = liana__source_read(source, index, scratch, &record, error);
+        if (status == LIANA_OK) status = liana__source_label(source, index, &record, offset, 0, &label, error);
+        if (label >= *num_classes) *num_classes = (int64_t)label + 1;
+    }
+    liana__source_scratch_destroy(source, scratch);
+    return status;
+}

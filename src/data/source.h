@@ -1,0 +1,127 @@
+/* source.h - where examples come from: files opened together and addressed by one number.
+ *
+ * A source is random-access: `read` takes any index below num_records, from any thread. So the order of the data is
+ * the loader's affair alone, and a run can continue anywhere without replaying what came before. A kind of source is
+ * one file in source/ and one row in sources.def. */
+#ifndef LIANA_DATA_SOURCE_H
+#define LIANA_DATA_SOURCE_H
+
+#include "base/error.h"
+#include "base/field.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One record as it is stored. All pointers are borrowed from the source or the scratch, until the next read with the
+ * same scratch. */
+typedef struct liana__record {
+    /* An encoded image, or NULL ... */
+    const uint8_t *bytes;
+    size_t size;
+    /* ... and then pixels [height, width, channels]. */
+    const uint8_t *pixels;
+    int64_t height;
+    int64_t width;
+    int channels;
+    bool has_label;
+    int64_t label;  /* as stored: no offset, no check */
+    const char *id; /* not NUL-terminated; NULL if there is none */
+    size_t id_size;
+} liana__record;
+
+/* Where a record lies: a file, and the record in it from 0, or -1 where the file is the record. */
+typedef struct liana__record_address {
+    const char *file;
+    int64_t record;
+} liana__record_address;
+
+typedef struct liana__source_options {
+    /* A name of sources.def; NULL or "auto" finds it by looking at the files. */
+    const char *kind;
+    /* The names of tf.Example features; NULL looks for the usual ones in the first record. */
+    const char *image_feature;
+    const char *label_feature;
+    const char *id_feature;
+    /* IDX: the file of labels; NULL looks for it beside the file of images. */
+    const char *labels;
+    /* Folders: the names of the class folders in the order of their labels; empty takes them in byte order. */
+    liana__strings class_names;
+    /* Refuse data without labels when it is opened. */
+    bool need_labels;
+} liana__source_options;
+
+typedef struct liana__source liana__source;
+
+/* A kind of source. Every function but `recognises` gets what open returned. */
+typedef struct liana__source_kind {
+    const char *name;
+    const char *doc; /* one sentence */
+    /* Whether a file of this path that starts with these bytes is one of this kind's. */
+    bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
+    /* Whether `open` takes folders as they are; otherwise it is given the files in them that it recognises. */
+    bool takes_folders;
+    /* Opens files (or folders) in the given order; paths and options are not kept. Errors name the file. */
+    liana_status (*open)(const liana__paths *paths, const liana__source_options *options, liana__source **source,
+                         liana__error *error);
+    void (*close)(liana__source *source);
+    /* Errors name the file and the record. */
+    liana_status (*read)(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
+                         liana__error *error);
+    liana__record_address (*address)(const liana__source *source, uint64_t index);
+    /* What one thread needs to read, zeroed before its first use; 0 and NULL where that is nothing. */
+    size_t scratch_size;
+    void (*scratch_free)(void *scratch);
+} liana__source_kind;
+
+/* The part that all sources share; a kind's own struct starts with it. */
+struct liana__source {
+    const liana__source_kind *kind;
+    uint64_t num_records;
+    bool has_labels;
+    /* Where the source knows them (class folders): names in the order of the labels. */
+    liana__strings class_names;
+};
+
+/* How much of a file `recognises` is shown. */
+enum { LIANA__SOURCE_HEAD = 64 };
+
+/* Opens what `patterns` (shell patterns, files, folders) match, in the order of the list and in byte order below it.
+ * Errors: NOT_FOUND (nothing matches), INVALID_CONFIG (an unknown kind), INVALID_DATA (no kind fits, or several do; no
+ * records; no labels where they are needed), and those of the kind. */
+liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+                                liana__source **source, liana__error *error) LIANA_MUST_USE;
+void liana__source_close(liana__source *source);
+
+/* What a thread reads with. NULL when memory could not be had. */
+void *liana__source_scratch_create(const liana__source *source);
+void liana__source_scratch_destroy(const liana__source *source, void *scratch);
+
+/* Reads record `index` in [0, num_records). Any number of threads, each with a scratch of its own. */
+liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error) LIANA_MUST_USE;
+liana__record_address liana__source_address(const liana__source *source, uint64_t index);
+
+/* Puts "'FILE', record N (id 'ID'): " before the message of an error about a record that was read. Returns its
+ * status. */
+liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana__record *record,
+                                       liana__error *error);
+
+/* The record's label plus `offset`, which must lie in [0, num_classes) (num_classes 0: in [0, 2^31)).
+ * Errors: OUT_OF_RANGE, INVALID_DATA (no label); they name file, record and id. */
+liana_status liana__source_label(const liana__source *source, uint64_t index, const liana__record *record,
+                                 int64_t offset, int64_t num_classes, int32_t *label, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Reads all records and gives the largest label plus `offset` plus one: the number of classes, where nothing else says
+ * it. Errors: those of reading and of liana__source_label. */
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+                                         liana__error *error) LIANA_MUST_USE;
+
+#define LIANA__SOURCE(stem, name) extern const liana__source_kind liana__source_##name;
+#include "data/sources.def"
+#undef LIANA__SOURCE
+
+#endif

@@ -1,0 +1,287 @@
+/* JPEG and PNG files: folders with a folder for each class, plain folders, or files. */
+#include "base/text.h"
+#include "data/source.h"
+#include "formats/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct image_file {
+    const char *path;
+    const char *id; /* the path below the folder that was named, or the file's own name */
+    int64_t label;  /* -1: none */
+} image_file;
+
+typedef struct folder_source {
+    liana__source base;
+    liana__arena arena;
+    image_file *files;
+    size_t count;
+    size_t capacity;
+    const char **classes; /* in the order of the labels */
+    size_t num_classes;
+    size_t classes_capacity;
+    size_t num_unlabelled;
+} folder_source;
+
+/* Larger files are no single images; reading one by mistake would fill the memory. */
+enum { MAX_FILE_SIZE = 1 << 30 };
+
+static bool named_as_image(const char *path)
+{
+    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t size = strlen(suffixes[i]);
+        if (length > size && strcasecmp(path + length - size, suffixes[i]) == 0) return true;
+    }
+    return false;
+}
+
+static bool recognises(const char *path, const uint8_t *head, size_t head_size)
+{
+    return named_as_image(path) || liana__image_sniff(head, head_size) != LIANA__IMAGE_UNKNOWN;
+}
+
+static void close_source(liana__source *base)
+{
+    folder_source *source = (folder_source *)base;
+    liana__arena_free(&source->arena);
+    free(source->files);
+    free(source->classes);
+    free(source);
+}
+
+static liana__record_address address(const liana__source *base, uint64_t index)
+{
+    return (liana__record_address){((const folder_source *)base)->files[index].path, -1};
+}
+
+typedef struct file_buffer {
+    uint8_t *bytes;
+    size_t capacity;
+} file_buffer;
+
+static void scratch_free(void *scratch)
+{
+    free(((file_buffer *)scratch)->bytes);
+}
+
+static liana_status fail_file(liana__error *error, const char *path)
+{
+    int code = errno;
+    return liana__fail(error, code == ENOENT ? LIANA_NOT_FOUND : LIANA_IO_ERROR, "cannot read '%s': %s", path,
+                       strerror(code));
+}
+
+/* Reads a file into the buffer, which is kept from file to file. */
+static liana_status read_whole(int descriptor, const char *path, file_buffer *buffer, size_t *size, liana__error *error)
+{
+    struct stat info;
+    if (fstat(descriptor, &info) != 0) return fail_file(error, path);
+    if (!S_ISREG(info.st_mode)) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a file", path);
+    if (info.st_size > MAX_FILE_SIZE) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %lld bytes; an image may have at most %d", path,
+                           (long long)info.st_size, MAX_FILE_SIZE);
+    }
+    size_t expected = (size_t)info.st_size;
+    if (expected > buffer->capacity) {
+        uint8_t *bigger = malloc(expected);
+        if (!bigger) return liana__fail_memory(error, path);
+        free(buffer->bytes);
+        buffer->bytes = bigger;
+        buffer->capacity = expected;
+    }
+    *size = 0;
+    while (*size < expected) {
+        ssize_t count = read(descriptor, buffer->bytes + *size, expected - *size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return fail_file(error, path);
+        if (count == 0) break;
+        *size += (size_t)count;
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    const image_file *file = &((const folder_source *)base)->files[index];
+    file_buffer *buffer = scratch;
+    record->id = file->id;
+    record->id_size = strlen(file->id);
+    record->has_label = file->label >= 0;
+    record->label = file->label;
+    int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return fail_file(error, file->path);
+    liana_status status = read_whole(descriptor, file->path, buffer, &record->size, error);
+    close(descriptor);
+    /* An empty file leaves no buffer; decoding will say that it is empty. */
+    record->bytes = buffer->bytes ? buffer->bytes : (const uint8_t *)"";
+    return status;
+}
+
+static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
+                             liana__error *error)
+{
+    char *copy = liana__arena_string(&source->arena, path);
+    if (!copy || !liana__grow(&source->files, source->count, &source->capacity, sizeof *source->files)) {
+        return liana__fail_memory(error, "a list of images");
+    }
+    source->files[source->count++] = (image_file){copy, copy + id_start, label};
+    source->num_unlabelled += label < 0;
+    return LIANA_OK;
+}
+
+/* The images in one folder (not below it), in byte order. Hidden files and other files are left out. */
+static liana_status add_images(folder_source *source, const char *folder, size_t id_start, int64_t label,
+                               liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__paths names;
+    liana_status status = liana__folder_list(folder, &arena, &names, error);
+    for (size_t i = 0; status == LIANA_OK && i < names.count; i++) {
+        if (*names.items[i] == '.' || !named_as_image(names.items[i])) continue;
+        const char *path = liana__path_join(&arena, folder, names.items[i]);
+        status = path ? add_file(source, path, id_start, label, error) : liana__fail_memory(error, folder);
+    }
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status add_class(folder_source *source, const char *name, liana__error *error)
+{
+    if (!liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof *source->classes)) {
+        return liana__fail_memory(error, "a list of classes");
+    }
+    source->classes[source->num_classes] = liana__arena_string(&source->arena, name);
+    return source->classes[source->num_classes++] ? LIANA_OK : liana__fail_memory(error, "a list of classes");
+}
+
+static int64_t find_class(const folder_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->num_classes; i++) {
+        if (strcmp(source->classes[i], name) == 0) return (int64_t)i;
+    }
+    return -1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The folders in the folders that were named are the classes, unless the configuration lists the classes. */
+static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
+                                 liana__error *error)
+{
+    for (size_t i = 0; i < options->class_names.count; i++) {
+        LIANA_TRY(add_class(source, options->class_names.items[i], error));
+    }
+    if (options->class_names.count > 0) return LIANA_OK;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!liana__folder_exists(paths->items[i])) continue;
+        liana__paths names;
+        LIANA_TRY(liana__folder_list(paths->items[i], &source->arena, &names, error));
+        for (size_t k = 0; k < names.count; k++) {
+            if (*names.items[k] == '.') continue;
+            char *inner = liana__path_join(&source->arena, paths->items[i], names.items[k]);
+            if (!inner) return liana__fail_memory(error, "a list of classes");
+            if (!liana__folder_exists(inner) || find_class(source, names.items[k]) >= 0) continue;
+            LIANA_TRY(add_class(source, names.items[k], error));
+        }
+    }
+    if (source->num_classes) {
+        qsort(source->classes, source->num_classes, sizeof *source->classes, compare_names);
+    }
+    return LIANA_OK;
+}
+
+static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
+                                     liana__error *error)
+{
+    int64_t label = find_class(source, name);
+    if (label < 0) {
+        const char *nearest = liana__nearest(name, source->classes, source->num_classes);
+        return liana__fail(error, LIANA_INVALID_DATA, "the folder '%s' has the name of no class%s%s%s", folder,
+                           nearest ? "; did you mean '" : " (see data.class_names)", nearest ? nearest : "",
+                           nearest ? "'?" : "");
+    }
+    size_t before = source->count;
+    LIANA_TRY(add_images(source, folder, id_start, label, error));
+    if (source->count > before) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "no image (.jpg, .jpeg or .png) in the folder of class '%s': '%s'",
+                       name, folder);
+}
+
+/* A folder that was named: the images in the folders in it, with labels, or else its own images, without. */
+static liana_status add_folder(folder_source *source, const char *path, liana__error *error)
+{
+    size_t before = source->count, id_start = strlen(path) + (liana__ends_with(path, "/") ? 0 : 1);
+    bool has_folders = false;
+    liana__paths names;
+    LIANA_TRY(liana__folder_list(path, &source->arena, &names, error));
+    for (size_t i = 0; i < names.count; i++) {
+        if (*names.items[i] == '.') continue;
+        char *inner = liana__path_join(&source->arena, path, names.items[i]);
+        if (!inner) return liana__fail_memory(error, "a list of images");
+        if (!liana__folder_exists(inner)) continue;
+        has_folders = true;
+        LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
+    }
+    if (!has_folders) LIANA_TRY(add_images(source, path, id_start, -1, error));
+    if (source->count > before) return LIANA_OK;
+    return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
+}
+
+static liana_status fill_source(folder_source *source, const liana__paths *paths, const liana__source_options *options,
+                                liana__error *error)
+{
+    LIANA_TRY(find_classes(source, paths, options, error));
+    for (size_t i = 0; i < paths->count; i++) {
+        const char *path = paths->items[i];
+        if (liana__folder_exists(path)) {
+            LIANA_TRY(add_folder(source, path, error));
+        } else {
+            LIANA_TRY(add_file(source, path, (size_t)(liana__path_name(path) - path), -1, error));
+        }
+    }
+    source->base.num_records = source->count;
+    source->base.has_labels = source->num_unlabelled == 0;
+    source->base.class_names = (liana__strings){source->num_classes, source->classes};
+    return LIANA_OK;
+}
+
+static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                                liana__error *error)
+{
+    folder_source *source = calloc(1, sizeof *source);
+    if (!source) return liana__fail_memory(error, "a list of images");
+    source->base.kind = &liana__source_folder;
+    liana_status status = fill_source(source, paths, options, error);
+    if (status != LIANA_OK) {
+        close_source(&source->base);
+        return status;
+    }
+    *out = &source->base;
+    return LIANA_OK;
+}
+
+const liana__source_kind liana__source_folder = {
+    .name = "folder",
+    .doc = "JPEG and PNG files: folders with a folder for each class, plain folders, or files.",
+    .recognises = recognises,
+    .takes_folders = true,
+    .open = open_source,
+    .close = close_source,
+    .read = read_record,
+    .address = address,
+    .scratch_size = sizeof(file_buffer),
+    .scratch_free = scratch_free,
+};

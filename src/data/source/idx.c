@@ -1,0 +1,215 @@
+/* IDX files, as MNIST comes: a file of images and, beside it or named, a file of their labels. */
+#include "formats/idx.h"
+#include "data/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct idx_pair {
+    liana__idx images;
+    liana__idx labels;
+    bool has_labels;
+    uint64_t start; /* index of its first record */
+} idx_pair;
+
+typedef struct idx_source {
+    liana__source base;
+    size_t num_pairs;
+    idx_pair *pairs;
+} idx_source;
+
+static bool recognises(const char *path, const uint8_t *head, size_t head_size)
+{
+    const char *name = liana__path_name(path);
+    if (strstr(name, "idx1-ubyte") || strstr(name, "idx3-ubyte")) return true;
+    return head_size >= 4 && head[0] == 0 && head[1] == 0 && head[2] == LIANA__IDX_U8 && head[3] >= 1 && head[3] <= 3;
+}
+
+static void close_source(liana__source *base)
+{
+    idx_source *source = (idx_source *)base;
+    for (size_t i = 0; i < source->num_pairs; i++) {
+        liana__idx_close(&source->pairs[i].images);
+        if (source->pairs[i].has_labels) liana__idx_close(&source->pairs[i].labels);
+    }
+    free(source->pairs);
+    free(source);
+}
+
+static const idx_pair *pair_of(const idx_source *source, uint64_t index)
+{
+    size_t pair = source->num_pairs - 1;
+    while (source->pairs[pair].start > index) pair--;
+    return &source->pairs[pair];
+}
+
+static liana__record_address address(const liana__source *base, uint64_t index)
+{
+    const idx_pair *pair = pair_of((const idx_source *)base, index);
+    return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
+}
+
+static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    (void)scratch;
+    (void)error;
+    const idx_pair *pair = pair_of((const idx_source *)base, index);
+    size_t at = (size_t)(index - pair->start), height = pair->images.dimensions[1], width = pair->images.dimensions[2];
+    record->pixels = pair->images.data + at * height * width;
+    record->height = (int64_t)height;
+    record->width = (int64_t)width;
+    record->channels = 1;
+    record->has_label = pair->has_labels;
+    if (pair->has_labels) record->label = pair->labels.data[at];
+    return LIANA_OK;
+}
+
+/* The last `from` in a text becomes `to`, of the same length. */
+static bool replace_last(char *text, const char *from, const char *to)
+{
+    char *last = NULL;
+    for (char *found = strstr(text, from); found; found = strstr(found + 1, from)) last = found;
+    if (last) memcpy(last, to, strlen(to));
+    return last != NULL;
+}
+
+/* "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", or the same without or with the ".gz"; NULL if there is
+ * no such file. In the arena. */
+static const char *find_labels(liana__arena *arena, const char *images)
+{
+    char *path = liana__arena_format(arena, "%s.gz", images);
+    if (!path) return NULL;
+    size_t length = strlen(images);
+    char *name = path + (liana__path_name(images) - images);
+    if (!replace_last(name, "images", "labels")) return NULL;
+    replace_last(name, "idx3", "idx1");
+    bool zipped = liana__ends_with(images, ".gz");
+    if (!zipped && liana__file_exists(path)) return path;
+    path[length] = 0;
+    if (liana__file_exists(path)) return path;
+    if (zipped) path[length - 3] = 0;
+    return zipped && liana__file_exists(path) ? path : NULL;
+}
+
+static liana_status open_pair(idx_source *source, const char *images, const char *labels, liana__error *error)
+{
+    idx_pair *pair = &source->pairs[source->num_pairs];
+    LIANA_TRY(liana__idx_open(images, 0, &pair->images, error));
+    source->num_pairs++;
+    LIANA_TRY(liana__idx_expect_u8(&pair->images, 3, "images of 3 dimensions: number, height, width", error));
+    const size_t *dimensions = pair->images.dimensions;
+    if (dimensions[1] == 0 || dimensions[2] == 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s': its images are empty: %zu x %zu pixels", images,
+                           dimensions[1], dimensions[2]);
+    }
+    pair->start = source->base.num_records;
+    source->base.num_records += dimensions[0];
+    if (!labels) return LIANA_OK;
+    LIANA_TRY(liana__idx_open(labels, 0, &pair->labels, error));
+    pair->has_labels = true;
+    LIANA_TRY(liana__idx_expect_u8(&pair->labels, 1, "labels of 1 dimension", error));
+    if (pair->labels.dimensions[0] == dimensions[0]) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' has %zu labels, but '%s' has %zu images", labels,
+                       pair->labels.dimensions[0], images, dimensions[0]);
+}
+
+/* Whether a file holds labels: told by its name, or else by its dimensions. */
+static liana_status holds_labels(const char *path, bool *labels, liana__error *error)
+{
+    const char *name = liana__path_name(path);
+    *labels = strstr(name, "labels") || strstr(name, "idx1");
+    if (*labels || strstr(name, "images") || strstr(name, "idx3")) return LIANA_OK;
+    liana__idx idx;
+    LIANA_TRY(liana__idx_open(path, 0, &idx, error));
+    *labels = idx.num_dimensions == 1;
+    liana__idx_close(&idx);
+    return LIANA_OK;
+}
+
+/* The paths parted into files of images and files of labels. */
+typedef struct idx_files {
+    size_t num_images;
+    size_t num_labels;
+    const char **images;
+    const char **labels;
+} idx_files;
+
+static liana_status part_files(const liana__paths *paths, liana__arena *arena, idx_files *files, liana__error *error)
+{
+    files->images = liana__arena_allocate(arena, paths->count * sizeof *files->images);
+    files->labels = liana__arena_allocate(arena, paths->count * sizeof *files->labels);
+    if (arena->failed) return liana__fail_memory(error, "a list of files");
+    for (size_t i = 0; i < paths->count; i++) {
+        bool labels;
+        LIANA_TRY(holds_labels(paths->items[i], &labels, error));
+        if (labels) {
+            files->labels[files->num_labels++] = paths->items[i];
+        } else {
+            files->images[files->num_images++] = paths->items[i];
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Finds the labels of each file of images. Files of labels that are named must each belong to one of images. */
+static liana_status pair_files(idx_source *source, const idx_files *files, const char *labels_option,
+                               liana__arena *arena, liana__error *error)
+{
+    if (files->num_images == 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' holds labels; name the file of images", files->labels[0]);
+    }
+    if (files->num_images > 1 && labels_option) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "one file of labels ('%s') cannot serve %zu files of images",
+                           labels_option, files->num_images);
+    }
+    size_t num_used = 0;
+    for (size_t i = 0; i < files->num_images; i++) {
+        const char *labels = labels_option ? labels_option : find_labels(arena, files->images[i]);
+        if (!labels && files->num_images == 1 && files->num_labels == 1) labels = files->labels[0];
+        for (size_t k = 0; labels && k < files->num_labels; k++) num_used += strcmp(labels, files->labels[k]) == 0;
+        LIANA_TRY(open_pair(source, files->images[i], labels, error));
+    }
+    if (num_used == files->num_labels) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "of the files of labels ('%s', ...) %zu belong to none of the files of images; they belong "
+                       "together by name: 'train-images-idx3-ubyte' and 'train-labels-idx1-ubyte'",
+                       files->labels[0], files->num_labels - num_used);
+}
+
+static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                                liana__error *error)
+{
+    idx_source *source = calloc(1, sizeof *source);
+    idx_pair *pairs = calloc(paths->count, sizeof *pairs);
+    if (!source || !pairs) {
+        free(source);
+        free(pairs);
+        return liana__fail_memory(error, "IDX files");
+    }
+    source->base.kind = &liana__source_idx;
+    source->pairs = pairs;
+    liana__arena arena = {0};
+    idx_files files = {0};
+    liana_status status = part_files(paths, &arena, &files, error);
+    if (status == LIANA_OK) status = pair_files(source, &files, options->labels, &arena, error);
+    liana__arena_free(&arena);
+    if (status != LIANA_OK) {
+        close_source(&source->base);
+        return status;
+    }
+    source->base.has_labels = true;
+    for (size_t i = 0; i < source->num_pairs; i++) source->base.has_labels &= source->pairs[i].has_labels;
+    *out = &source->base;
+    return LIANA_OK;
+}
+
+const liana__source_kind liana__source_idx = {
+    .name = "idx",
+    .doc = "IDX files (MNIST), plain or gzipped: images with their labels beside them.",
+    .recognises = recognises,
+    .open = open_source,
+    .close = close_source,
+    .read = read_record,
+    .address = address,
+};

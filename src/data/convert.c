@@ -30,7 +30,7 @@ typedef struct split {
 typedef struct conversion {
     const liana__convert_options *options;
     const char *prefix;
-    liana__source source;
+    liana__convert_source source;
     liana__arena arena;
     split splits[MAX_SPLITS];
     int num_splits;
@@ -231,8 +231,8 @@ static liana_status write_record(conversion *work, const split *part, size_t pos
     const liana__convert_options *options = work->options;
     size_t count = work->source.count;
     size_t index = options->shuffle ? (size_t)liana__permute(options->seed, 0, position, count) : position;
-    liana__source_image image;
-    LIANA_TRY(liana__source_read(&work->source, index, &image, error));
+    liana__convert_source_image image;
+    LIANA_TRY(liana__convert_source_read(&work->source, index, &image, error));
     int64_t label = (int64_t)image.label;
     liana__example_add_bytes(&work->builder, "image", image.bytes, image.size);
     if (part->with_class) liana__example_add_int64s(&work->builder, "class", &label, 1);
@@ -341,12 +341,12 @@ liana_status liana__convert(const liana__convert_options *options, liana__conver
     LIANA_TRY(check_options(options, error));
     conversion work = {.options = options, .prefix = options->prefix ? options->prefix : "part"};
     liana_status status = options->folder
-                              ? liana__source_open_folder(&work.source, options->folder, error)
-                              : liana__source_open_idx(&work.source, options->images, options->labels, error);
+                              ? liana__convert_source_open_folder(&work.source, options->folder, error)
+                              : liana__convert_source_open_idx(&work.source, options->images, options->labels, error);
     if (status == LIANA_OK) status = plan_splits(&work, error);
     if (status == LIANA_OK) status = write_all(&work, error);
     if (status == LIANA_OK && summary) summarise(&work, summary);
-    liana__source_close(&work.source);
+    liana__convert_source_close(&work.source);
     liana__example_builder_free(&work.builder);
     liana__arena_free(&work.arena);
     free(work.written);

@@ -17,19 +17,20 @@ static bool has_image_suffix(const char *name)
     return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 || strcasecmp(dot, ".png") == 0);
 }
 
-static liana_status add_file(liana__source *source, const char *class_name, const char *name, liana__error *error)
+static liana_status add_file(liana__convert_source *source, const char *class_name, const char *name,
+                             liana__error *error)
 {
     const char *id = liana__arena_format(&source->arena, "%s/%s", class_name, name);
     if (!id || !liana__grow(&source->files, source->count, &source->file_capacity, sizeof *source->files)) {
         return liana__fail_memory(error, "the list of images");
     }
-    source->files[source->count++] = (liana__source_file){.id = id, .label = source->num_classes};
+    source->files[source->count++] = (liana__convert_source_file){.id = id, .label = source->num_classes};
     return LIANA_OK;
 }
 
 /* Adds the images of one class. `inner` is set to the name of the first folder in it, if there is one. */
-static liana_status read_class(liana__source *source, const char *path, const char *class_name, const char **inner,
-                               liana__error *error)
+static liana_status read_class(liana__convert_source *source, const char *path, const char *class_name,
+                               const char **inner, liana__error *error)
 {
     liana__paths names;
     LIANA_TRY(liana__folder_list(path, &source->arena, &names, error));
@@ -48,7 +49,7 @@ static liana_status read_class(liana__source *source, const char *path, const ch
     return LIANA_OK;
 }
 
-static liana_status add_class(liana__source *source, const char *path, const char *name, liana__error *error)
+static liana_status add_class(liana__convert_source *source, const char *path, const char *name, liana__error *error)
 {
     if (strpbrk(name, "\r\n")) {
         return liana__fail(error, LIANA_INVALID_DATA,
@@ -73,9 +74,9 @@ static liana_status add_class(liana__source *source, const char *path, const cha
     return LIANA_OK;
 }
 
-liana_status liana__source_open_folder(liana__source *source, const char *folder, liana__error *error)
+liana_status liana__convert_source_open_folder(liana__convert_source *source, const char *folder, liana__error *error)
 {
-    *source = (liana__source){.folder = folder};
+    *source = (liana__convert_source){.folder = folder};
     liana__paths names;
     LIANA_TRY(liana__folder_list(folder, &source->arena, &names, error));
     source->class_names = liana__arena_allocate(&source->arena, (names.count + 1) * sizeof *source->class_names);
@@ -99,7 +100,7 @@ liana_status liana__source_open_folder(liana__source *source, const char *folder
 }
 
 /* The names of the classes of IDX labels are their numbers. */
-static liana_status name_classes(liana__source *source, liana__error *error)
+static liana_status name_classes(liana__convert_source *source, liana__error *error)
 {
     size_t largest = 0;
     for (size_t i = 0; i < source->count; i++) {
@@ -113,9 +114,10 @@ static liana_status name_classes(liana__source *source, liana__error *error)
     return source->arena.failed ? liana__fail_memory(error, "class names") : LIANA_OK;
 }
 
-liana_status liana__source_open_idx(liana__source *source, const char *images, const char *labels, liana__error *error)
+liana_status liana__convert_source_open_idx(liana__convert_source *source, const char *images, const char *labels,
+                                            liana__error *error)
 {
-    *source = (liana__source){0};
+    *source = (liana__convert_source){0};
     LIANA_TRY(liana__idx_open(images, 0, &source->images, error));
     LIANA_TRY(liana__idx_open(labels, 0, &source->labels, error));
     LIANA_TRY(liana__idx_expect_u8(&source->images, 3, "images (number x height x width)", error));
@@ -130,7 +132,7 @@ liana_status liana__source_open_idx(liana__source *source, const char *images, c
     return name_classes(source, error);
 }
 
-void liana__source_close(liana__source *source)
+void liana__convert_source_close(liana__convert_source *source)
 {
     liana__idx_close(&source->images);
     liana__idx_close(&source->labels);
@@ -138,12 +140,12 @@ void liana__source_close(liana__source *source)
     free(source->bytes);
     liana__text_free(&source->png);
     liana__arena_free(&source->arena);
-    *source = (liana__source){0};
+    *source = (liana__convert_source){0};
 }
 
 /* The bytes of a file as they are, after a look at the image's header. */
-static liana_status read_file(liana__source *source, const liana__source_file *file, liana__source_image *image,
-                              liana__error *error)
+static liana_status read_file(liana__convert_source *source, const liana__convert_source_file *file,
+                              liana__convert_source_image *image, liana__error *error)
 {
     liana__arena arena = {0};
     const char *path = liana__path_join(&arena, source->folder, file->id);
@@ -159,11 +161,12 @@ static liana_status read_file(liana__source *source, const liana__source_file *f
         liana__image_free(&header);
     }
     liana__arena_free(&arena);
-    *image = (liana__source_image){.bytes = source->bytes, .size = size, .label = file->label, .id = file->id};
+    *image = (liana__convert_source_image){.bytes = source->bytes, .size = size, .label = file->label, .id = file->id};
     return status;
 }
 
-static liana_status encode_idx(liana__source *source, size_t index, liana__source_image *image, liana__error *error)
+static liana_status encode_idx(liana__convert_source *source, size_t index, liana__convert_source_image *image,
+                               liana__error *error)
 {
     size_t height = source->images.dimensions[1], width = source->images.dimensions[2];
     source->png.length = 0;
@@ -174,14 +177,15 @@ static liana_status encode_idx(liana__source *source, size_t index, liana__sourc
         return status;
     }
     snprintf(source->number, sizeof source->number, "%zu", index);
-    *image = (liana__source_image){.bytes = source->png.data,
-                                   .size = source->png.length,
-                                   .label = source->labels.data[index],
-                                   .id = source->number};
+    *image = (liana__convert_source_image){.bytes = source->png.data,
+                                           .size = source->png.length,
+                                           .label = source->labels.data[index],
+                                           .id = source->number};
     return LIANA_OK;
 }
 
-liana_status liana__source_read(liana__source *source, size_t index, liana__source_image *image, liana__error *error)
+liana_status liana__convert_source_read(liana__convert_source *source, size_t index, liana__convert_source_image *image,
+                                        liana__error *error)
 {
     return source->files ? read_file(source, &source->files[index], image, error)
                          : encode_idx(source, index, image, error);

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct liana__source_file {
+typedef struct liana__convert_source_file {
     const char *id; /* class/file */
     size_t label;
-} liana__source_file;
+} liana__convert_source_file;
 
-/* Made by one of the two functions below, freed by liana__source_close (also after a failure). */
-typedef struct liana__source {
+/* Made by one of the two functions below, freed by liana__convert_source_close (also after a failure). */
+typedef struct liana__convert_source {
     liana__arena arena;
     size_t count;
     size_t num_classes;
@@ -24,7 +24,7 @@ typedef struct liana__source {
     size_t num_ignored;
     /* Class folders. */
     const char *folder;
-    liana__source_file *files;
+    liana__convert_source_file *files;
     size_t file_capacity;
     /* IDX. */
     liana__idx images;
@@ -33,23 +33,24 @@ typedef struct liana__source {
     char *bytes;
     liana__text png;
     char number[24];
-} liana__source;
+} liana__convert_source;
 
-liana_status liana__source_open_folder(liana__source *source, const char *folder, liana__error *error) LIANA_MUST_USE;
-liana_status liana__source_open_idx(liana__source *source, const char *images, const char *labels, liana__error *error)
+liana_status liana__convert_source_open_folder(liana__convert_source *source, const char *folder, liana__error *error)
     LIANA_MUST_USE;
-void liana__source_close(liana__source *source);
+liana_status liana__convert_source_open_idx(liana__convert_source *source, const char *images, const char *labels,
+                                            liana__error *error) LIANA_MUST_USE;
+void liana__convert_source_close(liana__convert_source *source);
 
 /* One encoded image, borrowed until the next read. */
-typedef struct liana__source_image {
+typedef struct liana__convert_source_image {
     const void *bytes;
     size_t size;
     size_t label;
     const char *id;
-} liana__source_image;
+} liana__convert_source_image;
 
 /* Errors name the image's file, or the IDX file and the image's number. */
-liana_status liana__source_read(liana__source *source, size_t index, liana__source_image *image, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__convert_source_read(liana__convert_source *source, size_t index, liana__convert_source_image *image,
+                                        liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -44,17 +44,40 @@ LIANA__INLINE void vector_store(float *target, vector_float value)
     *(vector_float_at *)target = value;
 }
 
+/* The first `count` lanes, for 0 <= count <= VECTOR_LENGTH. */
+#if defined(__AVX512F__)
+typedef __mmask16 vector_part;
+
+LIANA__INLINE vector_part vector_first(int64_t count)
+{
+    return (vector_part)((1u << count) - 1);
+}
+#else
+typedef __m256i vector_part;
+
+LIANA__INLINE vector_part vector_first(int64_t count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+#endif
+
 /* The first `count` elements, the others 0: nothing behind them is touched. */
 LIANA__INLINE vector_float vector_load_part(const float *source, int64_t count)
 {
-    vector_float value = {0};
-    memcpy(&value, source, (size_t)count * sizeof(float));
-    return value;
+#if defined(__AVX512F__)
+    return (vector_float)_mm512_maskz_loadu_ps(vector_first(count), source);
+#else
+    return (vector_float)_mm256_maskload_ps(source, vector_first(count));
+#endif
 }
 
 LIANA__INLINE void vector_store_part(float *target, vector_float value, int64_t count)
 {
-    memcpy(target, &value, (size_t)count * sizeof(float));
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(target, vector_first(count), (__m512)value);
+#else
+    _mm256_maskstore_ps(target, vector_first(count), (__m256)value);
+#endif
 }
 
 /* a * b + c, rounded once. */

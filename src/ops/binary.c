@@ -1,4 +1,6 @@
 /* Element-wise ops with two inputs, broadcast as in numpy: a family whose members differ by one row. */
+#include "ops/binary.h"
+
 #include "ops/gradients.h"
 
 #include <math.h>
@@ -304,7 +306,8 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {&reference, NULL};
+static const liana__kernel *const kernels[] = {LIANA__X86(&liana__binary_avx512, &liana__binary_avx2) & reference,
+                                               NULL};
 
 #define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, doc_)     \
     const liana__op liana__op_##op_name = {.name = #op_name,                   \

@@ -6,7 +6,7 @@
 static const char *const outline_names[] = {"round", "pointed", "notched", "narrow", "toothed", "spoon", "star"};
 static const int petal_choices[] = {5, 8, 3, 13, 7, 21, 6, 10, 17};
 static const double center_choices[] = {0.22, 0.38, 0.12};
-static const char *const center_names[] = {"middle", "large", "small"};
+static const char *const center_names[] = {"", "-large", "-small"};
 
 enum {
     NUM_PETAL_CHOICES = sizeof petal_choices / sizeof *petal_choices,
@@ -73,7 +73,8 @@ void liana__flower_shapes(liana__flower_shape *shapes, size_t count)
 
 void liana__flower_shape_name(const liana__flower_shape *shape, char *name, size_t size)
 {
-    snprintf(name, size, "%s-%d-petals-%d-row%s-%s-center%s", outline_names[shape->outline], shape->num_petals,
-             shape->num_rows, shape->num_rows == 1 ? "" : "s", center_names[shape->center_choice],
-             shape->spiral ? "-spiral" : "");
+    char rows[16] = "";
+    if (shape->num_rows > 1) snprintf(rows, sizeof rows, "x%d", shape->num_rows);
+    snprintf(name, size, "%s-%d%s%s%s", outline_names[shape->outline], shape->num_petals, rows,
+             center_names[shape->center_choice], shape->spiral ? "-spiral" : "");
 }

@@ -33,7 +33,8 @@ enum { LIANA__MAX_FLOWER_CLASSES = 1000 };
  * it, so that few classes differ much, and class 3 is the same flower in a set of 10 and in one of 1000. */
 void liana__flower_shapes(liana__flower_shape *shapes, size_t count);
 
-/* "pointed-13-petals-2-rows-small-center-spiral": different for different shapes. Writes at most `size` bytes. */
+/* "round-5" (one row of 5 round petals, a middling centre), "pointed-13x2-small-spiral" (two rows of 13, a small
+ * centre): different for different shapes. Writes at most `size` bytes. */
 void liana__flower_shape_name(const liana__flower_shape *shape, char *name, size_t size);
 
 #endif

@@ -1,0 +1,156 @@
+#include "report/canvas.h"
+
+#include "base/file.h"
+
+#include <cairo-svg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const liana__ink liana__ink_text = {0.13, 0.15, 0.18};
+const liana__ink liana__ink_quiet = {0.45, 0.48, 0.52};
+const liana__ink liana__ink_line = {0.88, 0.89, 0.91};
+const liana__ink liana__ink_good = {0.16, 0.60, 0.36};
+const liana__ink liana__ink_bad = {0.83, 0.24, 0.24};
+const liana__ink liana__ink_first = {0.16, 0.42, 0.75};
+const liana__ink liana__ink_second = {0.89, 0.49, 0.13};
+
+static cairo_status_t take_bytes(void *user, const unsigned char *bytes, unsigned size)
+{
+    liana__text *text = user;
+    liana__text_add_bytes(text, (const char *)bytes, size);
+    return text->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
+}
+
+liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
+                                 liana__error *error)
+{
+    *canvas = (liana__canvas){.svg = liana__ends_with(path, ".svg")};
+    if (!canvas->svg && !liana__ends_with(path, ".png")) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': pictures are written as .png or .svg", path);
+    }
+    if (width * scale > LIANA__CANVAS_MAX || height * scale > LIANA__CANVAS_MAX) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE,
+                           "'%s': the picture would have %.0f x %.0f pixels, at most %d x %d can be drawn", path,
+                           width * scale, height * scale, LIANA__CANVAS_MAX, LIANA__CANVAS_MAX);
+    }
+    canvas->surface = canvas->svg ? cairo_svg_surface_create_for_stream(take_bytes, &canvas->svg_text, width, height)
+                                  : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale + 0.5),
+                                                               (int)(height * scale + 0.5));
+    canvas->cairo = cairo_create(canvas->surface);
+    if (cairo_status(canvas->cairo) != CAIRO_STATUS_SUCCESS) {
+        cairo_destroy(canvas->cairo);
+        cairo_surface_destroy(canvas->surface);
+        return liana__fail_memory(error, path);
+    }
+    if (!canvas->svg) cairo_scale(canvas->cairo, scale, scale);
+    cairo_set_source_rgb(canvas->cairo, 1, 1, 1);
+    cairo_paint(canvas->cairo);
+    return LIANA_OK;
+}
+
+liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana__error *error)
+{
+    cairo_status_t outcome = cairo_status(canvas->cairo);
+    liana__text png = {0};
+    if (canvas->svg) {
+        cairo_surface_finish(canvas->surface);
+    } else if (outcome == CAIRO_STATUS_SUCCESS) {
+        outcome = cairo_surface_write_to_png_stream(canvas->surface, take_bytes, &png);
+    }
+    if (outcome == CAIRO_STATUS_SUCCESS) outcome = cairo_surface_status(canvas->surface);
+    cairo_destroy(canvas->cairo);
+    cairo_surface_destroy(canvas->surface);
+    const liana__text *bytes = canvas->svg ? &canvas->svg_text : &png;
+    liana_status status;
+    if (outcome == CAIRO_STATUS_NO_MEMORY || bytes->failed) {
+        status = liana__fail_memory(error, path);
+    } else if (outcome != CAIRO_STATUS_SUCCESS) {
+        status = liana__fail(error, LIANA_INTERNAL, "'%s': cairo: %s", path, cairo_status_to_string(outcome));
+    } else {
+        status = liana__file_replace(path, bytes->data, bytes->length, error);
+    }
+    liana__text_free(&png);
+    liana__text_free(&canvas->svg_text);
+    return status;
+}
+
+void liana__canvas_ink(liana__canvas *canvas, liana__ink ink)
+{
+    cairo_set_source_rgb(canvas->cairo, ink.red, ink.green, ink.blue);
+}
+
+/* --- Text -------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at `text` (RFC 3629: no overlong forms, no surrogates), 0 if it is none. */
+static size_t character_size(const unsigned char *text)
+{
+    if (text[0] < 0x80) return 1;
+    if (text[0] >= 0xc2 && text[0] <= 0xdf) return (text[1] & 0xc0) == 0x80 ? 2 : 0;
+    if (text[0] >= 0xe0 && text[0] <= 0xef) {
+        bool overlong = text[0] == 0xe0 && text[1] < 0xa0, surrogate = text[0] == 0xed && text[1] > 0x9f;
+        return (text[1] & 0xc0) == 0x80 && !overlong && !surrogate && (text[2] & 0xc0) == 0x80 ? 3 : 0;
+    }
+    if (text[0] >= 0xf0 && text[0] <= 0xf4) {
+        bool overlong = text[0] == 0xf0 && text[1] < 0x90, beyond = text[0] == 0xf4 && text[1] > 0x8f;
+        bool follows = (text[1] & 0xc0) == 0x80 && !overlong && !beyond && (text[2] & 0xc0) == 0x80;
+        return follows && (text[3] & 0xc0) == 0x80 ? 4 : 0;
+    }
+    return 0;
+}
+
+/* A copy that cairo takes: one wrong byte would end all drawing. */
+static void add_clean(liana__text *clean, const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    while (*bytes) {
+        size_t size = character_size(bytes);
+        bool shown = size > 0 && *bytes >= 0x20;
+        liana__text_add_bytes(clean, shown ? (const char *)bytes : "?", shown ? size : 1);
+        bytes += size ? size : 1;
+    }
+}
+
+static double width_of(cairo_t *cairo, const char *text)
+{
+    cairo_text_extents_t extents;
+    cairo_text_extents(cairo, text, &extents);
+    return extents.x_advance;
+}
+
+/* Drops characters from the end, and ends the text in an ellipsis, until it fits. */
+static void shorten(cairo_t *cairo, liana__text *text, double max_width)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    if (width_of(cairo, text->data) <= max_width) return;
+    do {
+        while (text->length > 0 && ((unsigned char)text->data[text->length - 1] & 0xc0) == 0x80) text->length--;
+        if (text->length > 0) text->length--;
+        text->data[text->length] = 0;
+        size_t kept = text->length;
+        liana__text_add_bytes(text, ellipsis, sizeof ellipsis - 1);
+        if (text->failed || kept == 0 || width_of(cairo, text->data) <= max_width) return;
+        text->length = kept;
+        text->data[kept] = 0;
+    } while (text->length > 0);
+}
+
+double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
+{
+    cairo_t *cairo = canvas->cairo;
+    liana__text clean = {0};
+    add_clean(&clean, text);
+    double width = 0;
+    if (clean.data && !clean.failed) {
+        cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                               label->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+        cairo_set_font_size(cairo, label->size);
+        if (label->max_width > 0) shorten(cairo, &clean, label->max_width);
+        width = width_of(cairo, clean.data);
+        liana__canvas_ink(canvas, label->ink);
+        cairo_move_to(cairo, x - width * label->align, y);
+        cairo_show_text(cairo, clean.data);
+        cairo_new_path(cairo);
+    }
+    liana__text_free(&clean);
+    return width;
+}

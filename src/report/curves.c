@@ -1,0 +1,260 @@
+#include "report/curves.h"
+
+#include "report/canvas.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The measures of a panel, in pixels. */
+enum {
+    MARGIN = 24,
+    TITLE = 34,
+    LEFT = 52,
+    TOP = 58,
+    BOTTOM = 44,
+    RIGHT = 58,
+    WIDTH = 420,
+    HEIGHT = 260,
+    MAX_PANELS = 8
+};
+static const double scale = 2;
+
+/* A panel on the page: where its plot is, and what its axes show. */
+typedef struct panel_plot {
+    liana__canvas *canvas;
+    const liana__curve_panel *panel;
+    size_t num_epochs;
+    double x, y; /* top left corner of the plotting area */
+    double low, high, step;
+} panel_plot;
+
+double liana__curves_step(double low, double high, int wanted)
+{
+    double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))), ratio = rough / power;
+    return power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
+}
+
+static double x_of(const panel_plot *plot, size_t epoch)
+{
+    double part = plot->num_epochs > 1 ? (double)epoch / (double)(plot->num_epochs - 1) : 0.5;
+    return plot->x + part * WIDTH;
+}
+
+static double y_of(const panel_plot *plot, double value)
+{
+    return plot->y + HEIGHT * (1 - (value - plot->low) / (plot->high - plot->low));
+}
+
+static void widen(panel_plot *plot, const double *values)
+{
+    for (size_t i = 0; values && i < plot->num_epochs; i++) {
+        if (!isfinite(values[i])) continue;
+        plot->low = fmin(plot->low, values[i]);
+        plot->high = fmax(plot->high, values[i]);
+    }
+}
+
+/* The axis ends at marks just outside of the values. */
+static void choose_range(panel_plot *plot)
+{
+    plot->low = INFINITY;
+    plot->high = -INFINITY;
+    widen(plot, plot->panel->train);
+    widen(plot, plot->panel->validation);
+    if (plot->low > plot->high) plot->low = 0, plot->high = 1;
+    /* One value, or values that a double can hardly tell apart, still need a range around them. */
+    double least = fmax(fabs(plot->low), fabs(plot->high)) * 1e-6 + 1e-12;
+    if (plot->high - plot->low < least) {
+        double half = fmax(fabs(plot->high) * 0.1, 1e-6);
+        plot->low -= half;
+        plot->high += half;
+    }
+    plot->step = liana__curves_step(plot->low, plot->high, 5);
+    plot->low = floor(plot->low / plot->step + 1e-9) * plot->step;
+    plot->high = ceil(plot->high / plot->step - 1e-9) * plot->step;
+}
+
+static void format_mark(char *text, size_t size, double value, double step)
+{
+    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
+    if (decimals > 6 || fabs(value) >= 1e6) {
+        snprintf(text, size, "%.3g", value);
+    } else {
+        snprintf(text, size, "%.*f", decimals, fabs(value) < step / 2 ? 0.0 : value);
+    }
+}
+
+static void draw_line(liana__canvas *canvas, double x0, double y0, double x1, double y1)
+{
+    cairo_move_to(canvas->cairo, x0, y0);
+    cairo_line_to(canvas->cairo, x1, y1);
+    cairo_set_line_width(canvas->cairo, 1);
+    liana__canvas_ink(canvas, liana__ink_line);
+    cairo_stroke(canvas->cairo);
+}
+
+static void draw_axes(const panel_plot *plot)
+{
+    const liana__label value_label = {.size = 11, .align = 1, .ink = liana__ink_quiet};
+    const liana__label epoch_label = {.size = 11, .align = 0.5, .ink = liana__ink_quiet};
+    char text[64];
+    int marks = (int)lround((plot->high - plot->low) / plot->step);
+    for (int i = 0; i <= marks; i++) {
+        double value = plot->low + i * plot->step, y = y_of(plot, value);
+        draw_line(plot->canvas, plot->x, y, plot->x + WIDTH, y);
+        format_mark(text, sizeof text, value, plot->step);
+        liana__canvas_text(plot->canvas, plot->x - 8, y + 4, &value_label, text);
+    }
+    double last = (double)plot->num_epochs;
+    size_t step = plot->num_epochs > 1 ? (size_t)fmax(1, liana__curves_step(1, last, 6)) : 1;
+    for (size_t epoch = 1; epoch <= plot->num_epochs; epoch = epoch == 1 && step > 1 ? step : epoch + step) {
+        snprintf(text, sizeof text, "%zu", epoch);
+        liana__canvas_text(plot->canvas, x_of(plot, epoch - 1), plot->y + HEIGHT + 18, &epoch_label, text);
+    }
+    liana__canvas_text(plot->canvas, plot->x + WIDTH / 2.0, plot->y + HEIGHT + 36, &epoch_label, "epoch");
+}
+
+static void draw_dot(const panel_plot *plot, size_t epoch, double value, double radius, liana__ink ink)
+{
+    cairo_arc(plot->canvas->cairo, x_of(plot, epoch), y_of(plot, value), radius, 0, 2 * M_PI);
+    liana__canvas_ink(plot->canvas, ink);
+    cairo_fill(plot->canvas->cairo);
+}
+
+static bool has_value(const panel_plot *plot, const double *values, size_t epoch)
+{
+    return epoch < plot->num_epochs && isfinite(values[epoch]);
+}
+
+/* The line breaks where a value is missing; a value with no neighbours shows as a dot. */
+static void draw_curve(const panel_plot *plot, const double *values, liana__ink ink)
+{
+    cairo_t *cairo = plot->canvas->cairo;
+    for (size_t i = 0; i < plot->num_epochs; i++) {
+        if (!has_value(plot, values, i)) continue;
+        if (i > 0 && has_value(plot, values, i - 1)) {
+            cairo_line_to(cairo, x_of(plot, i), y_of(plot, values[i]));
+        } else {
+            cairo_move_to(cairo, x_of(plot, i), y_of(plot, values[i]));
+        }
+    }
+    liana__canvas_ink(plot->canvas, ink);
+    cairo_set_line_width(cairo, 2);
+    cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+    cairo_stroke(cairo);
+    for (size_t i = 0; i < plot->num_epochs; i++) {
+        bool neighbour = (i > 0 && has_value(plot, values, i - 1)) || has_value(plot, values, i + 1);
+        if (has_value(plot, values, i) && !neighbour) draw_dot(plot, i, values[i], 3, ink);
+    }
+}
+
+static const double *best_of(const panel_plot *plot, const double *values)
+{
+    const double *best = NULL;
+    for (size_t i = 0; i < plot->num_epochs; i++) {
+        if (!isfinite(values[i])) continue;
+        bool better = !best || (plot->panel->higher_is_better ? values[i] > *best : values[i] < *best);
+        if (better) best = &values[i];
+    }
+    return best;
+}
+
+/* NaN where there is none. */
+static double last_of(const panel_plot *plot, const double *values)
+{
+    for (size_t i = plot->num_epochs; values && i-- > 0;) {
+        if (isfinite(values[i])) return values[i];
+    }
+    return NAN;
+}
+
+static void draw_end(const panel_plot *plot, double value, double y, liana__ink ink)
+{
+    char text[32];
+    snprintf(text, sizeof text, fabs(value) < 1e4 && fabs(value) >= 1e-3 ? "%.3f" : "%.3g", value);
+    const liana__label label = {.size = 12, .bold = true, .ink = ink};
+    liana__canvas_text(plot->canvas, plot->x + WIDTH + 8, y + 4, &label, text);
+}
+
+static void draw_ends(const panel_plot *plot)
+{
+    double last_train = last_of(plot, plot->panel->train), last_validation = last_of(plot, plot->panel->validation);
+    double train = y_of(plot, last_train), validation = y_of(plot, last_validation);
+    /* Beside the plot; two numbers at one height would cover each other. */
+    double overlap = 15 - fabs(train - validation);
+    if (overlap > 0) {
+        double direction = train < validation ? -0.5 : 0.5;
+        train += direction * overlap;
+        validation -= direction * overlap;
+    }
+    if (!isnan(train)) draw_end(plot, last_train, train, liana__ink_first);
+    if (!isnan(validation)) draw_end(plot, last_validation, validation, liana__ink_second);
+}
+
+/* The best value of validation, or of training where nothing was validated. */
+static void draw_best(const panel_plot *plot, double x, double y)
+{
+    const liana__curve_panel *panel = plot->panel;
+    const double *values = panel->validation ? panel->validation : panel->train;
+    const double *best = values ? best_of(plot, values) : NULL;
+    if (!best) return;
+    size_t epoch = (size_t)(best - values);
+    liana__ink ink = panel->validation ? liana__ink_second : liana__ink_first;
+    draw_dot(plot, epoch, *best, 5, ink);
+    draw_dot(plot, epoch, *best, 2.5, (liana__ink){1, 1, 1});
+    char text[96];
+    snprintf(text, sizeof text, "best %.4g at epoch %zu", *best, epoch + 1);
+    const liana__label label = {.size = 11, .align = 1, .ink = liana__ink_quiet};
+    liana__canvas_text(plot->canvas, x, y, &label, text);
+}
+
+static double draw_key(const panel_plot *plot, double x, double y, const char *name, liana__ink ink)
+{
+    const liana__label label = {.size = 11, .ink = liana__ink_quiet};
+    cairo_rectangle(plot->canvas->cairo, x, y - 6, 14, 3);
+    liana__canvas_ink(plot->canvas, ink);
+    cairo_fill(plot->canvas->cairo);
+    return x + 19 + liana__canvas_text(plot->canvas, x + 19, y, &label, name) + 14;
+}
+
+static void draw_panel(panel_plot *plot)
+{
+    const liana__curve_panel *panel = plot->panel;
+    choose_range(plot);
+    const liana__label name = {.size = 14, .bold = true, .ink = liana__ink_text};
+    double y = plot->y - 18;
+    double x = plot->x + liana__canvas_text(plot->canvas, plot->x, y, &name, panel->name) + 18;
+    if (panel->train) x = draw_key(plot, x, y, "training", liana__ink_first);
+    if (panel->validation) draw_key(plot, x, y, "validation", liana__ink_second);
+    draw_axes(plot);
+    if (panel->train) draw_curve(plot, panel->train, liana__ink_first);
+    if (panel->validation) draw_curve(plot, panel->validation, liana__ink_second);
+    draw_best(plot, plot->x + WIDTH, y);
+    draw_ends(plot);
+}
+
+liana_status liana__curves_write(const char *path, const char *title, const liana__curve_panel *panels,
+                                 size_t num_panels, size_t num_epochs, liana__error *error)
+{
+    if (num_panels == 0 || num_panels > MAX_PANELS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': %zu panels, expected 1 to %d", path, num_panels,
+                           MAX_PANELS);
+    }
+    liana__canvas canvas;
+    double top = TOP + (title ? TITLE : 0), page = LEFT + WIDTH + RIGHT;
+    LIANA_TRY(
+        liana__canvas_begin(&canvas, path, page * (double)num_panels + MARGIN, top + HEIGHT + BOTTOM, scale, error));
+    if (title) {
+        const liana__label label = {.size = 18,
+                                    .bold = true,
+                                    .max_width = page * (double)num_panels - MARGIN,
+                                    .ink = liana__ink_text};
+        liana__canvas_text(&canvas, MARGIN, MARGIN + 12, &label, title);
+    }
+    for (size_t i = 0; i < num_panels; i++) {
+        panel_plot plot = {
+            .canvas = &canvas, .panel = &panels[i], .num_epochs = num_epochs, .x = LEFT + page * (double)i, .y = top};
+        draw_panel(&plot);
+    }
+    return liana__canvas_finish(&canvas, path, error);
+}

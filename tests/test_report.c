@@ -1,0 +1,190 @@
+#include "harness/harness.h"
+
+#include "base/file.h"
+#include "formats/image.h"
+#include "report/curves.h"
+#include "report/grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana__image read_picture(const char *path)
+{
+    liana__error error = {0};
+    char *bytes;
+    size_t size;
+    liana__image image = {0};
+    assert_ok(liana__file_read(path, 1 << 26, &bytes, &size, &error), &error);
+    assert_ok(liana__image_decode(bytes, size, NULL, &image, &error), &error);
+    free(bytes);
+    return image;
+}
+
+static const uint8_t *pixel_at(const liana__image *image, double x, double y)
+{
+    return image->pixels + ((size_t)y * (size_t)image->width + (size_t)x) * 3;
+}
+
+static bool is_green(const uint8_t *pixel)
+{
+    return pixel[1] > pixel[0] + 60 && pixel[1] > pixel[2] + 40;
+}
+
+static bool is_red(const uint8_t *pixel)
+{
+    return pixel[0] > pixel[1] + 80 && pixel[0] > pixel[2] + 80;
+}
+
+/* Three images of one colour in a row: 128 pixels each, 16 apart, from 20 on, at 1.5 pixels a unit. */
+static void test_grid_shows_images_and_frames(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static uint8_t blue[32 * 32 * 3], grey[32 * 16];
+    for (int i = 0; i < 32 * 32; i++) memcpy(blue + i * 3, (uint8_t[]){20, 40, 240}, 3);
+    memset(grey, 70, sizeof grey);
+    const liana__grid_item items[] = {
+        {blue, 32, 32, 3, "rose", "rose", 0.93},
+        {grey, 32, 16, 1, "a long name that does not fit below its picture", "tulip \xff \xc3\xb6", 0.5},
+        {blue, 32, 32, 3, "daisy", NULL, NAN},
+    };
+    const char *path = liana__test_path("grid.png");
+    assert_ok(liana__grid_write(path, items, 3, &(liana__grid_options){.columns = 3}, &error), &error);
+    liana__image image = read_picture(path);
+    assert_int_equal(image.width, lround(1.5 * (40 + 3 * 144 - 16)));
+    static const double middle = 1.5 * (20 + 64);
+    assert_memory_equal(pixel_at(&image, middle, middle), blue, 3);
+    const uint8_t *tall = pixel_at(&image, middle + 1.5 * 144, middle);
+    assert_true(tall[0] == 70 && tall[1] == 70 && tall[2] == 70);
+    /* The tall picture is half as wide as its cell: the rest of the cell is background. */
+    assert_true(pixel_at(&image, 1.5 * (20 + 144 + 10), middle)[0] > 200);
+    assert_memory_equal(pixel_at(&image, middle + 1.5 * 288, middle), blue, 3);
+    /* Frames: 4 pixels around each picture. */
+    assert_true(is_green(pixel_at(&image, 1.5 * 18, middle)));
+    assert_true(is_red(pixel_at(&image, 1.5 * (144 + 18), middle)));
+    const uint8_t *unknown = pixel_at(&image, 1.5 * (288 + 18), middle);
+    assert_true(!is_green(unknown) && !is_red(unknown));
+    /* Captions: green letters below the first, red ones below the second, not beyond the cell. */
+    int64_t green = 0, red = 0, outside = 0;
+    for (double y = 1.5 * 153; y < 1.5 * 190; y++) {
+        for (double x = 0; x < (double)image.width; x++) {
+            const uint8_t *pixel = pixel_at(&image, x, y);
+            green += is_green(pixel) && x < 1.5 * 150;
+            red += is_red(pixel) && x > 1.5 * 160 && x < 1.5 * 294;
+            outside += is_red(pixel) && !(x > 1.5 * 160 && x < 1.5 * 294);
+        }
+    }
+    assert_true(green > 50 && red > 50);
+    assert_int_equal(outside, 0);
+    liana__image_free(&image);
+}
+
+static void test_grid_refuses_what_it_cannot_draw(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const uint8_t pixels[4] = {0};
+    liana__grid_item item = {pixels, 2, 2, 2, "rose", NULL, 0.5};
+    const char *path = liana__test_path("grid.png");
+    assert_fails(liana__grid_write(path, &item, 1, NULL, &error), LIANA_INVALID_ARGUMENT, &error, "grid.png",
+                 "[2, 2, 2]");
+    item.channels = 1;
+    assert_fails(liana__grid_write(liana__test_path("grid.gif"), &item, 1, NULL, &error), LIANA_INVALID_ARGUMENT,
+                 &error, "grid.gif", ".svg");
+    assert_fails(liana__grid_write(path, &item, 1, &(liana__grid_options){.cell_size = 40000}, &error),
+                 LIANA_OUT_OF_RANGE, &error, "grid.png", "32767");
+    assert_fails(liana__grid_write(liana__test_path("no/grid.png"), &item, 1, NULL, &error), LIANA_NOT_FOUND, &error,
+                 "no/grid.png");
+    assert_false(liana__file_exists(path));
+    assert_ok(liana__grid_write(path, NULL, 0, &(liana__grid_options){.title = "none"}, &error), &error);
+}
+
+/* The height of the topmost pixel of the training ink (blue) or the validation ink (orange) in a column, or -1. */
+static int64_t height_at(const liana__image *image, double x, bool training)
+{
+    /* Below the key and above the axis' numbers. */
+    for (int64_t y = 100; y < image->height - 88; y++) {
+        const uint8_t *pixel = pixel_at(image, x, (double)y);
+        bool blue = pixel[2] > pixel[0] + 80, orange = pixel[0] > pixel[2] + 80;
+        if (training ? blue : orange) return image->height - y;
+    }
+    return -1;
+}
+
+static void test_curves_follow_their_values(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    const double loss[] = {2.0, 1.0, 0.5, 0.25, 0.2}, validation[] = {2.5, 1.5, NAN, NAN, 1.2};
+    const double accuracy[] = {0.1, 0.4, 0.7, 0.8, 0.9};
+    const liana__curve_panel panels[] = {{"loss", loss, validation, false}, {"accuracy", accuracy, NULL, true}};
+    const char *path = liana__test_path("curves.png");
+    assert_ok(liana__curves_write(path, NULL, panels, 2, 5, &error), &error);
+    liana__image image = read_picture(path);
+    /* 2 pixels a unit; the first plot is 420 units wide from 52 on, the second starts 530 further. */
+    int64_t before = INT64_MAX, rising = 0;
+    for (int epoch = 0; epoch < 5; epoch++) {
+        double x = 2 * (52 + 105 * epoch) + (epoch == 0 ? 2 : epoch == 4 ? -2 : 0);
+        int64_t now = height_at(&image, x, true), then = height_at(&image, x + 2 * 530, true);
+        assert_true(now > 0 && now < before);
+        assert_true(then > rising);
+        before = now;
+        rising = then;
+    }
+    /* Validation lies above training, and is missing in the middle, where it has no values. */
+    assert_true(height_at(&image, 2 * 53, false) > height_at(&image, 2 * 53, true));
+    assert_int_equal(height_at(&image, 2 * (52 + 210), false), -1);
+    liana__image_free(&image);
+}
+
+static void test_curves_take_odd_values(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const double cases[][3] = {{NAN, NAN, NAN},
+                                      {1, 1, 1},
+                                      {0, 0, 0},
+                                      {1e300, -1e300, 1e299},
+                                      {INFINITY, 1, 2},
+                                      {1e-12, 2e-12, 3e-12},
+                                      {123456789, 123456790, 123456791}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const liana__curve_panel panel = {"loss", cases[i], cases[i], false};
+        for (size_t num_epochs = 0; num_epochs <= 3; num_epochs++) {
+            assert_ok(liana__curves_write(liana__test_path("odd.png"), "\xff", &panel, 1, num_epochs, &error), &error);
+            assert_ok(liana__curves_write(liana__test_path("odd.svg"), "t", &panel, 1, num_epochs, &error), &error);
+        }
+    }
+    char *svg;
+    size_t size;
+    assert_ok(liana__file_read(liana__test_path("odd.svg"), 1 << 24, &svg, &size, &error), &error);
+    assert_non_null(strstr(svg, "<svg"));
+    assert_non_null(strstr(svg, "</svg>"));
+    free(svg);
+    assert_fails(liana__curves_write(liana__test_path("a.png"), NULL, NULL, 0, 1, &error), LIANA_INVALID_ARGUMENT,
+                 &error, "a.png", "0 panels");
+}
+
+static void test_axis_steps_are_round(void **state)
+{
+    (void)state;
+    static const double cases[][3] = {{0, 1, 0.2}, {0, 2.3, 0.5}, {0.1, 0.9, 0.2}, {1, 30, 5}, {0, 0.007, 0.001}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(fabs(liana__curves_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5) - cases[i][2]) < 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid_shows_images_and_frames), cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
+        cmocka_unit_test(test_curves_follow_their_values),   cmocka_unit_test(test_curves_take_odd_values),
+        cmocka_unit_test(test_axis_steps_are_round),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

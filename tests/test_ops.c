@@ -164,14 +164,22 @@ static bool guards_intact(const char *data, size_t size)
     return true;
 }
 
-/* Runs one kernel on one node; the result is malloc'ed through guarded(). */
-static char *run_kernel(const liana__kernel *kernel, const liana__node *node, const void *const *src)
+/* Runs one kernel on one node; the result is malloc'ed through guarded(), and starts as a copy of the input of that
+ * index and takes its place unless that is -1. */
+static char *run_kernel_on(const liana__kernel *kernel, const liana__node *node, const void *const *inputs,
+                           int in_place)
 {
     liana__error error = {0};
     liana__prepared prepared = {0};
     if (kernel->prepare) assert_ok(kernel->prepare(node, &prepared, &error), &error);
     size_t size = liana__byte_size(node->dtype, &node->shape);
     char *dst = guarded(size), *scratch = guarded(prepared.scratch_size);
+    const void *src[64];
+    for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = inputs[i];
+    if (in_place >= 0) {
+        memcpy(dst, src[in_place], size);
+        src[in_place] = dst;
+    }
     liana__call call = {node, src, dst, scratch, prepared.plan};
     assert_int_equal(kernel->run(&call), LIANA_OK);
     if (!guards_intact(dst, size)) fail_msg("%s, kernel %s writes outside its result", node->op->name, kernel->name);
@@ -181,6 +189,28 @@ static char *run_kernel(const liana__kernel *kernel, const liana__node *node, co
     free(scratch - GUARD);
     if (kernel->release && prepared.plan) kernel->release(prepared.plan);
     return dst;
+}
+
+static char *run_kernel(const liana__kernel *kernel, const liana__node *node, const void *const *src)
+{
+    return run_kernel_on(kernel, node, src, -1);
+}
+
+/* An op that may overwrite an input must give the same bits when it does. */
+static void check_in_place(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
+                           const void *const *src, const char *expected)
+{
+    size_t size = liana__byte_size(node->dtype, &node->shape);
+    for (uint32_t i = 0; i < node->num_inputs && node->op->placement == LIANA__PLACE_IN_PLACE; i++) {
+        const liana__node *input = node->inputs[i];
+        if (liana__byte_size(input->dtype, &input->shape) != size) continue;
+        char *got = run_kernel_on(kernel, node, src, (int)i);
+        if (memcmp(got, expected, size) != 0) {
+            fail_msg("%s, sample '%s', kernel %s: in place of input %u the result differs", node->op->name,
+                     sample->name, kernel->name, i);
+        }
+        free(got - GUARD);
+    }
 }
 
 static void compare_results(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
@@ -218,6 +248,7 @@ static void check_node(const liana__sample *sample, const liana__node *node, con
         if (memcmp(got, again, size) != 0) {
             fail_msg("%s, sample '%s', kernel %s: two runs differ", node->op->name, sample->name, (*kernel)->name);
         }
+        check_in_place(sample, *kernel, node, src, got);
         free(expected - GUARD);
         free(got - GUARD);
         free(again - GUARD);

@@ -1,4 +1,5 @@
 /* Repeats a tensor to a wider shape. */
+#include "kernels/strided_copy.h"
 #include "ops/ops.h"
 
 typedef struct broadcast_attributes {
@@ -57,6 +58,16 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana_status run_strided(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const liana_shape *const shapes[] = {&node->shape, liana__input_shape(node, 0)};
+    liana__walk walk = liana__walk_broadcast(&node->shape, shapes, 2);
+    liana__copy_strided(&walk, liana_dtype_size(node->dtype), call->dst, call->src[0]);
+    return LIANA_OK;
+}
+
+static const liana__kernel strided = {.name = "strided", .run = run_strided};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_broadcast_to = {
@@ -67,7 +78,7 @@ const liana__op liana__op_broadcast_to = {
     .max_inputs = 1,
     .infer = infer_broadcast,
     .gradient = broadcast_gradient,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 
 liana_tensor liana_op_broadcast_to_at(liana_location here, liana_tensor x, liana_shape shape)

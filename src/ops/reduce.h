@@ -4,6 +4,10 @@
 
 #include "ops/ops.h"
 
+#if defined(__x86_64__)
+extern const liana__kernel liana__reduce_avx2, liana__reduce_avx512;
+#endif
+
 typedef struct liana__reduce_attributes {
     liana__ints axes; /* ascending, none negative, after inference */
     bool keep_dims;

@@ -11,10 +11,13 @@
     REDUCE_SAMPLE(op, first, liana_shape_of(13, 3, 11), LIANA_AXES(0, 1), false, low, high)    \
     REDUCE_SAMPLE(op, middle, liana_shape_of(2, 3, 5, 17), LIANA_AXES(1, 2), true, low, high)  \
     REDUCE_SAMPLE(op, split, liana_shape_of(3, 4, 5), LIANA_AXES(0, 2), false, low, high)      \
+    REDUCE_SAMPLE(op, tall, liana_shape_of(131, 150), LIANA_AXES(0), false, low, high)         \
+    REDUCE_SAMPLE(op, long, liana_shape_of(3, 2100), LIANA_AXES(1), false, low, high)          \
     static const liana__sample samples_##op[] = {                                              \
         {"all axes", build_##op##_all, 0},       {"last axis", build_##op##_last, 0},          \
         {"leading axes", build_##op##_first, 0}, {"image axes, kept", build_##op##_middle, 0}, \
-        {"axes apart", build_##op##_split, 0},                                                 \
+        {"axes apart", build_##op##_split, 0},   {"many rows", build_##op##_tall, 0},          \
+        {"long rows", build_##op##_long, 0},                                                   \
     };                                                                                         \
     LIANA__SAMPLES(op, samples_##op);
 

@@ -221,6 +221,16 @@ void liana__value_set(liana__arena *arena, liana__value *map, const char *key, l
     }
 }
 
+void liana__value_remove(liana__value *map, const char *key)
+{
+    size_t index = find_key(map, key);
+    if (index == map->count) return;
+    size_t behind = --map->count - index;
+    memmove(map->items + index, map->items + index + 1, behind * sizeof *map->items);
+    memmove(map->keys + index, map->keys + index + 1, behind * sizeof *map->keys);
+    memmove(map->key_places + index, map->key_places + index + 1, behind * sizeof *map->key_places);
+}
+
 const liana__value *liana__value_get(const liana__value *map, const char *key)
 {
     if (!map || map->kind != LIANA__VALUE_MAP) return NULL;

@@ -63,6 +63,9 @@ void liana__value_set(liana__arena *arena, liana__value *map, const char *key, l
 void liana__value_append(liana__arena *arena, liana__value *map, const char *key, const liana__place *place,
                          liana__value *item);
 
+/* Takes a key out of a map, if it is there. */
+void liana__value_remove(liana__value *map, const char *key);
+
 /* The item of a map, or NULL. A NULL map gives NULL. */
 const liana__value *liana__value_get(const liana__value *map, const char *key);
 

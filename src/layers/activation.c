@@ -1,0 +1,67 @@
+/* Activation and Softmax: functions without weights. */
+#include "layers/activations.h"
+#include "layers/option_rows.h"
+
+static const liana__field activation_rows[] = {
+    LIANA__ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
+};
+static const liana__fields activation_options =
+    LIANA__OPTION_TABLE("Activation", liana_activation_options, activation_rows);
+
+static liana_status check_activation(liana__layer_check *check)
+{
+    const liana_activation_options *chosen = check->options;
+    return liana__check_activation(check, "activation", chosen->activation);
+}
+
+static liana_tensor call_activation(liana__layer_call *call)
+{
+    const liana_activation_options *chosen = call->options;
+    return liana__activate(call, chosen->activation, call->inputs[0]);
+}
+
+const liana__layer_type liana__layer_activation = {
+    .name = "Activation",
+    .doc = "an activation by name",
+    .options = &activation_options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .check = check_activation,
+    .call = call_activation,
+};
+
+static const liana__field softmax_rows[] = {
+    LIANA__ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
+               .maximum = LIANA_MAX_RANK, .doc = "the axis whose elements sum to 1; negative ones count from the end"),
+};
+static const liana__fields softmax_options = LIANA__OPTION_TABLE("Softmax", liana_softmax_options, softmax_rows);
+
+static liana_status check_softmax_shape(liana__layer_build *build)
+{
+    const liana_softmax_options *chosen = build->options;
+    int64_t rank = build->inputs[0].rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
+    return axis >= 1 && axis < rank ? LIANA_OK : liana__build_fail(build, 0, "one that has the softmax's axis");
+}
+
+/* The op works on the last axis; another one is swapped with it before and after. */
+static liana_tensor call_softmax(liana__layer_call *call)
+{
+    const liana_softmax_options *chosen = call->options;
+    liana_tensor x = call->inputs[0];
+    int64_t rank = liana_tensor_shape(x).rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
+    if (axis == rank - 1) return liana__activate(call, "softmax", x);
+    liana_axes swap = {.count = rank};
+    for (int64_t i = 0; i < rank; i++) swap.values[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+    x = liana_op_transpose_at(call->here, x, swap);
+    return liana_op_transpose_at(call->here, liana_op_softmax_at(call->here, x), swap);
+}
+
+const liana__layer_type liana__layer_softmax = {
+    .name = "Softmax",
+    .doc = "softmax over an axis",
+    .options = &softmax_options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .weights = check_softmax_shape,
+    .call = call_softmax,
+};

@@ -1,0 +1,99 @@
+#include "layers/activations.h"
+
+#include <string.h>
+
+static liana_tensor scalar_like(liana_location here, liana_tensor x, double value)
+{
+    return liana_graph_scalar_at(here, x.graph, liana_tensor_dtype(x), value);
+}
+
+static liana_tensor build_linear(liana_location here, liana_tensor x)
+{
+    (void)here;
+    return x;
+}
+
+/* Keras 2's: clip(0.2 x + 0.5, 0, 1). */
+static liana_tensor build_hard_sigmoid(liana_location here, liana_tensor x)
+{
+    liana_tensor line = liana_op_multiply_at(here, x, scalar_like(here, x, 0.2));
+    return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
+}
+
+static liana_tensor build_swish(liana_location here, liana_tensor x)
+{
+    return liana_op_multiply_at(here, x, liana_op_logistic_at(here, x));
+}
+
+/* e^x - 1 below 0; the exponent is cut at 0 so that the branch not taken cannot overflow. */
+static liana_tensor build_elu(liana_location here, liana_tensor x)
+{
+    liana_tensor zero = scalar_like(here, x, 0);
+    liana_tensor below = liana_op_exp_at(here, liana_op_minimum_at(here, x, zero));
+    below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
+    return liana_op_select_at(here, liana_op_greater_at(here, x, zero), x, below);
+}
+
+/* Klambauer et al. 2017: scale * elu(x, alpha). */
+static liana_tensor build_selu(liana_location here, liana_tensor x)
+{
+    const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+    liana_tensor zero = scalar_like(here, x, 0);
+    liana_tensor below = liana_op_exp_at(here, liana_op_minimum_at(here, x, zero));
+    below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
+    below = liana_op_multiply_at(here, below, scalar_like(here, x, alpha));
+    liana_tensor elu = liana_op_select_at(here, liana_op_greater_at(here, x, zero), x, below);
+    return liana_op_multiply_at(here, elu, scalar_like(here, x, scale));
+}
+
+/* log(1 + e^x) as max(x, 0) + log1p(e^-|x|), which cannot overflow. */
+static liana_tensor build_softplus(liana_location here, liana_tensor x)
+{
+    liana_tensor tail = liana_op_exp_at(here, liana_op_negate_at(here, liana_op_abs_at(here, x)));
+    return liana_op_add_at(here, liana_op_relu_at(here, x), liana_op_log1p_at(here, tail));
+}
+
+static liana_tensor build_softsign(liana_location here, liana_tensor x)
+{
+    liana_tensor below = liana_op_add_at(here, liana_op_abs_at(here, x), scalar_like(here, x, 1));
+    return liana_op_divide_at(here, x, below);
+}
+
+const liana__activation liana__activations[] = {
+    {"linear", "x", build_linear, false},
+    {"relu", "max(x, 0)", liana_op_relu_at, false},
+    {"relu6", "min(max(x, 0), 6)", liana_op_relu6_at, false},
+    {"sigmoid", "1 / (1 + e^-x)", liana_op_logistic_at, false},
+    {"hard_sigmoid", "min(max(0.2 x + 0.5, 0), 1)", build_hard_sigmoid, false},
+    {"tanh", "the hyperbolic tangent", liana_op_tanh_at, false},
+    {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, true},
+    {"swish", "x sigmoid(x)", build_swish, false},
+    {"silu", "x sigmoid(x)", build_swish, false},
+    {"elu", "x above 0, else e^x - 1", build_elu, false},
+    {"selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", build_selu, false},
+    {"softplus", "log(1 + e^x)", build_softplus, false},
+    {"softsign", "x / (1 + |x|)", build_softsign, false},
+    {"exponential", "e^x", liana_op_exp_at, false},
+    {NULL, NULL, NULL, false},
+};
+
+enum { NUM_ACTIVATIONS = sizeof liana__activations / sizeof *liana__activations - 1 };
+
+const liana__activation *liana__activation_find(const char *name, const char **nearest)
+{
+    if (!name || !*name) return &liana__activations[0];
+    const char *names[NUM_ACTIVATIONS];
+    for (size_t i = 0; i < NUM_ACTIVATIONS; i++) {
+        names[i] = liana__activations[i].name;
+        if (strcmp(names[i], name) == 0) return &liana__activations[i];
+    }
+    if (nearest) *nearest = liana__nearest(name, names, NUM_ACTIVATIONS);
+    return NULL;
+}
+
+liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x)
+{
+    const liana__activation *activation = liana__activation_find(name, NULL);
+    if (activation->is_softmax) call->logits = x;
+    return activation->build(call->here, x);
+}

@@ -1,0 +1,99 @@
+#include "layers/option_rows.h"
+
+static const liana__field rows[] = {
+    LIANA__ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0, .maximum = 1,
+               .doc = "share of the old moving average that an update keeps"),
+    LIANA__ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
+               .doc = "added to the variance"),
+    LIANA__ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true", .doc = "whether beta is added"),
+    LIANA__ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
+               .doc = "whether the result is multiplied by gamma"),
+    LIANA__INITIALIZER_ROW(liana_batch_normalization_options, beta_initializer, "zeros"),
+    LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
+    LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_mean_initializer, "zeros"),
+    LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_variance_initializer, "ones"),
+};
+static const liana__fields options = LIANA__OPTION_TABLE("BatchNormalization", liana_batch_normalization_options, rows);
+
+static liana_status check_options(liana__layer_check *check)
+{
+    const liana_batch_normalization_options *chosen = check->options;
+    LIANA_TRY(liana__check_initializer(check, "beta_initializer", chosen->beta_initializer));
+    LIANA_TRY(liana__check_initializer(check, "gamma_initializer", chosen->gamma_initializer));
+    LIANA_TRY(liana__check_initializer(check, "moving_mean_initializer", chosen->moving_mean_initializer));
+    return liana__check_initializer(check, "moving_variance_initializer", chosen->moving_variance_initializer);
+}
+
+static liana_status declare_weights(liana__layer_build *build)
+{
+    const liana_batch_normalization_options *chosen = build->options;
+    const liana_shape *x = &build->inputs[0];
+    if (x->rank < 2) return liana__build_fail(build, 0, "[batch, ..., channels]");
+    liana_shape shape = liana_shape_of(x->dims[x->rank - 1]);
+    if (chosen->scale) liana__add_weight(build, "gamma", shape, chosen->gamma_initializer, true);
+    if (chosen->center) liana__add_weight(build, "beta", shape, chosen->beta_initializer, true);
+    liana__add_weight(build, "moving_mean", shape, chosen->moving_mean_initializer, false);
+    liana__add_weight(build, "moving_variance", shape, chosen->moving_variance_initializer, false);
+    return build->status;
+}
+
+static liana_tensor constant_vector(liana__layer_call *call, int64_t channels, double value)
+{
+    liana_graph *graph = call->inputs[0].graph;
+    liana_tensor scalar = liana_graph_scalar_at(call->here, graph, liana_tensor_dtype(call->inputs[0]), value);
+    return liana_op_broadcast_to_at(call->here, scalar, liana_shape_of(channels));
+}
+
+/* Row `row` of statistics [2, channels]. */
+static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statistics, int64_t row)
+{
+    int64_t channels = liana_tensor_shape(statistics).dims[1];
+    liana_tensor slice = liana_op_slice_at(call->here, statistics, (const int64_t[]){row, 0},
+                                           (const int64_t[]){row + 1, channels}, NULL);
+    return liana_op_reshape_at(call->here, slice, liana_shape_of(channels));
+}
+
+/* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
+ * n / (n - 1) times the population's; other ranks keep the population's. */
+static liana_tensor moving_variance_statistic(liana__layer_call *call, liana_tensor statistics)
+{
+    liana_tensor variance = statistic_row(call, statistics, 1);
+    liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    double count = (double)(shape.dims[0] * shape.dims[1] * shape.dims[2]);
+    if (shape.rank != 4 || count < 2) return variance;
+    liana_tensor factor =
+        liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), count / (count - 1));
+    return liana_op_multiply_at(call->here, variance, factor);
+}
+
+static liana_tensor call_layer(liana__layer_call *call)
+{
+    const liana_batch_normalization_options *chosen = call->options;
+    liana_tensor x = call->inputs[0];
+    liana_shape shape = liana_tensor_shape(x);
+    int64_t channels = shape.dims[shape.rank - 1];
+    size_t next = 0;
+    liana_tensor gamma = chosen->scale ? call->weights[next++] : constant_vector(call, channels, 1);
+    liana_tensor beta = chosen->center ? call->weights[next++] : constant_vector(call, channels, 0);
+    size_t mean = next, variance = next + 1;
+    if (!call->training || !call->trainable) {
+        return liana_op_batch_norm_inference_at(call->here, x, gamma, beta, call->weights[mean],
+                                                call->weights[variance], chosen->epsilon);
+    }
+    liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);
+    call->updates[0] = (liana__layer_update){mean, statistic_row(call, statistics, 0), chosen->momentum};
+    call->updates[1] = (liana__layer_update){variance, moving_variance_statistic(call, statistics), chosen->momentum};
+    call->num_updates = 2;
+    return liana_op_batch_norm_training_at(call->here, x, gamma, beta, statistics, chosen->epsilon);
+}
+
+const liana__layer_type liana__layer_batch_normalization = {
+    .name = "BatchNormalization",
+    .doc = "each channel to mean 0 and variance 1, then gamma x + beta; moving averages outside training",
+    .options = &options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .check = check_options,
+    .weights = declare_weights,
+    .call = call_layer,
+};

@@ -1,0 +1,378 @@
+#include "layers/initializers.h"
+
+#include "base/random.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct argument_type {
+    const char *name; /* NULL: no more */
+    double standard;
+    const char *const *words; /* the argument is a word of this list, kept as its index; NULL: a number */
+} argument_type;
+
+/* The address of a weight's draws, and what it is drawn for. */
+typedef struct drawing {
+    liana__philox_key key;
+    const double *arguments;
+    double fan_in, fan_out;
+    int64_t count;
+    float *values;
+} drawing;
+
+typedef struct liana__initializer_type {
+    const char *name;       /* as written in configurations */
+    const char *class_name; /* as Keras 2 writes it to JSON */
+    argument_type arguments[LIANA__MAX_INITIALIZER_ARGUMENTS];
+    void (*fill)(const drawing *to);
+} initializer_type;
+
+static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};
+static const char *const distributions[] = {"truncated_normal", "untruncated_normal", "uniform", "normal", NULL};
+enum { FAN_IN, FAN_OUT, FAN_AVG };
+enum { TRUNCATED_NORMAL, UNTRUNCATED_NORMAL, UNIFORM, NORMAL /* Keras's old word for TRUNCATED_NORMAL */ };
+
+static void fill_constant(const drawing *to)
+{
+    for (int64_t i = 0; i < to->count; i++) to->values[i] = (float)to->arguments[0];
+}
+
+static void fill_zeros(const drawing *to)
+{
+    memset(to->values, 0, (size_t)to->count * sizeof *to->values);
+}
+
+static void fill_ones(const drawing *to)
+{
+    for (int64_t i = 0; i < to->count; i++) to->values[i] = 1;
+}
+
+/* One word an element. */
+static void draw_uniform(const drawing *to, double low, double high)
+{
+    for (int64_t i = 0; i < to->count; i += 4) {
+        uint64_t block = (uint64_t)i / 4;
+        uint32_t words[4];
+        liana__philox(to->key, (const uint32_t[]){(uint32_t)block, (uint32_t)(block >> 32), 0, 0}, words);
+        for (int64_t k = 0; k < 4 && i + k < to->count; k++) {
+            to->values[i + k] = (float)(low + (high - low) * (double)liana__uniform_float(words[k]));
+        }
+    }
+}
+
+/* A standard normal number for element `index`, attempt `attempt` (Box and Muller 1958). */
+static double draw_normal(liana__philox_key key, uint64_t index, uint32_t attempt)
+{
+    uint32_t words[4];
+    liana__philox(key, (const uint32_t[]){(uint32_t)index, (uint32_t)(index >> 32), attempt, 1}, words);
+    double u = 1 - liana__uniform_double(words[0], words[1]), v = liana__uniform_double(words[2], words[3]);
+    return sqrt(-2 * log(u)) * cos(6.283185307179586476925286766559 * v);
+}
+
+static void draw_normals(const drawing *to, double mean, double deviation, bool truncated)
+{
+    for (int64_t i = 0; i < to->count; i++) {
+        double z = draw_normal(to->key, (uint64_t)i, 0);
+        for (uint32_t attempt = 1; truncated && fabs(z) > 2; attempt++) z = draw_normal(to->key, (uint64_t)i, attempt);
+        to->values[i] = (float)(mean + deviation * z);
+    }
+}
+
+static void fill_random_uniform(const drawing *to)
+{
+    draw_uniform(to, to->arguments[0], to->arguments[1]);
+}
+
+static void fill_random_normal(const drawing *to)
+{
+    draw_normals(to, to->arguments[0], to->arguments[1], false);
+}
+
+static void fill_truncated_normal(const drawing *to)
+{
+    draw_normals(to, to->arguments[0], to->arguments[1], true);
+}
+
+/* He et al. 2015, generalised as in Keras: variance = scale / fan. */
+static void draw_scaled(const drawing *to, double scale, int mode, int distribution)
+{
+    double fan = mode == FAN_IN ? to->fan_in : mode == FAN_OUT ? to->fan_out : (to->fan_in + to->fan_out) / 2;
+    double variance = scale / (fan < 1 ? 1 : fan);
+    if (distribution == UNIFORM) {
+        double limit = sqrt(3 * variance);
+        draw_uniform(to, -limit, limit);
+    } else if (distribution == UNTRUNCATED_NORMAL) {
+        draw_normals(to, 0, sqrt(variance), false);
+    } else {
+        /* The deviation of a standard normal cut at two deviations. */
+        draw_normals(to, 0, sqrt(variance) / .87962566103423978, true);
+    }
+}
+
+static void fill_variance_scaling(const drawing *to)
+{
+    draw_scaled(to, to->arguments[0], (int)to->arguments[1], (int)to->arguments[2]);
+}
+
+static void fill_glorot_uniform(const drawing *to)
+{
+    draw_scaled(to, 1, FAN_AVG, UNIFORM);
+}
+
+static void fill_glorot_normal(const drawing *to)
+{
+    draw_scaled(to, 1, FAN_AVG, TRUNCATED_NORMAL);
+}
+
+static void fill_he_uniform(const drawing *to)
+{
+    draw_scaled(to, 2, FAN_IN, UNIFORM);
+}
+
+static void fill_he_normal(const drawing *to)
+{
+    draw_scaled(to, 2, FAN_IN, TRUNCATED_NORMAL);
+}
+
+static void fill_lecun_uniform(const drawing *to)
+{
+    draw_scaled(to, 1, FAN_IN, UNIFORM);
+}
+
+static void fill_lecun_normal(const drawing *to)
+{
+    draw_scaled(to, 1, FAN_IN, TRUNCATED_NORMAL);
+}
+
+static const initializer_type types[] = {
+    {"zeros", "Zeros", {{0}}, fill_zeros},
+    {"ones", "Ones", {{0}}, fill_ones},
+    {"constant", "Constant", {{"value", 0, NULL}}, fill_constant},
+    {"random_uniform", "RandomUniform", {{"minval", -0.05, NULL}, {"maxval", 0.05, NULL}}, fill_random_uniform},
+    {"random_normal", "RandomNormal", {{"mean", 0, NULL}, {"stddev", 0.05, NULL}}, fill_random_normal},
+    {"truncated_normal", "TruncatedNormal", {{"mean", 0, NULL}, {"stddev", 0.05, NULL}}, fill_truncated_normal},
+    {"variance_scaling",
+     "VarianceScaling",
+     {{"scale", 1, NULL}, {"mode", FAN_IN, modes}, {"distribution", TRUNCATED_NORMAL, distributions}},
+     fill_variance_scaling},
+    {"glorot_uniform", "GlorotUniform", {{0}}, fill_glorot_uniform},
+    {"glorot_normal", "GlorotNormal", {{0}}, fill_glorot_normal},
+    {"he_uniform", "HeUniform", {{0}}, fill_he_uniform},
+    {"he_normal", "HeNormal", {{0}}, fill_he_normal},
+    {"lecun_uniform", "LecunUniform", {{0}}, fill_lecun_uniform},
+    {"lecun_normal", "LecunNormal", {{0}}, fill_lecun_normal},
+};
+enum { NUM_TYPES = sizeof types / sizeof *types };
+
+const char *const *liana__initializer_names(void)
+{
+    static const char *const names[] = {
+        "zeros",
+        "ones",
+        "constant",
+        "random_uniform",
+        "random_normal",
+        "truncated_normal",
+        "variance_scaling",
+        "glorot_uniform",
+        "glorot_normal",
+        "he_uniform",
+        "he_normal",
+        "lecun_uniform",
+        "lecun_normal",
+        NULL,
+    };
+    _Static_assert(sizeof names / sizeof *names == NUM_TYPES + 1, "one name for each type");
+    return names;
+}
+
+static const initializer_type *find_type(const char *name, size_t length)
+{
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        if (strlen(types[i].name) == length && strncmp(types[i].name, name, length) == 0) return &types[i];
+    }
+    return NULL;
+}
+
+static liana_status fail_unknown(const char *text, size_t length, liana__error *error)
+{
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
+    const char *const *names = liana__initializer_names();
+    const char *nearest = liana__nearest(word, names, NUM_TYPES);
+    if (nearest) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is no initialiser; did you mean '%s'?", word,
+                           nearest);
+    }
+    liana__text known = {0};
+    for (size_t i = 0; i < NUM_TYPES; i++) liana__text_add(&known, "%s%s", i ? ", " : "", names[i]);
+    liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected an initialiser: %s", word,
+                known.data ? known.data : "");
+    liana__text_free(&known);
+    return LIANA_INVALID_CONFIG;
+}
+
+/* A number or a word of the argument's list. */
+static liana_status parse_value(const argument_type *argument, const char *text, size_t length, double *value,
+                                liana__error *error)
+{
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
+    for (int i = 0; argument->words && argument->words[i]; i++) {
+        if (strcmp(argument->words[i], word) == 0) {
+            *value = i;
+            return LIANA_OK;
+        }
+    }
+    char *end = word;
+    if (!argument->words) *value = strtod(word, &end);
+    if (end != word && *end == 0 && isfinite(*value)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found '%s', expected %s", argument->name, word,
+                       argument->words == modes ? "fan_in, fan_out or fan_avg"
+                       : argument->words        ? "truncated_normal, untruncated_normal or uniform"
+                                                : "a number");
+}
+
+static int find_argument(const initializer_type *type, const char *name, size_t length)
+{
+    for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS && type->arguments[i].name; i++) {
+        if (strlen(type->arguments[i].name) == length && strncmp(type->arguments[i].name, name, length) == 0) return i;
+    }
+    return -1;
+}
+
+/* "0.5" or "stddev=0.5": one argument, without blanks around. */
+static liana_status parse_argument(const char *text, size_t length, int position, liana__initializer *initializer,
+                                   liana__error *error)
+{
+    const char *equals = memchr(text, '=', length);
+    const char *value = equals ? equals + 1 : text;
+    size_t name_length = equals ? (size_t)(equals - text) : 0;
+    while (name_length && text[name_length - 1] == ' ') name_length--;
+    while (value < text + length && *value == ' ') value++;
+    int index = equals ? find_argument(initializer->type, text, name_length) : position;
+    bool known = index >= 0 && index < LIANA__MAX_INITIALIZER_ARGUMENTS && initializer->type->arguments[index].name;
+    if (!known) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "'%.*s' is no argument of %s", (int)(length < 60 ? length : 60),
+                           text, initializer->type->name);
+    }
+    return parse_value(&initializer->type->arguments[index], value, (size_t)(text + length - value),
+                       &initializer->arguments[index], error);
+}
+
+liana_status liana__initializer_parse(const char *text, liana__initializer *initializer, liana__error *error)
+{
+    size_t length = strcspn(text, "(");
+    while (length && text[length - 1] == ' ') length--;
+    const initializer_type *type = find_type(text, length);
+    if (!type) return fail_unknown(text, length, error);
+    *initializer = (liana__initializer){.type = type};
+    for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS; i++) initializer->arguments[i] = type->arguments[i].standard;
+    const char *next = strchr(text, '(');
+    if (!next) return LIANA_OK;
+    if (text[strlen(text) - 1] != ')') {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.60s', expected ')' at its end", text);
+    }
+    next++;
+    for (int position = 0; *next; position++) {
+        next += strspn(next, " ");
+        size_t extent = strcspn(next, ",)"), trimmed = extent;
+        while (trimmed && next[trimmed - 1] == ' ') trimmed--;
+        if (trimmed) LIANA_TRY(parse_argument(next, trimmed, position, initializer, error));
+        next += extent + 1;
+    }
+    return LIANA_OK;
+}
+
+/* Keras's fans: of a kernel [.., in, out] each is its axis times the window's size. */
+static void compute_fans(const liana_shape *shape, drawing *to)
+{
+    double window = 1;
+    for (int i = 0; i < shape->rank - 2; i++) window *= (double)shape->dims[i];
+    if (shape->rank >= 2) {
+        to->fan_in = window * (double)shape->dims[shape->rank - 2];
+        to->fan_out = window * (double)shape->dims[shape->rank - 1];
+    } else {
+        to->fan_in = to->fan_out = shape->rank ? (double)shape->dims[0] : 1;
+    }
+}
+
+void liana__initializer_fill(const liana__initializer *initializer, uint64_t seed, uint32_t salt,
+                             const liana_shape *shape, float *values)
+{
+    drawing to = {
+        .key = liana__philox_make_key(seed, LIANA__STREAM_INITIALIZER, salt),
+        .arguments = initializer->arguments,
+        .count = liana_shape_size(shape),
+        .values = values,
+    };
+    compute_fans(shape, &to);
+    initializer->type->fill(&to);
+}
+
+/* "zeros" also for "zero", "Zeros"; "random_normal" also for "normal" and "RandomNormal". */
+static const initializer_type *find_any_spelling(const char *name)
+{
+    static const char *const old_names[][2] = {{"zero", "zeros"},
+                                               {"one", "ones"},
+                                               {"normal", "random_normal"},
+                                               {"uniform", "random_uniform"}};
+    for (size_t i = 0; i < sizeof old_names / sizeof *old_names; i++) {
+        if (strcmp(name, old_names[i][0]) == 0) name = old_names[i][1];
+    }
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        if (strcmp(types[i].name, name) == 0 || strcmp(types[i].class_name, name) == 0) return &types[i];
+    }
+    return NULL;
+}
+
+const char *liana__initializer_from_keras(liana__arena *arena, const liana__value *value)
+{
+    bool is_map = value->kind == LIANA__VALUE_MAP;
+    const liana__value *name = is_map ? liana__value_get(value, "class_name") : value;
+    if (!name || name->kind != LIANA__VALUE_STRING) return NULL;
+    const initializer_type *type = find_any_spelling(name->string);
+    if (!type) return is_map ? NULL : name->string;
+    const liana__value *config = is_map ? liana__value_get(value, "config") : NULL;
+    liana__text text = {0};
+    liana__text_add(&text, "%s", type->name);
+    int count = 0;
+    for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS && type->arguments[i].name; i++) {
+        const liana__value *argument = liana__value_get(config, type->arguments[i].name);
+        if (!argument) continue;
+        liana__text_add(&text, "%s%s=", count++ ? ", " : "(", type->arguments[i].name);
+        if (argument->kind == LIANA__VALUE_STRING) {
+            liana__text_add(&text, "%s", argument->string);
+        } else {
+            liana__text_add_double(&text, argument->number);
+        }
+    }
+    if (count) liana__text_add(&text, ")");
+    const char *copy = text.failed ? NULL : liana__arena_string(arena, text.data);
+    liana__text_free(&text);
+    return copy;
+}
+
+liana__value *liana__initializer_to_keras(liana__arena *arena, const char *text)
+{
+    liana__initializer initializer;
+    if (liana__initializer_parse(text, &initializer, NULL) != LIANA_OK) return NULL;
+    liana__value *map = liana__value_map(arena), *config = liana__value_map(arena);
+    if (!map || !config) return NULL;
+    for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS && initializer.type->arguments[i].name; i++) {
+        const argument_type *argument = &initializer.type->arguments[i];
+        double value = initializer.arguments[i];
+        liana__value_set(arena, config, argument->name,
+                         argument->words ? liana__value_string(arena, argument->words[(int)value])
+                                         : liana__value_float(arena, value));
+    }
+    bool draws = initializer.type->fill != fill_zeros && initializer.type->fill != fill_ones &&
+                 initializer.type->fill != fill_constant;
+    if (draws) liana__value_set(arena, config, "seed", liana__value_null(arena));
+    liana__value_set(arena, map, "class_name", liana__value_string(arena, initializer.type->class_name));
+    liana__value_set(arena, map, "config", config);
+    return map;
+}

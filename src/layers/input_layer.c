@@ -1,0 +1,52 @@
+#include "layers/option_rows.h"
+
+static const liana__field rows[] = {
+    LIANA__ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
+               .doc = "one example's, without the batch: [height, width, channels]"),
+};
+static const liana__fields options = LIANA__OPTION_TABLE("InputLayer", liana_input_options, rows);
+
+static liana_status check_options(liana__layer_check *check)
+{
+    const liana_input_options *chosen = check->options;
+    if (chosen->shape.count >= 1 && chosen->shape.count < LIANA_MAX_RANK) return LIANA_OK;
+    return liana__option_fail(check, "shape", "found %lld dimensions, expected 1 to %d", (long long)chosen->shape.count,
+                              LIANA_MAX_RANK - 1);
+}
+
+/* Keras 1 and 2 write batch_input_shape, Keras 3 batch_shape: [null, 28, 28, 1]. */
+static void from_keras(liana__arena *arena, liana__value *config)
+{
+    const liana__value *batch = liana__value_get(config, "batch_input_shape");
+    if (!batch) batch = liana__value_get(config, "batch_shape");
+    if (!batch || batch->kind != LIANA__VALUE_LIST) return;
+    liana__value *shape = liana__value_list(arena);
+    if (!shape) return;
+    shape->place = batch->place;
+    for (size_t i = 1; i < batch->count; i++) liana__value_add(arena, shape, batch->items[i]);
+    liana__value_set(arena, config, "shape", shape);
+}
+
+static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
+{
+    const liana_input_options *input = chosen;
+    liana__value *shape = liana__value_list(arena);
+    if (!shape) return;
+    liana__value_add(arena, shape, liana__value_null(arena));
+    for (int64_t i = 0; i < input->shape.count; i++) {
+        liana__value_add(arena, shape, liana__value_int(arena, input->shape.values[i]));
+    }
+    liana__value_remove(config, "shape");
+    liana__value_set(arena, config, "batch_input_shape", shape);
+    liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
+    liana__value_set(arena, config, "ragged", liana__value_bool(arena, false));
+}
+
+const liana__layer_type liana__layer_input_layer = {
+    .name = "InputLayer",
+    .doc = "where examples enter the model",
+    .options = &options,
+    .check = check_options,
+    .from_keras = from_keras,
+    .to_keras = to_keras,
+};

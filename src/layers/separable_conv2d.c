@@ -1,0 +1,67 @@
+#include "layers/convolution.h"
+
+static const liana__field rows[] = {
+    LIANA__COUNT_ROW(liana_separable_conv2d_options, filters, .required = true,
+                     .doc = "number of channels of the result"),
+    LIANA__PAIR_ROW(liana_separable_conv2d_options, kernel_size, .required = true,
+                    .doc = "height and width of the window"),
+    LIANA__PAIR_ROW(liana_separable_conv2d_options, strides, .default_text = "1",
+                    .doc = "steps of the window, down and across"),
+    LIANA__PADDING_ROW(liana_separable_conv2d_options),
+    LIANA__PAIR_ROW(liana_separable_conv2d_options, dilation_rate, .default_text = "1",
+                    .doc = "distance of the window's cells, down and across"),
+    LIANA__COUNT_ROW(liana_separable_conv2d_options, depth_multiplier, .default_text = "1",
+                     .doc = "number of depthwise kernels for each channel"),
+    LIANA__ACTIVATION_ROW(liana_separable_conv2d_options),
+    LIANA__BIAS_ROW(liana_separable_conv2d_options),
+    LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, depthwise_initializer, "glorot_uniform"),
+    LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, pointwise_initializer, "glorot_uniform"),
+    LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, bias_initializer, "zeros"),
+};
+static const liana__fields options = LIANA__OPTION_TABLE("SeparableConv2D", liana_separable_conv2d_options, rows);
+
+static liana_status check_options(liana__layer_check *check)
+{
+    const liana_separable_conv2d_options *chosen = check->options;
+    LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
+    LIANA_TRY(liana__check_activation(check, "activation", chosen->activation));
+    LIANA_TRY(liana__check_initializer(check, "depthwise_initializer", chosen->depthwise_initializer));
+    LIANA_TRY(liana__check_initializer(check, "pointwise_initializer", chosen->pointwise_initializer));
+    return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
+}
+
+static liana_status declare_weights(liana__layer_build *build)
+{
+    const liana_separable_conv2d_options *chosen = build->options;
+    LIANA_TRY(liana__build_images(build));
+    int64_t channels = build->inputs[0].dims[3];
+    liana_shape depthwise =
+        liana_shape_of(chosen->kernel_size[0], chosen->kernel_size[1], channels, chosen->depth_multiplier);
+    liana_shape pointwise = liana_shape_of(1, 1, channels * chosen->depth_multiplier, chosen->filters);
+    liana__add_weight(build, "depthwise_kernel", depthwise, chosen->depthwise_initializer, true);
+    liana__add_weight(build, "pointwise_kernel", pointwise, chosen->pointwise_initializer, true);
+    if (chosen->use_bias) {
+        liana__add_weight(build, "bias", liana_shape_of(chosen->filters), chosen->bias_initializer, true);
+    }
+    return build->status;
+}
+
+static liana_tensor call_layer(liana__layer_call *call)
+{
+    const liana_separable_conv2d_options *chosen = call->options;
+    liana_conv_options depthwise = liana__conv_options(chosen->strides, chosen->padding, chosen->dilation_rate, 1);
+    liana_tensor x = liana_op_depthwise_conv2d_at(call->here, call->inputs[0], call->weights[0], depthwise);
+    x = liana_op_conv2d_at(call->here, x, call->weights[1], (liana_conv_options){.padding = LIANA_PADDING_VALID});
+    return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[2] : NULL, chosen->activation);
+}
+
+const liana__layer_type liana__layer_separable_conv2d = {
+    .name = "SeparableConv2D",
+    .doc = "depthwise convolution, then a 1 x 1 convolution that mixes the channels",
+    .options = &options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .check = check_options,
+    .weights = declare_weights,
+    .call = call_layer,
+};

@@ -59,6 +59,7 @@ const liana__layer_type liana__layer_conv2d = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .has_data_format = true,
     .check = check_options,
     .weights = declare_weights,
     .call = call_layer,

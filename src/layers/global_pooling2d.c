@@ -28,6 +28,7 @@ const liana__layer_type liana__layer_global_average_pooling2d = {
     .options = &average_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .has_data_format = true,
     .weights = liana__build_images,
     .call = call_average,
 };
@@ -38,6 +39,7 @@ const liana__layer_type liana__layer_global_max_pooling2d = {
     .options = &max_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .has_data_format = true,
     .weights = liana__build_images,
     .call = call_max,
 };

@@ -15,16 +15,15 @@ static liana_status check_options(liana__layer_check *check)
 }
 
 /* Keras 1 and 2 write batch_input_shape, Keras 3 batch_shape: [null, 28, 28, 1]. */
-static void from_keras(liana__arena *arena, liana__value *config)
+static void from_keras(liana__arena *arena, const liana__value *config, liana__value *options_map)
 {
     const liana__value *batch = liana__value_get(config, "batch_input_shape");
     if (!batch) batch = liana__value_get(config, "batch_shape");
-    if (!batch || batch->kind != LIANA__VALUE_LIST) return;
-    liana__value *shape = liana__value_list(arena);
+    liana__value *shape = batch && batch->kind == LIANA__VALUE_LIST ? liana__value_list(arena) : NULL;
     if (!shape) return;
     shape->place = batch->place;
     for (size_t i = 1; i < batch->count; i++) liana__value_add(arena, shape, batch->items[i]);
-    liana__value_set(arena, config, "shape", shape);
+    liana__value_set(arena, options_map, "shape", shape);
 }
 
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
@@ -37,6 +36,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
         liana__value_add(arena, shape, liana__value_int(arena, input->shape.values[i]));
     }
     liana__value_remove(config, "shape");
+    liana__value_remove(config, "trainable");
     liana__value_set(arena, config, "batch_input_shape", shape);
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
     liana__value_set(arena, config, "ragged", liana__value_bool(arena, false));

@@ -80,15 +80,16 @@ typedef struct liana__layer_type {
     const liana__fields *options; /* without name, trainable and inputs, which all layers have */
     size_t min_inputs;
     size_t max_inputs;
+    bool has_data_format; /* Keras gives it one, which has to be channels_last */
     /* What the table of options cannot say. NULL: nothing. */
     liana_status (*check)(liana__layer_check *check);
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana__layer_build *build);
     /* Builds the layer's graph. Also run on a batch of 1 to find the output's shape. NULL only for InputLayer. */
     liana_tensor (*call)(liana__layer_call *call);
-    /* The form in which Keras writes the options, where it differs from the table's; both change a map in place.
-     * NULL: no difference. `rank` is that of the layer's output. */
-    void (*from_keras)(liana__arena *arena, liana__value *config);
+    /* Where Keras writes options in another form than the table: from_keras completes `options` from the whole
+     * `config`, to_keras changes a config that has the table's options. NULL: no difference. */
+    void (*from_keras)(liana__arena *arena, const liana__value *config, liana__value *options);
     void (*to_keras)(liana__arena *arena, const void *options, liana__value *config);
 } liana__layer_type;
 

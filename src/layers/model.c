@@ -37,7 +37,8 @@ liana_status liana_model_status(const liana_model *model)
     return model->error.status;
 }
 
-/* The sticky error is the one in `error`; "file:line: " comes before it unless it names a place in that file already. */
+/* The sticky error is the one in `error`; "file:line: " comes before it unless it names a place in that file already.
+ */
 static liana_layer keep_error(liana_model *model, const liana_location *here, const liana__error *error)
 {
     if (model->error.status == LIANA_OK) {

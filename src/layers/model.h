@@ -35,6 +35,7 @@ struct liana_model {
     liana_context *context;
     liana__arena arena;
     const char *name;     /* NULL: by its layers */
+    bool functional;      /* Keras JSON calls it Functional even if its layers form a sequence */
     liana__error error;   /* the sticky one */
     liana__layer *layers; /* inputs before users; [0] is the InputLayer, the last one is the output */
     size_t num_layers;

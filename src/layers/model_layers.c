@@ -40,7 +40,7 @@ static liana_status read_inputs(const liana_model *model, const liana__value *va
                                 size_t *count, liana__error *error)
 {
     char name[DOTTED_KEY];
-    snprintf(name, sizeof name, "%s.inputs", where);
+    snprintf(name, sizeof name, "%.220s.inputs", where);
     *count = value->kind == LIANA__VALUE_LIST ? value->count : 1;
     if (*count == 0 || *count > LIANA_MAX_LAYER_INPUTS) {
         return liana__fail_at(error, &value->place, name, "found %zu names, expected 1 to %d", *count,
@@ -103,7 +103,7 @@ static liana_status split_entry(const liana__value *entry, const char *where, co
 static liana_status add_entry(liana_model *model, const liana__value *entry, const char *where, liana__arena *arena,
                               liana__error *error)
 {
-    const char *class_name, *nearest = NULL;
+    const char *class_name = NULL, *nearest = NULL;
     const liana__place *place;
     liana__layer_request request = {.here = place_of(entry), .other_keys = other_keys};
     LIANA_TRY(split_entry(entry, where, &class_name, &place, &request.options, error));
@@ -113,7 +113,7 @@ static liana_status add_entry(liana_model *model, const liana__value *entry, con
                               nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     }
     char dotted[DOTTED_KEY];
-    snprintf(dotted, sizeof dotted, "%s.%s", where, class_name);
+    snprintf(dotted, sizeof dotted, "%.150s.%.60s", where, request.type->name);
     request.where = dotted;
     common_options common;
     LIANA_TRY(read_common(request.options, dotted, arena, &common, error));
@@ -162,7 +162,7 @@ liana_status liana__model_from_layers(liana_model *model, const liana__value *li
     if (model->num_layers == 0 && !begins_with_input(list)) add_input(model, place_of(list), input_shape, &arena);
     for (size_t i = 0; i < list->count && model->error.status == LIANA_OK; i++) {
         char item[DOTTED_KEY];
-        snprintf(item, sizeof item, "%s[%zu]", where, i);
+        snprintf(item, sizeof item, "%.200s[%zu]", where, i);
         if (add_entry(model, list->items[i], item, &arena, &error) != LIANA_OK) {
             fail_model(model, list->items[i], &error);
         }

@@ -15,6 +15,7 @@ const liana__layer_type liana__layer_flatten = {
     .options = &flatten_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .has_data_format = true,
     .call = call_flatten,
 };
 

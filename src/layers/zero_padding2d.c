@@ -35,7 +35,7 @@ static liana_tensor call_layer(liana__layer_call *call)
 }
 
 /* Keras nests: [[top, bottom], [left, right]]. */
-static void from_keras(liana__arena *arena, liana__value *config)
+static void from_keras(liana__arena *arena, const liana__value *config, liana__value *options_map)
 {
     const liana__value *padding = liana__value_get(config, "padding");
     if (!padding || padding->kind != LIANA__VALUE_LIST || padding->count != 2) return;
@@ -47,7 +47,7 @@ static void from_keras(liana__arena *arena, liana__value *config)
         if (side->kind != LIANA__VALUE_LIST || side->count != 2) return;
         for (size_t k = 0; k < 2; k++) liana__value_add(arena, flat, side->items[k]);
     }
-    liana__value_set(arena, config, "padding", flat);
+    liana__value_set(arena, options_map, "padding", flat);
 }
 
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
@@ -71,6 +71,7 @@ const liana__layer_type liana__layer_zero_padding2d = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .has_data_format = true,
     .check = complete,
     .weights = liana__build_images,
     .call = call_layer,

@@ -1,0 +1,175 @@
+#include "layers/keras_config.h"
+
+#include "layers/initializers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const class_aliases[][2] = {
+    {"Convolution2D", "Conv2D"},
+    {"DepthwiseConvolution2D", "DepthwiseConv2D"},
+    {"SeparableConvolution2D", "SeparableConv2D"},
+    {"MaxPool2D", "MaxPooling2D"},
+    {"AvgPool2D", "AveragePooling2D"},
+    {"BatchNormalizationV1", "BatchNormalization"},
+    {"BatchNormalizationV2", "BatchNormalization"},
+};
+
+/* Keras 1's names of options. */
+static const char *const option_aliases[][2] = {
+    {"nb_filter", "filters"},
+    {"border_mode", "padding"},
+    {"subsample", "strides"},
+    {"atrous_rate", "dilation_rate"},
+    {"output_dim", "units"},
+    {"bias", "use_bias"},
+    {"init", "kernel_initializer"},
+    {"depthwise_init", "depthwise_initializer"},
+    {"pointwise_init", "pointwise_initializer"},
+    {"beta_init", "beta_initializer"},
+    {"gamma_init", "gamma_initializer"},
+    {"p", "rate"},
+};
+
+/* Keys that say nothing about the result, or that are read elsewhere. */
+static const char *const neutral[] = {
+    "name",        "trainable",   "dtype",           "input_dtype",  "batch_input_shape",
+    "batch_shape", "input_shape", "input_dim",       "sparse",       "ragged",
+    "optional",    "seed",        "synchronized",    "fused",        "renorm",
+    "batch_size",  "axis",        "data_format",     "dim_ordering", "nb_row",
+    "nb_col",      "noise_shape", "renorm_momentum", NULL,
+};
+
+const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest)
+{
+    for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
+        if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
+    }
+    return liana__layer_find(class_name, nearest);
+}
+
+static bool is_neutral(const char *key)
+{
+    for (size_t i = 0; neutral[i]; i++) {
+        if (strcmp(neutral[i], key) == 0) return true;
+    }
+    return false;
+}
+
+static const char *current_name(const char *key)
+{
+    for (size_t i = 0; i < sizeof option_aliases / sizeof *option_aliases; i++) {
+        if (strcmp(key, option_aliases[i][0]) == 0) return option_aliases[i][1];
+    }
+    return key;
+}
+
+static liana_status refuse(const liana__value *value, const char *where, const char *key, const char *expected,
+                           liana__error *error)
+{
+    char found[128];
+    liana__fail_at(error, &value->place, where, "%s: found %s, expected %s", key,
+                   liana__value_describe(value, found, sizeof found), expected);
+    if (error) error->status = LIANA_UNIMPLEMENTED;
+    return LIANA_UNIMPLEMENTED;
+}
+
+static bool is_text(const liana__value *value, const char *text)
+{
+    return value->kind == LIANA__VALUE_STRING && strcmp(value->string, text) == 0;
+}
+
+static bool is_true(const liana__value *value)
+{
+    return value->kind == LIANA__VALUE_BOOL && value->boolean;
+}
+
+/* -1 or the last axis, as a number or as a list of one. */
+static bool is_last_axis(const liana__value *value, int rank)
+{
+    if (value->kind == LIANA__VALUE_LIST && value->count == 1) value = value->items[0];
+    return value->kind == LIANA__VALUE_INT && (value->integer == -1 || value->integer == rank - 1);
+}
+
+/* Options that liana has no counterpart of: they must not change the result. */
+static liana_status check_key(const liana__layer_type *type, const char *key, const liana__value *value,
+                              const char *where, int rank, liana__error *error)
+{
+    bool has_axis = liana__fields_find(type->options, "axis") != NULL;
+    if (liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint")) {
+        return refuse(value, where, key, "null: liana's layers have neither regularisers nor constraints", error);
+    }
+    if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
+        return refuse(value, where, key, "channels_last", error);
+    }
+    if (strcmp(key, "dim_ordering") == 0 && !is_text(value, "tf")) {
+        return refuse(value, where, key, "'tf' (channels last)", error);
+    }
+    if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
+        return refuse(value, where, key, "the last axis", error);
+    }
+    if (strcmp(key, "renorm") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
+    if (strcmp(key, "noise_shape") == 0) return refuse(value, where, key, "null", error);
+    return LIANA_OK;
+}
+
+/* The name of an activation, also where Keras 3 wraps it: {"class_name": "function", "config": "relu"}. */
+static liana__value *read_activation(liana__arena *arena, const liana__value *value)
+{
+    if (value->kind == LIANA__VALUE_MAP) {
+        const liana__value *name = liana__value_get(value, "config");
+        if (!name || name->kind != LIANA__VALUE_STRING) name = liana__value_get(value, "class_name");
+        if (name && name->kind == LIANA__VALUE_STRING) value = name;
+    }
+    liana__value *copy = liana__value_copy(arena, value);
+    if (copy) copy->place = value->place;
+    return copy;
+}
+
+static liana_status read_initializer(liana__arena *arena, const liana__value *value, const char *where, const char *key,
+                                     liana__value **text, liana__error *error)
+{
+    const char *name = liana__initializer_from_keras(arena, value);
+    if (!name) return refuse(value, where, key, "an initialiser that liana has", error);
+    *text = liana__value_string(arena, name);
+    if (*text) (*text)->place = value->place;
+    return LIANA_OK;
+}
+
+/* Keras 1's nb_row and nb_col. */
+static void join_kernel_size(const liana__value *config, liana__arena *arena, liana__value *options)
+{
+    const liana__value *rows = liana__value_get(config, "nb_row"), *columns = liana__value_get(config, "nb_col");
+    liana__value *pair = rows && columns ? liana__value_list(arena) : NULL;
+    if (!pair) return;
+    pair->place = rows->place;
+    liana__value_add(arena, pair, liana__value_copy(arena, rows));
+    liana__value_add(arena, pair, liana__value_copy(arena, columns));
+    liana__value_set(arena, options, "kernel_size", pair);
+}
+
+liana_status liana__keras_read_config(const liana__layer_type *type, const liana__value *config, const char *where,
+                                      int rank, liana__arena *arena, liana__value **result, liana__error *error)
+{
+    liana__value *options = liana__value_map(arena);
+    if (!options) return liana__fail_memory(error, "a layer's options");
+    options->place = config->place;
+    bool has_axis = liana__fields_find(type->options, "axis") != NULL;
+    for (size_t i = 0; i < config->count; i++) {
+        liana__value *item = config->items[i];
+        const char *key = current_name(config->keys[i]);
+        if (item->kind == LIANA__VALUE_NULL) continue;
+        LIANA_TRY(check_key(type, key, item, where, rank, error));
+        if (is_neutral(key) && !(has_axis && strcmp(key, "axis") == 0)) continue;
+        if (liana__ends_with(key, "_initializer")) {
+            LIANA_TRY(read_initializer(arena, item, where, key, &item, error));
+        } else if (strcmp(key, "activation") == 0) {
+            item = read_activation(arena, item);
+        }
+        if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
+    }
+    join_kernel_size(config, arena, options);
+    if (type->from_keras) type->from_keras(arena, config, options);
+    *result = options;
+    return arena->failed ? liana__fail_memory(error, "a layer's options") : LIANA_OK;
+}

@@ -45,7 +45,8 @@ static liana_layer keep_error(liana_model *model, const liana_location *here, co
         model->error = *error;
         size_t length = strlen(here->file);
         bool placed = strncmp(error->message, here->file, length) == 0 && error->message[length] == ':';
-        if (!placed) liana__fail_within(&model->error, "%s:%d", here->file, here->line);
+        if (!placed && here->line > 0) liana__fail_within(&model->error, "%s:%d", here->file, here->line);
+        if (!placed && here->line <= 0) liana__fail_within(&model->error, "%s", here->file);
         model->context->error = model->error;
     }
     return (liana_layer){model, 0};

@@ -363,7 +363,10 @@ const liana__op liana__op_batch_norm_statistics = {
     .max_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
-    .kernels = (const liana__kernel *const[]){&statistics_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_statistics_avx512,
+                                                         &liana__batch_norm_statistics_avx2) &
+                                                  statistics_reference,
+                                              NULL},
 };
 
 const liana__op liana__op_batch_norm_training = {
@@ -375,7 +378,10 @@ const liana__op liana__op_batch_norm_training = {
     .infer = infer_training,
     .gradient = training_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){&training_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_training_avx512,
+                                                         &liana__batch_norm_training_avx2) &
+                                                  training_reference,
+                                              NULL},
 };
 
 const liana__op liana__op_batch_norm_inference = {
@@ -387,7 +393,10 @@ const liana__op liana__op_batch_norm_inference = {
     .infer = infer_inference,
     .gradient = inference_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){&inference_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_inference_avx512,
+                                                         &liana__batch_norm_inference_avx2) &
+                                                  inference_reference,
+                                              NULL},
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
@@ -398,7 +407,10 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .max_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
-    .kernels = (const liana__kernel *const[]){&gradient_sums_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_gradient_sums_avx512,
+                                                         &liana__batch_norm_gradient_sums_avx2) &
+                                                  gradient_sums_reference,
+                                              NULL},
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
@@ -410,7 +422,10 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){&input_gradient_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_input_gradient_avx512,
+                                                         &liana__batch_norm_input_gradient_avx2) &
+                                                  input_gradient_reference,
+                                              NULL},
 };
 
 liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x)

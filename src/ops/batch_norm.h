@@ -40,4 +40,15 @@ static inline double liana__batch_norm_epsilon(const liana__node *node)
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
 }
 
+extern const liana__kernel liana__batch_norm_statistics_avx512;
+extern const liana__kernel liana__batch_norm_statistics_avx2;
+extern const liana__kernel liana__batch_norm_training_avx512;
+extern const liana__kernel liana__batch_norm_training_avx2;
+extern const liana__kernel liana__batch_norm_inference_avx512;
+extern const liana__kernel liana__batch_norm_inference_avx2;
+extern const liana__kernel liana__batch_norm_gradient_sums_avx512;
+extern const liana__kernel liana__batch_norm_gradient_sums_avx2;
+extern const liana__kernel liana__batch_norm_input_gradient_avx512;
+extern const liana__kernel liana__batch_norm_input_gradient_avx2;
+
 #endif

@@ -106,7 +106,7 @@ static void check_gradient(const liana__samples *op, const liana__sample *sample
     }
     liana_gradients(loss, wrt, count, gradients);
     for (size_t i = 0; i < count; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "%zu", i);
         liana_graph_output(backward, name, gradients[i]);
     }

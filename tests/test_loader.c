@@ -423,30 +423,31 @@ static void test_cached_data_are_read_once(void **state)
 {
     (void)state;
     liana__error error = {0};
-    enum { COUNT = 35 };
+    enum { COUNT = 35 }; /* 5 epochs */
     uint32_t expected[COUNT], sums[COUNT];
     computed_source source = make_computed(50);
     liana__loader_options options = small_options();
     liana__loader *loader = make_loader(&source.base, &options);
-    assert_false(liana__loader_is_cached(loader));
+    assert_int_equal(liana__loader_num_cached(loader), 0);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     next_checksums(loader, SIDE * SIDE, COUNT, expected);
     liana__loader_destroy(loader);
 
-    options.cache_memory = 50 * SIDE * SIDE - 1;
-    loader = make_loader(&source.base, &options);
-    assert_false(liana__loader_is_cached(loader)); /* one byte too little */
-    liana__loader_destroy(loader);
-    options.cache_memory++;
-    loader = make_loader(&source.base, &options);
-    assert_true(liana__loader_is_cached(loader));
-    atomic_store(&source.num_reads, 0);
-    assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
-    next_checksums(loader, SIDE * SIDE, COUNT, sums);
-    assert_memory_equal(sums, expected, sizeof sums);
-    liana__loader_destroy(loader);
-    /* 50, and a few more where the same record of two passes was decoded at the same time. */
-    assert_true(source.num_reads >= 50 && source.num_reads < 70);
+    options.num_epochs = 5;
+    for (int trial = 0; trial < 2; trial++) {
+        unsigned kept = trial ? 20 : 50;
+        options.cache_memory = kept == 50 ? 1 << 20 : (kept + 1) * SIDE * SIDE - 1; /* all; as many as fit */
+        loader = make_loader(&source.base, &options);
+        assert_int_equal(liana__loader_num_cached(loader), kept);
+        atomic_store(&source.num_reads, 0);
+        assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
+        next_checksums(loader, SIDE * SIDE, COUNT, sums);
+        assert_memory_equal(sums, expected, sizeof sums);
+        liana__loader_destroy(loader);
+        /* And a few more where a record of two passes was decoded at the same time. */
+        unsigned needed = kept + 5 * (50 - kept);
+        assert_true(source.num_reads >= needed && source.num_reads < needed + 20);
+    }
 }
 
 static liana__source *open_data(const char *pattern)
@@ -517,6 +518,30 @@ static void test_mnist_becomes_colour_when_asked(void **state)
     liana__loader_release(colour, three);
     liana__loader_destroy(grey);
     liana__loader_destroy(colour);
+    liana__source_close(source);
+}
+
+static void test_the_first_image_tells_the_size(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    int64_t height, width;
+    int channels;
+    liana__source *source = open_data(liana__test_data("photos/panda.jpg"));
+    assert_ok(liana__decode_probe(source, &height, &width, &channels, &error), &error);
+    assert_int_equal(height, 613);
+    assert_int_equal(width, 696);
+    assert_int_equal(channels, 3);
+    liana__source_close(source);
+    source = open_data(liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
+    assert_ok(liana__decode_probe(source, &height, &width, &channels, &error), &error);
+    assert_int_equal(height * 100 + width, 2828);
+    assert_int_equal(channels, 1);
+    liana__source_close(source);
+    liana__test_folder();
+    source = open_data(liana__test_write("gone.png", "gone", 4));
+    assert_fails(liana__decode_probe(source, &height, &width, &channels, &error), LIANA_INVALID_DATA, &error,
+                 "gone.png", "'gone'");
     liana__source_close(source);
 }
 
@@ -610,6 +635,7 @@ int main(void)
         cmocka_unit_test(test_cached_data_are_read_once),
         cmocka_unit_test(test_flowers_decode_the_same_on_any_threads),
         cmocka_unit_test(test_mnist_becomes_colour_when_asked),
+        cmocka_unit_test(test_the_first_image_tells_the_size),
         cmocka_unit_test(test_damaged_records_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

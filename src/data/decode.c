@@ -39,6 +39,32 @@ liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_o
     return liana__resize_u8(&decoder->resizer, &shape, pixels, dst, error);
 }
 
+static liana_status probe_record(const liana__record *record, int64_t *height, int64_t *width, int *channels,
+                                 liana__error *error)
+{
+    liana__image image = {.height = record->height, .width = record->width, .channels = record->channels};
+    if (record->bytes) LIANA_TRY(liana__image_probe(record->bytes, record->size, NULL, &image, error));
+    *height = image.height;
+    *width = image.width;
+    *channels = image.channels;
+    return LIANA_OK;
+}
+
+liana_status liana__decode_probe(const liana__source *source, int64_t *height, int64_t *width, int *channels,
+                                 liana__error *error)
+{
+    liana__record record;
+    void *scratch = liana__source_scratch_create(source);
+    if (!scratch) return liana__fail_memory(error, "reading an image");
+    liana_status status = liana__source_read(source, 0, scratch, &record, error);
+    if (status == LIANA_OK) {
+        status = probe_record(&record, height, width, channels, error);
+        if (status != LIANA_OK) liana__source_fail_within(source, 0, &record, error);
+    }
+    liana__source_scratch_destroy(source, scratch);
+    return status;
+}
+
 void liana__decoder_free(liana__decoder *decoder)
 {
     liana__image_free(&decoder->image);

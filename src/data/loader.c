@@ -32,12 +32,13 @@ typedef enum cache_state { CACHE_EMPTY, CACHE_FILLING, CACHE_FULL } cache_state;
 
 /* Decoded images by record. An entry is written by the thread that moved its state from empty to filling, and read
  * once it is full. */
-typedef struct cache {
+typedef struct image_cache {
+    uint64_t count; /* records below this one are kept */
     atomic_uchar *states;
     uint8_t *images;
     int32_t *labels;
     char **ids;
-} cache;
+} image_cache;
 
 /* What one thread works with. */
 typedef struct reader {
@@ -54,7 +55,7 @@ struct liana__loader {
     size_t image_size;
     uint64_t epoch_length;
     uint64_t steps_per_epoch;
-    cache cache;
+    image_cache cache;
     size_t num_slots;
     ring_slot *slots;
     int num_readers; /* started */
@@ -113,7 +114,7 @@ static void fill_cache(liana__loader *loader, uint64_t record, const uint8_t *pi
 
 static bool read_cache(const liana__loader *loader, uint64_t record, uint8_t *pixels, int32_t *label, const char **id)
 {
-    if (!loader->cache.states || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return false;
+    if (record >= loader->cache.count || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return false;
     memcpy(pixels, loader->cache.images + record * loader->image_size, loader->image_size);
     *label = loader->cache.labels[record];
     *id = loader->cache.ids[record];
@@ -138,7 +139,7 @@ static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint6
         return liana__source_fail_within(loader->source, index, &record, error);
     }
     LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
-    if (loader->cache.states) fill_cache(loader, index, pixels, *label, slot->batch.ids[i]);
+    if (index < loader->cache.count) fill_cache(loader, index, pixels, *label, slot->batch.ids[i]);
     return LIANA_OK;
 }
 
@@ -371,22 +372,26 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
 {
-    size_t count = (size_t)loader->source->num_records, size;
-    if (__builtin_mul_overflow(count, loader->image_size, &size) || size > loader->options.cache_memory) {
-        return LIANA_OK;
+    uint64_t count = loader->options.cache_memory / loader->image_size;
+    if (count > loader->source->num_records) count = loader->source->num_records;
+    if (count == 0) return LIANA_OK;
+    image_cache *cache = &loader->cache;
+    cache->images = liana__allocate_aligned(count * loader->image_size);
+    cache->labels = calloc(count, sizeof *cache->labels);
+    cache->ids = calloc(count, sizeof *cache->ids);
+    cache->states = calloc(count, sizeof *cache->states);
+    if (!cache->images || !cache->labels || !cache->ids || !cache->states) {
+        return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                           "out of memory for keeping %" PRIu64 " decoded images of %zu bytes", count,
+                           loader->image_size);
     }
-    loader->cache.images = liana__allocate_aligned(size);
-    loader->cache.labels = calloc(count, sizeof *loader->cache.labels);
-    loader->cache.ids = calloc(count, sizeof *loader->cache.ids);
-    loader->cache.states = calloc(count, sizeof *loader->cache.states);
-    if (loader->cache.images && loader->cache.labels && loader->cache.ids && loader->cache.states) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for keeping %zu decoded images (%zu bytes)", count,
-                       size);
+    cache->count = count;
+    return LIANA_OK;
 }
 
 static void free_cache(liana__loader *loader)
 {
-    for (uint64_t i = 0; loader->cache.ids && i < loader->source->num_records; i++) free(loader->cache.ids[i]);
+    for (uint64_t i = 0; i < loader->cache.count; i++) free(loader->cache.ids[i]);
     free(loader->cache.ids);
     free(loader->cache.images);
     free(loader->cache.labels);
@@ -491,9 +496,9 @@ int liana__loader_num_threads(const liana__loader *loader)
     return loader->num_readers;
 }
 
-bool liana__loader_is_cached(const liana__loader *loader)
+uint64_t liana__loader_num_cached(const liana__loader *loader)
 {
-    return loader->cache.states != NULL;
+    return loader->cache.count;
 }
 
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)

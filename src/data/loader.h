@@ -52,7 +52,7 @@ typedef struct liana__loader_options {
     int64_t label_offset; /* added to the labels of the file */
     int num_threads;      /* 0: the cores this process may use */
     size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
-    size_t cache_memory;  /* data whose decoded images fit into this many bytes are decoded once; 0: no cache */
+    size_t cache_memory;  /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
     const liana__stage *stages; /* applied in this order; must outlive the loader */
     size_t num_stages;
 } liana__loader_options;
@@ -81,9 +81,9 @@ void liana__loader_destroy(liana__loader *loader);
 /* Positions and steps in an epoch. */
 uint64_t liana__loader_epoch_length(const liana__loader *loader);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader);
-/* The number of reading threads, and whether decoded images are kept. */
+/* The number of reading threads, and of records whose decoded images are kept. */
 int liana__loader_num_threads(const liana__loader *loader);
-bool liana__loader_is_cached(const liana__loader *loader);
+uint64_t liana__loader_num_cached(const liana__loader *loader);
 
 /* Goes to a step of an epoch, from where `next` runs on over epochs. All batches must have been released; may be called
  * again at any time, after an error too. Errors: INVALID_ARGUMENT. */

@@ -201,6 +201,7 @@ liana_status liana__source_open(const char *const *patterns, size_t num_patterns
     if (status == LIANA_OK && !kind) status = recognise_all(&paths, &kind, error);
     if (status == LIANA_OK) status = open_paths(&list, kind, options, source, error);
     if (status == LIANA_OK) {
+        if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
         status = check_source(*source, patterns[0], options, error);
         if (status != LIANA_OK) {
             liana__source_close(*source);

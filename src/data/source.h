@@ -49,6 +49,8 @@ typedef struct liana__source_options {
     const char *labels;
     /* Folders: the names of the class folders in the order of their labels; empty takes them in byte order. */
     liana__strings class_names;
+    /* Only the first so many records; 0: all. */
+    uint64_t take;
     /* Refuse data without labels when it is opened. */
     bool need_labels;
 } liana__source_options;

@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_CONFIG_H
 
 #include "base/field.h"
+#include "data/loader.h"
 
 /* Where examples come from; `paths` or `images`, or neither (no such data). */
 typedef struct liana__source_config {
@@ -74,12 +75,6 @@ typedef struct liana__model_config {
     const char *name;           /* NULL: the base's, or "sequential" */
     const liana__value *layers; /* a list of at least one layer, or NULL */
 } liana__model_config;
-
-typedef enum liana__remainder {
-    LIANA__REMAINDER_KEEP,
-    LIANA__REMAINDER_DROP,
-    LIANA__REMAINDER_REFUSE,
-} liana__remainder;
 
 typedef struct liana__train_config {
     int64_t epochs;

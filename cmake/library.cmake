@@ -58,7 +58,9 @@ target_link_libraries(liana_shared PRIVATE liana_options)
 target_include_directories(liana_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-if(LIANA_CLI_SOURCES)
-  add_executable(liana ${LIANA_CLI_SOURCES})
-  target_link_libraries(liana PRIVATE liana_static liana_options)
-endif()
+# The command without its main, so that tests can call it too.
+list(FILTER LIANA_CLI_SOURCES EXCLUDE REGEX "/main\\.c$")
+add_library(liana_cli STATIC ${LIANA_CLI_SOURCES})
+target_link_libraries(liana_cli PUBLIC liana_static liana_options)
+add_executable(liana ${PROJECT_SOURCE_DIR}/src/cli/main.c)
+target_link_libraries(liana PRIVATE liana_cli)

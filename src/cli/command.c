@@ -1,0 +1,139 @@
+#include "cli/command.h"
+
+#include <errno.h>
+#include <liana/context.h>
+#include <string.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
+
+static const liana__command *const commands[] = {
+#define LIANA__SUBCOMMAND(stem, name) &liana__subcommand_##name,
+#include "cli/subcommands.def"
+#undef LIANA__SUBCOMMAND
+};
+
+enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
+
+const liana__command *const *liana__commands(size_t *count)
+{
+    *count = NUM_COMMANDS;
+    return commands;
+}
+
+const liana__command *liana__command_find(const char *name)
+{
+    for (size_t i = 0; i < NUM_COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    }
+    return NULL;
+}
+
+liana_status liana__command_unknown(const char *name, liana__error *error)
+{
+    const char *names[NUM_COMMANDS];
+    for (size_t i = 0; i < NUM_COMMANDS; i++) names[i] = commands[i]->name;
+    const char *nearest = liana__nearest(name, names, NUM_COMMANDS);
+    for (size_t i = 0; i < NUM_COMMANDS && !nearest && strlen(name) > 1; i++) {
+        if (liana__starts_with(names[i], name)) nearest = names[i];
+    }
+    if (nearest) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "unknown subcommand '%.100s'; did you mean '%s'?", name,
+                           nearest);
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG, "unknown subcommand '%.100s'; 'liana help' lists them", name);
+}
+
+void liana__command_print_overview(FILE *out)
+{
+    fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
+            liana_version());
+    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\n'liana SUBCOMMAND --help' says more about one of them.\n");
+}
+
+void liana__command_print_help(const liana__command *command, FILE *out)
+{
+    enum { FEW = 4 }; /* more options than that stand only in the list */
+    size_t count = 0;
+    int widest = (int)strlen("--help");
+    for (; command->options && command->options[count].name; count++) {
+        const char *argument = command->options[count].argument;
+        int width = (int)strlen(command->options[count].name) + (argument ? (int)strlen(argument) + 3 : 2);
+        if (width > widest) widest = width;
+    }
+    fprintf(out, "Usage: liana %s%s%s", command->name, *command->operands ? " " : "", command->operands);
+    for (size_t i = 0; count <= FEW && i < count; i++) {
+        const char *argument = command->options[i].argument;
+        fprintf(out, " [--%s%s%s]", command->options[i].name, argument ? " " : "", argument ? argument : "");
+    }
+    if (count > FEW) fprintf(out, " [options]");
+    fprintf(out, "\n\n%s.\n%s%s\nOptions:\n", command->summary, *command->help ? "\n" : "", command->help);
+    for (const liana__option *option = command->options; option && option->name; option++) {
+        const char *argument = option->argument ? option->argument : "";
+        int width = fprintf(out, "  --%s%s%s", option->name, *argument ? " " : "", argument) - 2;
+        fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
+    }
+    fprintf(out, "  --help%*s  print this\n", widest - (int)strlen("--help"), "");
+}
+
+/* Standard output may be a full disk: what was not written was not done. */
+static liana_status check_written(liana__invocation *invocation)
+{
+    errno = 0;
+    if (fflush(invocation->out) == 0 && !ferror(invocation->out)) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_IO_ERROR, "cannot write to standard output: %s",
+                       errno ? strerror(errno) : "some of it was refused");
+}
+
+static int report(liana__invocation *invocation, liana_status status)
+{
+    if (status == LIANA_OK) return EXIT_DONE;
+    const char *message = invocation->error.message;
+    if (!*message) message = liana_status_text(status);
+    fflush(invocation->out);
+    fprintf(invocation->err, "liana: %s\n", message);
+    if (invocation->command && liana__invocation_has(invocation, "json")) {
+        liana__arena *arena = &invocation->arena;
+        liana__value *event = liana__value_map(arena);
+        liana__value_set(arena, event, "event", liana__value_string(arena, "error"));
+        liana__value_set(arena, event, "status", liana__value_string(arena, liana_status_name(status)));
+        liana__value_set(arena, event, "message", liana__value_string(arena, message));
+        liana__invocation_print_json(invocation, event);
+    }
+    if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();
+    return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static liana_status run(liana__invocation *invocation, int argc, const char *const *argv)
+{
+    static const char *const version_words[] = {"--version", "-V"};
+    static const char *const help_words[] = {"--help", "-h"};
+    const char *name = argv[0];
+    for (size_t i = 0; i < 2; i++) {
+        if (strcmp(name, version_words[i]) == 0) name = "version";
+        if (strcmp(name, help_words[i]) == 0) name = "help";
+    }
+    const liana__command *command = liana__command_find(name);
+    if (!command) return liana__command_unknown(name, &invocation->error);
+    invocation->command = command;
+    LIANA_TRY(liana__invocation_parse(invocation, argc - 1, argv + 1));
+    if (invocation->help) {
+        liana__command_print_help(command, invocation->out);
+        return LIANA_OK;
+    }
+    return command->run(invocation);
+}
+
+int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
+{
+    if (argc < 2) {
+        liana__command_print_overview(err);
+        return EXIT_USAGE;
+    }
+    liana__invocation invocation = {.out = out, .err = err};
+    liana_status status = run(&invocation, argc - 1, argv + 1);
+    if (status == LIANA_OK) status = check_written(&invocation);
+    int code = report(&invocation, status);
+    liana__arena_free(&invocation.arena);
+    return code;
+}

@@ -1,0 +1,123 @@
+/* command.h - what a subcommand is, and what it is given.
+ *
+ * A subcommand is one file that defines one const struct, `liana__subcommand_NAME`, and has one row in subcommands.def.
+ * The frame (command.c) finds it, reads its options, prints its help, runs it, says what went wrong and makes the exit
+ * code:
+ *
+ *   0      done
+ *   1      failed
+ *   2      usage or configuration (INVALID_CONFIG)
+ *   128+n  stopped by signal n (CANCELLED after liana__signals_catch; a signal that nobody catches ends the program as
+ *          always, which a shell reports as 128+n too)
+ *
+ * `run` does not print errors: it fills invocation->error and returns the status. The frame prints "liana: message" to
+ * standard error and, with --json, also {"event": "error", "status": ..., "message": ...} to standard output. Results
+ * go to invocation->out; with --json every line of it is one JSON object with a member "event". Nothing expensive may
+ * happen before `run`: `liana version` is to answer within 20 ms. */
+#ifndef LIANA_CLI_COMMAND_H
+#define LIANA_CLI_COMMAND_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct liana__option {
+    const char *name;     /* without the dashes: "out" */
+    const char *argument; /* "DIR"; NULL for a switch */
+    const char *doc;      /* one line */
+} liana__option;
+
+/* Options that several subcommands have, so that they mean the same everywhere. */
+#define LIANA__OPTION_OUT(what) \
+    {                           \
+        "out", "DIR", what      \
+    }
+#define LIANA__OPTION_RESUME                                                                     \
+    {                                                                                            \
+        "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none" \
+    }
+#define LIANA__OPTION_JSON                             \
+    {                                                  \
+        "json", NULL, "print JSON lines, for machines" \
+    }
+#define LIANA__OPTION_DATA                                                         \
+    {                                                                              \
+        "data", "PATTERN", "the examples: a file, a pattern of files, or a folder" \
+    }
+
+struct liana__invocation;
+
+typedef struct liana__command {
+    const char *name;
+    const char *operands;         /* for the usage line: "CONFIG.yaml [key=value ...]"; may be empty */
+    const char *summary;          /* one line for `liana help`, without a full stop */
+    const char *help;             /* what `liana NAME --help` says below the usage; lines end with \n */
+    const liana__option *options; /* ended by one without a name, or NULL; --help is understood by all */
+    int min_operands;
+    int max_operands; /* -1: any number */
+    bool overrides;   /* whether key=value words are taken as overrides of a configuration */
+    liana_status (*run)(struct liana__invocation *invocation);
+} liana__command;
+
+/* One run of a subcommand. The frame owns everything; strings live as long as the program's arguments. */
+typedef struct liana__invocation {
+    const liana__command *command;
+    const char **operands;
+    size_t num_operands;
+    const char **overrides; /* "key=value", for liana__config_load */
+    size_t num_overrides;
+    const char **values; /* one per option of the command; NULL: not given */
+    bool help;           /* --help was given */
+    FILE *out;
+    FILE *err;
+    liana__arena arena;
+    liana__error error;
+} liana__invocation;
+
+#define LIANA__SUBCOMMAND(stem, name) extern const liana__command liana__subcommand_##name;
+#include "cli/subcommands.def"
+#undef LIANA__SUBCOMMAND
+
+/* Every subcommand, in the order of subcommands.def. */
+const liana__command *const *liana__commands(size_t *count);
+const liana__command *liana__command_find(const char *name);
+/* INVALID_CONFIG with the nearest name. */
+liana_status liana__command_unknown(const char *name, liana__error *error);
+
+/* The whole command: reads the arguments, runs, reports, returns the exit code. */
+int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
+
+/* Fills the invocation from the words behind the subcommand's name: operands, key=value, --name, --name VALUE,
+ * --name=VALUE; "--" ends the options. A word is key=value where the command takes overrides and what stands before the
+ * '=' looks like a dotted key (write ./a=b.yaml for a file of that name).
+ * Errors: INVALID_CONFIG that names the subcommand and the word. */
+liana_status liana__invocation_parse(liana__invocation *invocation, int argc, const char *const *argv) LIANA_MUST_USE;
+
+/* The value of an option, NULL if it was not given. An option that the command does not have was not given. */
+const char *liana__invocation_text(const liana__invocation *invocation, const char *name);
+bool liana__invocation_has(const liana__invocation *invocation, const char *name);
+/* Replaces *value if the option was given. Errors: INVALID_CONFIG with what was found and the range. */
+liana_status liana__invocation_int(liana__invocation *invocation, const char *name, int64_t minimum, int64_t maximum,
+                                   int64_t *value) LIANA_MUST_USE;
+liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,
+                                     double *value) LIANA_MUST_USE;
+
+/* Prints a map as one line of JSON. */
+void liana__invocation_print_json(liana__invocation *invocation, const liana__value *event);
+
+/* "Usage: liana NAME ...", help and options of one subcommand; the list of all. */
+void liana__command_print_help(const liana__command *command, FILE *out);
+void liana__command_print_overview(FILE *out);
+
+/* From now on the first SIGINT or SIGTERM is only noted, for work that wants to end in good order; a second one ends
+ * the program. */
+void liana__signals_catch(void);
+/* The signal that was noted, or 0. */
+int liana__signals_caught(void);
+
+#endif

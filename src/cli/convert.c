@@ -1,0 +1,130 @@
+#include "data/convert.h"
+
+#include "base/file.h"
+#include "cli/command.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+static const liana__option options[] = {
+    LIANA__OPTION_OUT("where the shards and classes.txt go (needed)"),
+    {"validation", "SHARE", "the share of records that go to DIR/val, from 0 to 1 (default 0)"},
+    {"test", "SHARE", "the share of records that go to DIR/test, without labels (default 0)"},
+    {"shuffle", NULL, "mix the records, so that each shard holds all classes"},
+    {"seed", "N", "what the mixed order depends on (default 0)"},
+    {"shards", "N", "how many shards to write"},
+    {"records", "N", "how many records go into a shard (default 1000)"},
+    {"prefix", "NAME", "what the names of the shards start with (default part)"},
+    {"overwrite", NULL, "replace the shards of an earlier conversion in DIR"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+typedef struct watcher {
+    FILE *terminal; /* NULL: say nothing */
+    size_t shown;
+} watcher;
+
+static bool watch(void *user, size_t done, size_t total)
+{
+    watcher *state = user;
+    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
+        fprintf(state->terminal, "\r%zu/%zu records%s", done, total, done == total ? "\n" : "");
+        fflush(state->terminal);
+        state->shown = done;
+    }
+    return liana__signals_caught() == 0;
+}
+
+static liana_status read_options(liana__invocation *invocation, liana__convert_options *convert)
+{
+    int64_t seed = 0, shards = 0, records = 0;
+    LIANA_TRY(liana__invocation_int(invocation, "seed", 0, INT64_MAX, &seed));
+    LIANA_TRY(liana__invocation_int(invocation, "shards", 1, 100000, &shards));
+    LIANA_TRY(liana__invocation_int(invocation, "records", 1, INT32_MAX, &records));
+    LIANA_TRY(liana__invocation_float(invocation, "validation", 0, 1, &convert->validation_fraction));
+    LIANA_TRY(liana__invocation_float(invocation, "test", 0, 1, &convert->test_fraction));
+    convert->output = liana__invocation_text(invocation, "out");
+    if (!convert->output) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "convert: --out is missing: --out DIR says where the shards go");
+    }
+    convert->prefix = liana__invocation_text(invocation, "prefix");
+    convert->shuffle = liana__invocation_has(invocation, "shuffle");
+    convert->overwrite = liana__invocation_has(invocation, "overwrite");
+    convert->seed = (uint64_t)seed;
+    convert->num_shards = (size_t)shards;
+    convert->records_per_shard = (size_t)records;
+    if (invocation->num_operands == 2) {
+        convert->images = invocation->operands[0];
+        convert->labels = invocation->operands[1];
+        return LIANA_OK;
+    }
+    convert->folder = invocation->operands[0];
+    if (liana__folder_exists(convert->folder)) return LIANA_OK;
+    return liana__fail(
+        &invocation->error, LIANA_INVALID_CONFIG,
+        "convert: '%s' is no folder, expected a folder of class folders, or two IDX files (images, labels)",
+        convert->folder);
+}
+
+static void print_summary(liana__invocation *invocation, const liana__convert_summary *summary, const char *output)
+{
+    const struct {
+        const char *name;
+        size_t count;
+    } members[] = {
+        {"classes", summary->num_classes},       {"records", summary->num_records}, {"train", summary->num_train},
+        {"validation", summary->num_validation}, {"test", summary->num_test},       {"shards", summary->num_shards},
+        {"ignored", summary->num_ignored},
+    };
+    if (liana__invocation_has(invocation, "json")) {
+        liana__arena *arena = &invocation->arena;
+        liana__value *event = liana__value_map(arena);
+        liana__value_set(arena, event, "event", liana__value_string(arena, "converted"));
+        liana__value_set(arena, event, "output", liana__value_string(arena, output));
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+            liana__value_set(arena, event, members[i].name, liana__value_int(arena, (int64_t)members[i].count));
+        }
+        liana__invocation_print_json(invocation, event);
+        return;
+    }
+    fprintf(invocation->out, "%s: %zu records of %zu classes in %zu shard%s\n", output, summary->num_records,
+            summary->num_classes, summary->num_shards, summary->num_shards == 1 ? "" : "s");
+    if (summary->num_validation || summary->num_test) {
+        fprintf(invocation->out, "  train %zu, val %zu, test %zu\n", summary->num_train, summary->num_validation,
+                summary->num_test);
+    }
+    if (summary->num_ignored)
+        fprintf(invocation->out, "  %zu files that are no images were left out\n", summary->num_ignored);
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    liana__convert_options convert = {0};
+    LIANA_TRY(read_options(invocation, &convert));
+    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
+    watcher state = {.terminal = quiet ? NULL : invocation->out};
+    convert.progress = watch;
+    convert.user = &state;
+    liana__signals_catch();
+    liana__convert_summary summary;
+    liana_status status = liana__convert(&convert, &summary, &invocation->error);
+    if (status == LIANA_INVALID_ARGUMENT) return invocation->error.status = LIANA_INVALID_CONFIG;
+    if (status == LIANA_OK) print_summary(invocation, &summary, convert.output);
+    return status;
+}
+
+const liana__command liana__subcommand_convert = {
+    .name = "convert",
+    .operands = "FOLDER | IMAGES LABELS",
+    .summary = "Turn class folders or IDX files into TFRecord shards",
+    .help =
+        "FOLDER holds one folder per class with .jpg, .jpeg and .png files, which are kept byte for byte. IMAGES and\n"
+        "LABELS are two IDX files (MNIST's form), plain or gzipped. Shards are named NAMEnn-COUNT.tfrec; their\n"
+        "records hold the features image, class and id. The names of the classes go to DIR/classes.txt.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 2,
+    .run = run,
+};

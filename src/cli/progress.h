@@ -1,0 +1,51 @@
+/* progress.h - how a running training looks: pure functions from numbers to text. reporter.h decides when to print. */
+#ifndef LIANA_CLI_PROGRESS_H
+#define LIANA_CLI_PROGRESS_H
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/value.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum liana__phase {
+    LIANA__PHASE_TRAIN,
+    LIANA__PHASE_VALIDATE,
+    LIANA__PHASE_EPOCH_DONE, /* step is the last one; metrics may hold val_ values */
+} liana__phase;
+
+typedef struct liana__progress_metric {
+    const char *name;
+    double value;
+} liana__progress_metric;
+
+enum { LIANA__PROGRESS_MAX_METRICS = 16 };
+
+typedef struct liana__progress {
+    liana__phase phase;
+    int64_t epoch; /* from 1 */
+    int64_t epochs;
+    int64_t step;   /* updates done in the epoch (batches, while validating) */
+    int64_t steps;  /* 0: not known */
+    double seconds; /* since the phase began; the whole epoch's when it is done */
+    int64_t images; /* real examples in that time */
+    double loss;    /* the mean over the epoch so far */
+    liana__progress_metric metrics[LIANA__PROGRESS_MAX_METRICS];
+    size_t num_metrics;
+    double input_wait; /* the share of `seconds` spent waiting for input, 0 to 1 */
+} liana__progress;
+
+/* A line for a terminal, at most width - 1 columns: Keras's bar, time, loss, metrics, images/s, share of input waiting.
+ *   " 7/26 [=======>......................] - ETA: 12s - loss: 1.2346 - accuracy: 0.4521 - 131 images/s - input 3%"
+ * What does not fit is left out from the end, after the bar has shrunk and gone. */
+void liana__progress_render_bar(const liana__progress *progress, int width, liana__text *text);
+
+/* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%" */
+void liana__progress_render_line(const liana__progress *progress, liana__text *text);
+
+/* {"event": "step" | "validation" | "epoch", "epoch", "epochs", "step", "steps" (null: not known), "seconds", "images",
+ * "images_per_second", "loss", each metric, "input_wait"} */
+void liana__progress_render_json(const liana__progress *progress, liana__text *text);
+
+#endif

@@ -1,0 +1,102 @@
+#include "cli/reporter.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static int terminal_width(FILE *stream)
+{
+    struct winsize size;
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+    return width > 0 ? width : 80;
+}
+
+void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json)
+{
+    static const double intervals[] = {
+        [LIANA__REPORTER_BAR] = 0.1,
+        [LIANA__REPORTER_LINES] = 30,
+        [LIANA__REPORTER_JSON] = 1,
+    };
+    bool terminal = isatty(fileno(stream));
+    liana__reporter_mode mode = json ? LIANA__REPORTER_JSON : terminal ? LIANA__REPORTER_BAR : LIANA__REPORTER_LINES;
+    *reporter = (liana__reporter){
+        .stream = stream,
+        .mode = mode,
+        .width = mode == LIANA__REPORTER_BAR ? terminal_width(stream) : 80,
+        .interval = intervals[mode],
+        .printed = -1,
+    };
+}
+
+static void end_line(liana__reporter *reporter)
+{
+    if (reporter->line_open) fputc('\n', reporter->stream);
+    reporter->line_open = false;
+}
+
+static void print_bar(liana__reporter *reporter, const liana__progress *progress)
+{
+    if (reporter->epoch != progress->epoch) {
+        end_line(reporter);
+        fprintf(reporter->stream, "Epoch %" PRId64 "/%" PRId64 "\n", progress->epoch, progress->epochs);
+        reporter->epoch = progress->epoch;
+    }
+    liana__progress_render_bar(progress, reporter->width, &reporter->text);
+    /* Back to the first column, the line, and nothing left of a longer one before it. */
+    fprintf(reporter->stream, "\r%s\x1b[K", reporter->text.data ? reporter->text.data : "");
+    reporter->line_open = true;
+    if (progress->phase == LIANA__PHASE_EPOCH_DONE) end_line(reporter);
+}
+
+void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now)
+{
+    bool first = reporter->printed < 0;
+    bool due = first ? reporter->mode == LIANA__REPORTER_BAR : now - reporter->printed >= reporter->interval;
+    if (first) reporter->printed = now;
+    if (!due && progress->phase != LIANA__PHASE_EPOCH_DONE) return;
+    reporter->printed = now;
+    reporter->text.length = 0;
+    if (reporter->mode == LIANA__REPORTER_BAR) {
+        print_bar(reporter, progress);
+    } else {
+        if (reporter->mode == LIANA__REPORTER_JSON) liana__progress_render_json(progress, &reporter->text);
+        if (reporter->mode == LIANA__REPORTER_LINES) liana__progress_render_line(progress, &reporter->text);
+        if (reporter->text.data) fprintf(reporter->stream, "%s\n", reporter->text.data);
+    }
+    fflush(reporter->stream);
+}
+
+void liana__reporter_note(liana__reporter *reporter, const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    end_line(reporter);
+    if (reporter->mode == LIANA__REPORTER_JSON) {
+        liana__arena arena = {0};
+        liana__value *event = liana__value_map(&arena);
+        liana__value_set(&arena, event, "event", liana__value_string(&arena, "note"));
+        liana__value_set(&arena, event, "message", liana__value_string(&arena, message));
+        reporter->text.length = 0;
+        if (event && !arena.failed) liana__value_write_json(event, 0, &reporter->text);
+        if (reporter->text.length) fprintf(reporter->stream, "%s\n", reporter->text.data);
+        liana__arena_free(&arena);
+    } else {
+        fprintf(reporter->stream, "%s\n", message);
+    }
+    fflush(reporter->stream);
+}
+
+void liana__reporter_free(liana__reporter *reporter)
+{
+    end_line(reporter);
+    fflush(reporter->stream);
+    liana__text_free(&reporter->text);
+}

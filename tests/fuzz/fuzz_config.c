@@ -1,0 +1,9 @@
+#include "harness/try_values.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    liana__try_config(bytes, size);
+    return 0;
+}

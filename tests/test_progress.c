@@ -1,0 +1,219 @@
+#include "harness/harness.h"
+
+#include "cli/progress.h"
+#include "cli/reporter.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana__progress sample(void)
+{
+    return (liana__progress){
+        .epoch = 1,
+        .epochs = 5,
+        .step = 7,
+        .steps = 26,
+        .seconds = 3.5,
+        .images = 448,
+        .loss = 1.23456,
+        .metrics = {{"accuracy", 0.45212}},
+        .num_metrics = 1,
+        .input_wait = 0.034,
+    };
+}
+
+static void assert_bar(const liana__progress *progress, int width, const char *expected)
+{
+    liana__text text = {0};
+    liana__progress_render_bar(progress, width, &text);
+    assert_string_equal(text.data, expected);
+    assert_true((int)text.length < width || width < 2);
+    liana__text_free(&text);
+}
+
+/* 3.5 s for 7 of 26 steps: 9.5 s to go. 7/26 of 30 columns: 8, of 11 columns: 2. */
+static void test_the_bar_fits_its_terminal(void **state)
+{
+    (void)state;
+    liana__progress progress = sample();
+    const char *whole = " 7/26 [=======>......................] - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 "
+                        "images/s - input 3%";
+    assert_bar(&progress, 200, whole);
+    assert_bar(&progress, (int)strlen(whole) + 1, whole);
+    assert_bar(&progress, 91,
+               " 7/26 [=>.........] - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s - input 3%");
+    assert_bar(&progress, 85, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s - input 3%");
+    assert_bar(&progress, 76, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s");
+    assert_bar(&progress, 60, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521");
+    assert_bar(&progress, 40, " 7/26 - ETA: 10s - loss: 1.2346");
+    assert_bar(&progress, 17, " 7/26 - ETA: 10s");
+    assert_bar(&progress, 16, " 7/26");
+    assert_bar(&progress, 4, " 7/");
+    assert_bar(&progress, 1, " ");
+    assert_bar(&progress, 0, " ");
+}
+
+static void test_the_ends_of_a_bar(void **state)
+{
+    (void)state;
+    liana__progress progress = sample();
+    progress.step = 0;
+    progress.seconds = 0;
+    progress.images = 0;
+    assert_bar(
+        &progress, 200,
+        " 0/26 [..............................] - 0s - loss: 1.2346 - accuracy: 0.4521 - 0.0 images/s - input 3%");
+    progress = sample();
+    progress.phase = LIANA__PHASE_EPOCH_DONE;
+    progress.step = 26;
+    progress.seconds = 75;
+    progress.num_metrics = 2;
+    progress.metrics[1] = (liana__progress_metric){"val_loss", 2.5e-5};
+    assert_bar(
+        &progress, 200,
+        "26/26 [==============================] - 1:15 - loss: 1.2346 - accuracy: 0.4521 - val_loss: 2.5000e-05 - "
+        "6.0 images/s - input 3%");
+    progress.phase = LIANA__PHASE_VALIDATE;
+    progress.step = 13;
+    progress.seconds = 3600;
+    progress.num_metrics = 0;
+    progress.loss = NAN;
+    assert_bar(
+        &progress, 200,
+        "validation 13/26 [==============>...............] - ETA: 1:00:00 - loss: nan - 0.1 images/s - input 3%");
+    progress = sample();
+    progress.steps = 0;
+    assert_bar(&progress, 200, "7/? - 4s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s - input 3%");
+    progress.step = INT64_MAX;
+    progress.steps = 1; /* more steps than promised: the bar is full, nothing overflows */
+    progress.num_metrics = 0;
+    assert_bar(
+        &progress, 200,
+        "9223372036854775807/1 [==============================] - ETA: 0s - loss: 1.2346 - 128 images/s - input 3%");
+}
+
+static void test_lines_for_a_pipe(void **state)
+{
+    (void)state;
+    liana__progress progress = sample();
+    liana__text text = {0};
+    liana__progress_render_line(&progress, &text);
+    assert_string_equal(text.data,
+                        "epoch 1/5: step 7/26, 3.5 s, loss 1.2346, accuracy 0.4521, 128 images/s, input wait 3%");
+    text.length = 0;
+    progress.phase = LIANA__PHASE_VALIDATE;
+    progress.steps = 0;
+    liana__progress_render_line(&progress, &text);
+    assert_string_equal(text.data, "epoch 1/5: validation step 7, 3.5 s, loss 1.2346, accuracy 0.4521, 128 images/s, "
+                                   "input wait 3%");
+    liana__text_free(&text);
+}
+
+static void test_json_for_machines(void **state)
+{
+    (void)state;
+    liana__progress progress = sample();
+    progress.phase = LIANA__PHASE_EPOCH_DONE;
+    progress.metrics[1] = (liana__progress_metric){"val_loss", NAN};
+    progress.num_metrics = 2;
+    liana__text text = {0};
+    liana__progress_render_json(&progress, &text);
+    assert_null(strchr(text.data, '\n'));
+    json_error_t problem;
+    json_t *json = json_loads(text.data, JSON_REJECT_DUPLICATES, &problem);
+    assert_non_null(json);
+    assert_string_equal(json_string_value(json_object_get(json, "event")), "epoch");
+    assert_int_equal(json_integer_value(json_object_get(json, "step")), 7);
+    assert_int_equal(json_integer_value(json_object_get(json, "steps")), 26);
+    assert_true(json_real_value(json_object_get(json, "loss")) == 1.23456);
+    assert_true(json_real_value(json_object_get(json, "accuracy")) == 0.45212);
+    assert_true(json_is_null(json_object_get(json, "val_loss")));
+    assert_true(json_real_value(json_object_get(json, "images_per_second")) == 128);
+    assert_true(json_real_value(json_object_get(json, "input_wait")) == 0.034);
+    json_decref(json);
+    liana__text_free(&text);
+}
+
+/* An epoch of 26 steps of half a second, a note in the middle; what the reporter printed. */
+static char *report_epoch(liana__reporter_mode mode)
+{
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&printed, &size);
+    assert_non_null(stream);
+    liana__reporter reporter;
+    liana__reporter_init(&reporter, stream, mode == LIANA__REPORTER_JSON);
+    assert_int_equal(reporter.mode, mode == LIANA__REPORTER_JSON ? mode : LIANA__REPORTER_LINES); /* no terminal */
+    reporter.mode = mode;
+    reporter.interval = 5;
+    reporter.width = 60;
+    liana__progress progress = sample();
+    for (int step = 1; step <= 26; step++) {
+        progress.step = step;
+        progress.seconds = 0.5 * step;
+        progress.images = 64 * step;
+        liana__reporter_update(&reporter, &progress, 100 + progress.seconds);
+        if (step == 13) liana__reporter_note(&reporter, "saved %s", "step-13");
+    }
+    progress.phase = LIANA__PHASE_EPOCH_DONE;
+    liana__reporter_update(&reporter, &progress, 113);
+    liana__reporter_free(&reporter);
+    fclose(stream);
+    return printed;
+}
+
+static void test_a_pipe_gets_few_lines(void **state)
+{
+    (void)state;
+    char *printed = report_epoch(LIANA__REPORTER_LINES);
+    assert_string_equal(printed,
+                        "epoch 1/5: step 11/26, 5.5 s, loss 1.2346, accuracy 0.4521, 128 images/s, input wait 3%\n"
+                        "saved step-13\n"
+                        "epoch 1/5: step 21/26, 10.5 s, loss 1.2346, accuracy 0.4521, 128 images/s, input wait 3%\n"
+                        "epoch 1/5: step 26/26, 13.0 s, loss 1.2346, accuracy 0.4521, 128 images/s, input wait 3%\n");
+    free(printed);
+}
+
+static void test_a_terminal_gets_one_line_redrawn(void **state)
+{
+    (void)state;
+    char *printed = report_epoch(LIANA__REPORTER_BAR);
+    assert_string_equal(printed, "Epoch 1/5\n"
+                                 "\r 1/26 - ETA: 13s - loss: 1.2346 - accuracy: 0.4521\x1b[K"
+                                 "\r11/26 - ETA: 8s - loss: 1.2346 - accuracy: 0.4521\x1b[K"
+                                 "\nsaved step-13\n"
+                                 "\r21/26 - ETA: 3s - loss: 1.2346 - accuracy: 0.4521\x1b[K"
+                                 "\r26/26 - 13s - loss: 1.2346 - accuracy: 0.4521\x1b[K\n");
+    free(printed);
+}
+
+static void test_a_machine_gets_json_lines(void **state)
+{
+    (void)state;
+    char *printed = report_epoch(LIANA__REPORTER_JSON);
+    static const char *const events[] = {"step", "note", "step", "epoch"};
+    size_t count = 0;
+    for (char *line = strtok(printed, "\n"); line; line = strtok(NULL, "\n")) {
+        json_error_t problem;
+        json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, &problem);
+        assert_non_null(json);
+        assert_true(count < 4);
+        assert_string_equal(json_string_value(json_object_get(json, "event")), events[count++]);
+        json_decref(json);
+    }
+    assert_int_equal(count, 4);
+    free(printed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_bar_fits_its_terminal), cmocka_unit_test(test_the_ends_of_a_bar),
+        cmocka_unit_test(test_lines_for_a_pipe),          cmocka_unit_test(test_json_for_machines),
+        cmocka_unit_test(test_a_pipe_gets_few_lines),     cmocka_unit_test(test_a_terminal_gets_one_line_redrawn),
+        cmocka_unit_test(test_a_machine_gets_json_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -203,7 +203,8 @@ static void check_in_place(const liana__sample *sample, const liana__kernel *ker
     size_t size = liana__byte_size(node->dtype, &node->shape);
     for (uint32_t i = 0; i < node->num_inputs && node->op->placement == LIANA__PLACE_IN_PLACE; i++) {
         const liana__node *input = node->inputs[i];
-        if (liana__byte_size(input->dtype, &input->shape) != size) continue;
+        if (liana__byte_size(input->dtype, &input->shape) != size || !liana_shape_equal(&input->shape, &node->shape))
+            continue;
         char *got = run_kernel_on(kernel, node, src, (int)i);
         if (memcmp(got, expected, size) != 0) {
             fail_msg("%s, sample '%s', kernel %s: in place of input %u the result differs", node->op->name,

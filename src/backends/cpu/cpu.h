@@ -23,6 +23,7 @@ typedef struct liana__cpu_worker {
     char *workspace;      /* planned tensors, then scratch */
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
+    bool filled;          /* a graph of constants alone needs no workspace: NULL does not mean that nothing was done */
 } liana__cpu_worker;
 
 /* A node that lies in a buffer of the caller's. */

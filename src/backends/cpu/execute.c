@@ -26,7 +26,8 @@ liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana
 /* Points a worker's table at everything that does not change between executions, unless it does so already. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace)
 {
-    if (worker->workspace == workspace) return;
+    if (worker->filled && worker->workspace == workspace) return;
+    worker->filled = true;
     worker->workspace = workspace;
     const liana_graph *graph = executable->graph;
     for (size_t id = 1; id < graph->num_nodes; id++) {

@@ -1,0 +1,111 @@
+/* The vectorised functions against libm in double, over all floats: every 211th bit pattern and the edges. */
+#include "harness/harness.h"
+
+#include "base/context.h"
+#include "ops/ops.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static const struct {
+    const liana__op *op;
+    double (*value)(double x);
+    double limit; /* units in the last place, as vector_math.h promises */
+} functions[] = {
+    {&liana__op_exp, exp, 0.87},
+    {&liana__op_log, log, 0.81},
+    {&liana__op_tanh, tanh, 1.28},
+    {&liana__op_logistic, logistic, 1.9},
+};
+enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* |got - expected| in units of the last place of a float of that size; below 2^-126 all floats are equally far apart.
+ */
+static double ulp_error(float got, double expected)
+{
+    float rounded = (float)expected;
+    if (isnan(expected) || isnan(got)) return isnan(expected) && isnan(got) ? 0 : INFINITY;
+    if (isinf(rounded) || isinf(got)) return got == rounded ? 0 : INFINITY;
+    int exponent;
+    frexp(expected, &exponent);
+    if (exponent < FLT_MIN_EXP) exponent = FLT_MIN_EXP;
+    return fabs(got - expected) / ldexp(1, exponent - FLT_MANT_DIG);
+}
+
+static liana_context *context;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return liana_context_create(NULL, &context) == LIANA_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana_context_destroy(context);
+    return 0;
+}
+
+/* Runs each vector kernel of a function; `count` inputs at a time. */
+static void check_block(size_t function, const float *inputs, float *outputs, int64_t count)
+{
+    liana__node x = {.dtype = LIANA_F32, .shape = liana_shape_of(count)}, *const inputs_of_y[] = {&x};
+    const liana__op *op = functions[function].op;
+    liana__node y = {.op = op, .num_inputs = 1, .inputs = inputs_of_y, .dtype = LIANA_F32, .shape = x.shape};
+    for (const liana__kernel *const *kernel = op->kernels; kernel[1]; kernel++) {
+        if ((*kernel)->isa > context->isa) continue;
+        const void *src[] = {inputs};
+        assert_int_equal((*kernel)->run(&(liana__call){.node = &y, .src = src, .dst = outputs}), LIANA_OK);
+        for (int64_t i = 0; i < count; i++) {
+            double error = ulp_error(outputs[i], functions[function].value(inputs[i]));
+            if (error <= functions[function].limit) continue;
+            fail_msg("%s, kernel %s: %s(%a) is %a, %.2f units from %a", op->name, (*kernel)->name, op->name, inputs[i],
+                     outputs[i], error, functions[function].value(inputs[i]));
+        }
+    }
+}
+
+static void test_all_floats(void **state)
+{
+    (void)state;
+    enum { BLOCK = 4099, STEP = 211 };
+    static float inputs[BLOCK], outputs[BLOCK];
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += (uint64_t)BLOCK * STEP) {
+        for (uint32_t i = 0; i < BLOCK; i++) {
+            uint32_t pattern = (uint32_t)(bits + (uint64_t)i * STEP);
+            memcpy(&inputs[i], &pattern, sizeof pattern);
+        }
+        for (size_t f = 0; f < NUM_FUNCTIONS; f++) check_block(f, inputs, outputs, BLOCK);
+    }
+}
+
+static void test_edges(void **state)
+{
+    (void)state;
+    static const float edges[] = {0.0f,       -0.0f,          INFINITY,      -INFINITY,      NAN,
+                                  FLT_MAX,    -FLT_MAX,       FLT_MIN,       -FLT_MIN,       0x1p-149f,
+                                  -0x1p-149f, 0x1.62e42ep6f,  0x1.62e43p6f,  88.8f,          -87.3f,
+                                  -87.4f,     -103.9f,        -104.0f,       -104.1f,        89.0f,
+                                  1.0f,       0x1.fffffep-1f, 0x1.000002p0f, 0x1.6a09e6p-1f, 0x1.6a09e8p-1f,
+                                  0.65f,      -0.65f,         9.1f};
+    enum { NUM_EDGES = sizeof edges / sizeof *edges };
+    float outputs[NUM_EDGES];
+    for (size_t f = 0; f < NUM_FUNCTIONS; f++) check_block(f, edges, outputs, NUM_EDGES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_all_floats),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

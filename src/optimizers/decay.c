@@ -13,20 +13,19 @@ enum { NUM_COMMON = sizeof constant_fields / sizeof *constant_fields };
 
 static const liana__fields constant_table = {"Constant", sizeof(constant_options), NUM_COMMON, constant_fields};
 
-static double constant_factor(const void *options, double step, double decay_steps, double initial)
+static double constant_rate(const void *options, double step, double decay_steps, double initial)
 {
     (void)options;
     (void)step;
     (void)decay_steps;
-    (void)initial;
-    return 1;
+    return initial;
 }
 
 const liana__schedule liana__schedule_Constant = {
     .name = "Constant",
     .doc = "The same rate throughout.",
     .options = &constant_table,
-    .factor = constant_factor,
+    .rate = constant_rate,
 };
 
 typedef struct exponential_options {
@@ -53,19 +52,18 @@ static const liana__field exponential_fields[] = {
 static const liana__fields exponential_table = {"ExponentialDecay", sizeof(exponential_options), NUM_COMMON + 2,
                                                 exponential_fields};
 
-static double exponential_factor(const void *options, double step, double decay_steps, double initial)
+static double exponential_rate(const void *options, double step, double decay_steps, double initial)
 {
-    (void)initial;
     const exponential_options *own = options;
     double times = step / decay_steps;
-    return pow(own->decay_rate, own->staircase ? floor(times) : times);
+    return initial * pow(own->decay_rate, own->staircase ? floor(times) : times);
 }
 
 const liana__schedule liana__schedule_ExponentialDecay = {
     .name = "ExponentialDecay",
     .doc = "initial * decay_rate^(step / decay_steps)",
     .options = &exponential_table,
-    .factor = exponential_factor,
+    .rate = exponential_rate,
 };
 
 typedef struct polynomial_options {
@@ -100,7 +98,7 @@ static const liana__field polynomial_fields[] = {
 static const liana__fields polynomial_table = {"PolynomialDecay", sizeof(polynomial_options), NUM_COMMON + 3,
                                                polynomial_fields};
 
-static double polynomial_factor(const void *options, double step, double decay_steps, double initial)
+static double polynomial_rate(const void *options, double step, double decay_steps, double initial)
 {
     const polynomial_options *own = options;
     if (own->cycle) {
@@ -108,15 +106,15 @@ static double polynomial_factor(const void *options, double step, double decay_s
     } else if (step > decay_steps) {
         step = decay_steps;
     }
-    double end = own->end_learning_rate / initial;
-    return (1 - end) * pow(1 - step / decay_steps, own->power) + end;
+    double end = own->end_learning_rate;
+    return (initial - end) * pow(1 - step / decay_steps, own->power) + end;
 }
 
 const liana__schedule liana__schedule_PolynomialDecay = {
     .name = "PolynomialDecay",
     .doc = "(initial - end) * (1 - step / decay_steps)^power + end",
     .options = &polynomial_table,
-    .factor = polynomial_factor,
+    .rate = polynomial_rate,
 };
 
 typedef struct cosine_options {
@@ -137,17 +135,16 @@ static const liana__field cosine_fields[] = {
 static const liana__fields cosine_table = {"CosineDecay", sizeof(cosine_options), NUM_COMMON + 1, cosine_fields};
 
 /* Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts" (2016), without restarts. */
-static double cosine_factor(const void *options, double step, double decay_steps, double initial)
+static double cosine_rate(const void *options, double step, double decay_steps, double initial)
 {
-    (void)initial;
     const cosine_options *own = options;
     double done = step < decay_steps ? step / decay_steps : 1;
-    return (1 - own->alpha) * 0.5 * (1 + cos(acos(-1) * done)) + own->alpha;
+    return initial * ((1 - own->alpha) * 0.5 * (1 + cos(acos(-1) * done)) + own->alpha);
 }
 
 const liana__schedule liana__schedule_CosineDecay = {
     .name = "CosineDecay",
     .doc = "initial * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)",
     .options = &cosine_table,
-    .factor = cosine_factor,
+    .rate = cosine_rate,
 };

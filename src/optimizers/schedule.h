@@ -9,9 +9,9 @@ typedef struct liana__schedule {
     const char *name; /* Keras's class name */
     const char *doc;
     const liana__fields *options; /* of a struct that begins with liana__schedule_common */
-    /* The rate, as a multiple of the initial one, `step` updates after the warm-up (a fraction of an update only if the
-     * warm-up is); decay_steps > 0 is the resolved length of the decay. */
-    double (*factor)(const void *options, double step, double decay_steps, double initial_learning_rate);
+    /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up is); decay_steps > 0 is
+     * the resolved length of the decay. */
+    double (*rate)(const void *options, double step, double decay_steps, double initial_learning_rate);
 } liana__schedule;
 
 /* What all schedules have. Lengths may be given in updates or in epochs. */

@@ -28,9 +28,9 @@ typedef struct one_device {
     size_t num_shards;
     liana__run_shard run;
     void *user;
-    liana__error *errors; /* by worker */
-    size_t *failed_shard; /* by worker */
-    atomic_bool failed;
+    liana__error *errors;       /* by worker */
+    size_t *failed_shard;       /* by worker; it fails at most once in a call */
+    atomic_size_t first_failed; /* the least failed shard so far; SIZE_MAX: none */
 } one_device;
 
 static void destroy(liana__strategy_instance *instance)
@@ -146,18 +146,26 @@ static liana_status climb(one_device *own, size_t shard, liana__error *error)
     return LIANA_OK;
 }
 
+static void note_failure(one_device *own, size_t shard, int worker, liana_status status)
+{
+    liana__error *error = &own->errors[worker];
+    if (error->status == LIANA_OK) liana__fail(error, status, "shard %zu failed", shard);
+    own->failed_shard[worker] = shard;
+    size_t first = atomic_load(&own->first_failed);
+    while (shard < first && !atomic_compare_exchange_weak(&own->first_failed, &first, shard)) continue;
+}
+
 static void run_task(void *user, size_t shard, int worker)
 {
     one_device *own = user;
-    if (atomic_load(&own->failed)) return;
+    /* Shards before a failed one still run: one of them may fail too, and is then the first. */
+    if (shard > atomic_load(&own->first_failed)) return;
     liana__error *error = &own->errors[worker];
     size_t slot_index = claim_slot(own);
     own->slot_of[shard] = slot_index;
     liana_status status = own->run(own->user, shard, worker, own->slots[slot_index].sums, error);
     if (status == LIANA_OK) status = climb(own, shard, error);
-    if (status == LIANA_OK) return;
-    own->failed_shard[worker] = shard;
-    atomic_store(&own->failed, true);
+    if (status != LIANA_OK) note_failure(own, shard, worker, status);
 }
 
 static liana_status report_first_failure(const one_device *own, liana__error *error)
@@ -192,7 +200,7 @@ static liana_status sum_shards(liana__strategy_instance *instance, size_t num_sh
     own->num_shards = num_shards;
     own->run = run;
     own->user = user;
-    atomic_store(&own->failed, false);
+    atomic_store(&own->first_failed, SIZE_MAX);
     for (size_t i = 0; i < own->num_tree_nodes; i++) atomic_store_explicit(&own->arrived[i], 0, memory_order_relaxed);
     for (size_t i = 0; i < own->num_slots; i++) atomic_store(&own->slots[i].in_use, false);
     for (int worker = 0; worker < own->device->num_workers; worker++) own->errors[worker].status = LIANA_OK;
@@ -201,7 +209,7 @@ static liana_status sum_shards(liana__strategy_instance *instance, size_t num_sh
     } else {
         liana__pool_run(own->device->context->pool, num_shards, run_task, own);
     }
-    if (atomic_load(&own->failed)) return report_first_failure(own, error);
+    if (atomic_load(&own->first_failed) != SIZE_MAX) return report_first_failure(own, error);
     *sums = own->slots[own->slot_of[root_of(num_shards)]].sums;
     return LIANA_OK;
 }

@@ -1,0 +1,283 @@
+/* The one_device strategy: one fixed tree whatever the threads do, errors in the order of shards, bounded memory. */
+#include "harness/harness.h"
+
+#include "base/random.h"
+#include "distribute/strategy.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_THREADS = 4, NUM_SUMS = 3, VECTOR = 37 };
+
+/* A loss, a gradient and a count, as a training step has them. */
+static const liana_dtype dtypes[NUM_SUMS] = {LIANA_F32, LIANA_F32, LIANA_F32};
+static const liana_shape shapes[NUM_SUMS] = {{0, {0}}, {2, {1, VECTOR}}, {1, {1}}};
+static const liana__sum_types types = {NUM_SUMS, dtypes, shapes};
+static const liana__strategy *const strategy = &liana__strategy_one_device;
+
+/* Counts buffers: what the strategy holds, and that it makes none while it runs. */
+static liana__backend counting_backend;
+static atomic_size_t num_buffers;
+
+static liana_status create_and_count(liana__device *device, liana_dtype dtype, const liana_shape *shape,
+                                     liana__buffer **buffer, liana__error *error)
+{
+    atomic_fetch_add(&num_buffers, 1);
+    return liana__backend_cpu.buffer_create(device, dtype, shape, buffer, error);
+}
+
+/* A device with so many workers, and a strategy on it. */
+typedef struct setting {
+    liana_context *context;
+    liana__device *device;
+    liana__strategy_instance *instance;
+} setting;
+
+static setting set_up_threads(int num_threads, size_t max_shards)
+{
+    setting s = {0};
+    liana__error error = {0};
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &s.context), LIANA_OK);
+    assert_ok(liana__device_open(s.context, "cpu", &s.device, &error), &error);
+    assert_int_equal(s.device->num_workers, num_threads);
+    counting_backend = liana__backend_cpu;
+    counting_backend.buffer_create = create_and_count;
+    s.device->backend = &counting_backend;
+    atomic_store(&num_buffers, 0);
+    assert_ok(strategy->create(s.device, &types, max_shards, &s.instance, &error), &error);
+    return s;
+}
+
+static void tear_down(setting *s)
+{
+    strategy->destroy(s->instance);
+    liana__device_close(s->device);
+    liana_context_destroy(s->context);
+}
+
+/* Numbers of very different sizes, so that any other order of adding gives other bits. */
+static float shard_value(size_t shard, size_t sum, size_t element)
+{
+    uint32_t words[4], counter[4] = {(uint32_t)element, (uint32_t)sum, (uint32_t)shard, 0};
+    liana__philox(liana__philox_make_key(5, LIANA__STREAM_TEST, 0), counter, words);
+    float scale = (float)(1u << (words[1] % 20));
+    return (liana__uniform_float(words[0]) - 0.5f) * scale;
+}
+
+/* The first 2^k of n shards, the largest such with 2^k < n, and the rest: what "neighbours first, then pairs of
+ * neighbours, an odd one moving up" comes to. */
+static float tree_sum(size_t begin, size_t count, size_t sum, size_t element)
+{
+    if (count == 1) return shard_value(begin, sum, element);
+    size_t half = 1;
+    while (half * 2 < count) half *= 2;
+    /* Through memory, so that no wider register keeps more bits. */
+    volatile float left = tree_sum(begin, half, sum, element);
+    volatile float right = tree_sum(begin + half, count - half, sum, element);
+    volatile float both = left + right;
+    return both;
+}
+
+static liana_status write_shard(size_t shard, liana__buffer *const *sums, liana__error *error)
+{
+    for (size_t sum = 0; sum < NUM_SUMS; sum++) {
+        float values[VECTOR];
+        size_t count = sums[sum]->size / sizeof *values;
+        for (size_t i = 0; i < count; i++) values[i] = shard_value(shard, sum, i);
+        LIANA_TRY(liana__backend_cpu.buffer_write(sums[sum], values, error));
+    }
+    return LIANA_OK;
+}
+
+/* What the shards of a call do. */
+typedef struct behaviour {
+    unsigned sleep_salt; /* 0: no sleep */
+    bool fails[64];
+    bool silent;           /* fails without a message */
+    const size_t *blocked; /* shards that wait until all others have run */
+    size_t num_blocked;
+    size_t num_shards;
+    atomic_size_t num_run;
+    atomic_int wrong_worker;
+    int num_workers;
+} behaviour;
+
+static void sleep_a_little(unsigned salt, size_t shard)
+{
+    uint32_t words[4];
+    liana__philox(liana__philox_make_key(6, LIANA__STREAM_TEST, salt), (uint32_t[4]){(uint32_t)shard, 0, 0, 0}, words);
+    if (words[0] % 3 == 0) return;
+    nanosleep(&(struct timespec){0, (long)(words[1] % 200000)}, NULL);
+}
+
+static bool is_blocked(const behaviour *b, size_t shard)
+{
+    for (size_t i = 0; i < b->num_blocked; i++) {
+        if (b->blocked[i] == shard) return true;
+    }
+    return false;
+}
+
+static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, liana__error *error)
+{
+    behaviour *b = user;
+    if (worker < 0 || worker >= b->num_workers) atomic_fetch_add(&b->wrong_worker, 1);
+    if (b->sleep_salt) sleep_a_little(b->sleep_salt, shard);
+    if (is_blocked(b, shard)) {
+        while (atomic_load(&b->num_run) < b->num_shards - b->num_blocked) sched_yield();
+    } else {
+        atomic_fetch_add(&b->num_run, 1);
+    }
+    if (shard < 64 && b->fails[shard]) {
+        if (b->silent) return LIANA_INVALID_DATA;
+        return liana__fail(error, LIANA_INVALID_DATA, "record of shard %zu is bad", shard);
+    }
+    return write_shard(shard, sums, error);
+}
+
+static void assert_tree(setting *s, size_t num_shards, behaviour *b)
+{
+    liana__error error = {0};
+    liana__buffer *const *sums = NULL;
+    size_t before = atomic_load(&num_buffers);
+    b->num_shards = num_shards;
+    b->num_workers = s->device->num_workers;
+    atomic_store(&b->num_run, 0);
+    assert_ok(strategy->sum_shards(s->instance, num_shards, run_shard, b, &sums, &error), &error);
+    assert_int_equal(atomic_load(&b->num_run), num_shards - b->num_blocked);
+    assert_int_equal(atomic_load(&b->wrong_worker), 0);
+    assert_int_equal(atomic_load(&num_buffers), before);
+    for (size_t sum = 0; sum < NUM_SUMS; sum++) {
+        float got[VECTOR], expected[VECTOR];
+        size_t count = sums[sum]->size / sizeof *got;
+        assert_ok(s->device->backend->buffer_read(sums[sum], got, &error), &error);
+        for (size_t i = 0; i < count; i++) expected[i] = tree_sum(0, num_shards, sum, i);
+        assert_memory_equal(got, expected, count * sizeof *got);
+    }
+}
+
+static void test_sums_are_the_trees_bits(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
+        setting s = set_up_threads(threads, 40);
+        for (size_t num_shards = 1; num_shards <= 40; num_shards++) {
+            behaviour quick = {0}, slow = {.sleep_salt = (unsigned)(num_shards + 1)};
+            assert_tree(&s, num_shards, &quick);
+            assert_tree(&s, 41 - num_shards, &slow);
+        }
+        tear_down(&s);
+    }
+}
+
+/* The numbers above would not tell if the order did not matter. */
+static void test_other_orders_give_other_bits(void **state)
+{
+    (void)state;
+    int different = 0;
+    for (size_t num_shards = 3; num_shards <= 40; num_shards++) {
+        float in_a_row = 0, tree = tree_sum(0, num_shards, 1, 0);
+        for (size_t shard = num_shards; shard-- > 0;) in_a_row += shard_value(shard, 1, 0);
+        different += in_a_row != tree;
+    }
+    assert_true(different > 19);
+}
+
+/* Few workers, many shards: finished halves pile up behind the slowest shards at the worst places, and there must be
+ * buffers for all of them, though far from one for each shard. Also shows that workers run side by side. */
+static void test_memory_is_bounded_and_enough(void **state)
+{
+    (void)state;
+    enum { NUM_SHARDS = 1000, LEVELS = 10 };
+    static const size_t places[][MAX_THREADS - 1] = {{0, 1, 2}, {0, 341, 682}, {511, 512, 767}, {1, 2, 999}};
+    for (int threads = 2; threads <= MAX_THREADS; threads++) {
+        setting s = set_up_threads(threads, NUM_SHARDS);
+        assert_in_range(atomic_load(&num_buffers), 1, NUM_SUMS * ((threads + 1) * LEVELS + threads));
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            behaviour b = {.blocked = places[i], .num_blocked = (size_t)threads - 1};
+            assert_tree(&s, NUM_SHARDS, &b);
+        }
+        tear_down(&s);
+    }
+}
+
+static liana_status fail_with(setting *s, size_t num_shards, behaviour *b, liana__error *error)
+{
+    liana__buffer *const *sums = NULL;
+    b->num_shards = num_shards;
+    b->num_workers = s->device->num_workers;
+    return strategy->sum_shards(s->instance, num_shards, run_shard, b, &sums, error);
+}
+
+static void test_first_failing_shard_wins(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
+        setting s = set_up_threads(threads, 40);
+        for (size_t first = 0; first < 40; first++) {
+            for (unsigned try = 0; try < 20; try++) {
+                behaviour b = {.sleep_salt = try % 4 == 0 ? try + 1 : 0};
+                for (size_t shard = first; shard < 40; shard++) b.fails[shard] = shard < first + 1 + try;
+                char expected[64];
+                snprintf(expected, sizeof expected, "record of shard %zu is bad", first);
+                liana__error error = {0};
+                assert_fails(fail_with(&s, 40, &b, &error), LIANA_INVALID_DATA, &error, expected);
+            }
+        }
+        /* A failed call leaves nothing behind. */
+        behaviour good = {0};
+        assert_tree(&s, 40, &good);
+        tear_down(&s);
+    }
+}
+
+/* Shard 3 fails last, but comes first. */
+static void test_a_late_failure_of_an_earlier_shard_wins(void **state)
+{
+    (void)state;
+    static const size_t late[] = {3};
+    setting s = set_up_threads(2, 8);
+    for (int try = 0; try < 50; try++) {
+        behaviour b = {.blocked = late, .num_blocked = 1, .fails = {[3] = true, [6] = true}};
+        liana__error error = {0};
+        assert_fails(fail_with(&s, 7, &b, &error), LIANA_INVALID_DATA, &error, "record of shard 3 is bad");
+    }
+    tear_down(&s);
+}
+
+static void test_a_failure_without_words_is_told_too(void **state)
+{
+    (void)state;
+    setting s = set_up_threads(2, 8);
+    behaviour b = {.fails = {[2] = true}, .silent = true};
+    liana__error error = {0};
+    assert_fails(fail_with(&s, 8, &b, &error), LIANA_INVALID_DATA, &error, "shard 2");
+    tear_down(&s);
+}
+
+static void test_wrong_numbers_of_shards_are_refused(void **state)
+{
+    (void)state;
+    setting s = set_up_threads(1, 8);
+    behaviour b = {0};
+    liana__error error = {0};
+    assert_fails(fail_with(&s, 9, &b, &error), LIANA_INTERNAL, &error, "9 shards", "1 to 8");
+    assert_fails(fail_with(&s, 0, &b, &error), LIANA_INTERNAL, &error, "0 shards");
+    tear_down(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums_are_the_trees_bits),
+        cmocka_unit_test(test_other_orders_give_other_bits),
+        cmocka_unit_test(test_memory_is_bounded_and_enough),
+        cmocka_unit_test(test_first_failing_shard_wins),
+        cmocka_unit_test(test_a_late_failure_of_an_earlier_shard_wins),
+        cmocka_unit_test(test_a_failure_without_words_is_told_too),
+        cmocka_unit_test(test_wrong_numbers_of_shards_are_refused),
+    };
+    return cmocka_run_group_tests_name("strategy one_device", tests, NULL, NULL);
+}

@@ -1,5 +1,5 @@
 /* Depthwise convolution, one for each channel, and its two gradients. */
-#include "ops/conv2d.h"
+#include "ops/depthwise_conv2d.h"
 
 static const char images[] = "[batch, height, width, channels]";
 static const char kernel_layout[] = "[height, width, channels, multiplier]";
@@ -84,7 +84,10 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {&reference, NULL};
+static const liana__kernel *const kernels[] = {LIANA__X86(&liana__depthwise_conv2d_avx512,
+                                                          &liana__depthwise_conv2d_avx2) &
+                                                   liana__depthwise_conv2d_generic,
+                                               &reference, NULL};
 
 const liana__op liana__op_depthwise_conv2d = {
     .name = "depthwise_conv2d",

@@ -1,0 +1,12 @@
+/* depthwise_conv2d.h - the kernels of depthwise convolutions. Each runs all three ops. */
+#ifndef LIANA_OPS_DEPTHWISE_CONV2D_H
+#define LIANA_OPS_DEPTHWISE_CONV2D_H
+
+#include "ops/conv2d.h"
+
+extern const liana__kernel liana__depthwise_conv2d_avx512;
+extern const liana__kernel liana__depthwise_conv2d_avx2;
+/* f32 for any processor, any number of channels and any multiplier. */
+extern const liana__kernel liana__depthwise_conv2d_generic;
+
+#endif

@@ -28,4 +28,13 @@ static inline void liana__pool_taps(const liana__geometry *g, int axis, int64_t 
     *end = first + g->window[axis] > g->input[axis] ? g->input[axis] - first : g->window[axis];
 }
 
+extern const liana__kernel liana__max_pool2d_avx512;
+extern const liana__kernel liana__max_pool2d_avx2;
+extern const liana__kernel liana__max_pool2d_gradient_avx512;
+extern const liana__kernel liana__max_pool2d_gradient_avx2;
+extern const liana__kernel liana__average_pool2d_avx512;
+extern const liana__kernel liana__average_pool2d_avx2;
+extern const liana__kernel liana__average_pool2d_gradient_avx512;
+extern const liana__kernel liana__average_pool2d_gradient_avx2;
+
 #endif

@@ -59,7 +59,7 @@ liana_layer liana__model_fail(liana_model *model, liana_location here, liana_sta
     va_start(arguments, format);
     liana__fail_list(&error, status, format, arguments);
     va_end(arguments);
-    return keep_error(model, &here, &error);
+    return keep_error(model, model->blamed ? model->blamed : &here, &error);
 }
 
 int liana__model_find_layer(const liana_model *model, const char *name)
@@ -271,28 +271,29 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
 {
     liana_layer none = {model, 0};
     if (model->error.status != LIANA_OK) return none;
+    const liana_location here = model->blamed ? *model->blamed : request->here;
     liana__error error = {0};
     if (!liana__grow(&model->layers, model->num_layers, &model->layer_capacity, sizeof *model->layers)) {
         liana__fail_memory(&error, "a model");
-        return keep_error(model, &request->here, &error);
+        return keep_error(model, &here, &error);
     }
     liana__layer *layer = &model->layers[model->num_layers];
     *layer = (liana__layer){
         .type = request->type,
         .trainable = !request->frozen,
         .first_weight = model->num_weights,
-        .where = request->here,
+        .where = here,
     };
-    layer->where.file = liana__arena_string(&model->arena, request->here.file);
+    layer->where.file = liana__arena_string(&model->arena, here.file);
     liana_status status = layer->where.file ? LIANA_OK : liana__fail_memory(&error, "a model");
     if (status == LIANA_OK) status = name_layer(model, request, layer, &error);
     if (status == LIANA_OK) status = read_options(model, request, layer, &error);
-    if (status != LIANA_OK) return keep_error(model, &request->here, &error);
+    if (status != LIANA_OK) return keep_error(model, &here, &error);
     status = find_inputs(model, request, layer, &error);
     if (status == LIANA_OK) status = build_layer(model, layer, &error);
     if (status != LIANA_OK) {
         liana__fail_within(&error, "layer '%s' (%s)", layer->name, layer->type->name);
-        return keep_error(model, &request->here, &error);
+        return keep_error(model, &here, &error);
     }
     model->num_layers++;
     return (liana_layer){model, (uint32_t)model->num_layers};

@@ -34,10 +34,11 @@ typedef struct liana__layer {
 struct liana_model {
     liana_context *context;
     liana__arena arena;
-    const char *name;     /* NULL: by its layers */
-    bool functional;      /* Keras JSON calls it Functional even if its layers form a sequence */
-    liana__error error;   /* the sticky one */
-    liana__layer *layers; /* inputs before users; [0] is the InputLayer, the last one is the output */
+    const char *name;             /* NULL: by its layers */
+    bool functional;              /* Keras JSON calls it Functional even if its layers form a sequence */
+    const liana_location *blamed; /* while an architecture is built, layers are blamed on the line that asked for it */
+    liana__error error;           /* the sticky one */
+    liana__layer *layers;         /* inputs before users; [0] is the InputLayer, the last one is the output */
     size_t num_layers;
     size_t layer_capacity;
     liana__weight *weights; /* Keras's order: layer by layer */
@@ -60,6 +61,11 @@ typedef struct liana__layer_request {
     const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
 } liana__layer_request;
 liana_layer liana__model_add(liana_model *model, const liana__layer_request *request);
+
+/* A builder's options struct as a map: pairs given as one number are completed, an enum outside its names and a list
+ * that is too long are refused ("option: found ..."). */
+liana_status liana__options_to_map(const liana__fields *fields, const void *options, liana__arena *arena,
+                                   const liana__value **map, liana__error *error) LIANA_MUST_USE;
 
 /* Sets the sticky error (unless there is one) as "file:line: message" and returns an invalid layer. */
 liana_layer liana__model_fail(liana_model *model, liana_location here, liana_status status, const char *format, ...)

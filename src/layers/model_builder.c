@@ -37,17 +37,16 @@ static liana_status complete_member(const liana__field *field, void *member, lia
     return LIANA_OK;
 }
 
-static liana_status write_options(const liana__layer_type *type, const void *options, liana__arena *arena,
-                                  const liana__value **map, liana__error *error)
+liana_status liana__options_to_map(const liana__fields *fields, const void *options, liana__arena *arena,
+                                   const liana__value **map, liana__error *error)
 {
-    char *copy = liana__arena_copy(arena, options, type->options->size);
-    if (!copy) return liana__fail_memory(error, "a layer's options");
-    for (size_t i = 0; i < type->options->count; i++) {
-        const liana__field *field = &type->options->items[i];
-        LIANA_TRY(complete_member(field, copy + field->offset, error));
+    char *copy = liana__arena_copy(arena, options, fields->size);
+    if (!copy) return liana__fail_memory(error, "options");
+    for (size_t i = 0; i < fields->count; i++) {
+        LIANA_TRY(complete_member(&fields->items[i], copy + fields->items[i].offset, error));
     }
-    *map = liana__fields_write(type->options, arena, copy);
-    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "a layer's options");
+    *map = liana__fields_write(fields, arena, copy);
+    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "options");
 }
 
 /* The layers given as inputs, up to the first that was not given. */
@@ -71,7 +70,7 @@ static liana_layer add_from_struct(liana_location here, liana_model *model, cons
     size_t indices[LIANA_MAX_LAYER_INPUTS];
     liana__layer_request request = {.here = here, .type = type, .name = prefix->name, .frozen = !prefix->trainable};
     liana__error error = {0};
-    liana_status status = write_options(type, options, arena, &request.options, &error);
+    liana_status status = liana__options_to_map(type->options, options, arena, &request.options, &error);
     if (status == LIANA_OK && type->max_inputs > 0) {
         status = read_inputs(model, prefix->inputs, type->max_inputs, indices, &request.num_inputs, &error);
     }

@@ -1,0 +1,112 @@
+#include "models/models.h"
+
+#include <string.h>
+
+const liana__architecture *const liana__architectures[] = {
+#define LIANA__MODEL(stem, name) &liana__architecture_##name,
+#include "models/models.def"
+#undef LIANA__MODEL
+    NULL,
+};
+
+enum { NUM_ARCHITECTURES = sizeof liana__architectures / sizeof *liana__architectures - 1 };
+
+const char *const liana__pooling_names[] = {"none", "avg", "max", NULL};
+
+const liana__architecture *liana__architecture_find(const char *name, const char **nearest)
+{
+    const char *names[NUM_ARCHITECTURES];
+    for (size_t i = 0; i < NUM_ARCHITECTURES; i++) {
+        names[i] = liana__architectures[i]->name;
+        if (strcmp(names[i], name) == 0) return liana__architectures[i];
+    }
+    if (nearest) *nearest = liana__nearest(name, names, NUM_ARCHITECTURES);
+    return NULL;
+}
+
+static liana_status check_options(const liana__architecture_options *options, const liana__value *map,
+                                  const char *where, liana__error *error)
+{
+    liana__layer_check check = {.map = map, .where = where, .error = error};
+    if (options->input_shape.count != 3) {
+        return liana__option_fail(&check, "input_shape", "found %lld numbers, expected height, width and channels",
+                                  (long long)options->input_shape.count);
+    }
+    return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
+}
+
+static void add_layers(liana_model *model, const liana__architecture *architecture, const void *options)
+{
+    const liana__architecture_options *common = options;
+    if (model->num_layers == 0) {
+        liana_input(model, .shape = common->input_shape);
+        model->functional = true;
+        if (!model->name) {
+            char name[64];
+            architecture->print_name(options, name, sizeof name);
+            model->name = liana__arena_string(&model->arena, name);
+        }
+    }
+    architecture->build(model, options);
+}
+
+liana_status liana__architecture_add(liana_model *model, liana_location here, const liana__architecture *architecture,
+                                     const liana__value *map, const char *where)
+{
+    if (model->error.status != LIANA_OK) return model->error.status;
+    liana__error error = {0};
+    void *options = liana__arena_allocate(&model->arena, architecture->options->size);
+    liana_status status =
+        options ? liana__fields_read(architecture->options, map, where, NULL, &model->arena, options, &error)
+                : liana__fail_memory(&error, "a model");
+    if (status == LIANA_OK) status = check_options(options, map, where, &error);
+    if (status != LIANA_OK) {
+        liana__model_fail(model, here, status, "%s", error.message);
+        return status;
+    }
+    const liana_location *outer = model->blamed;
+    model->blamed = &here;
+    add_layers(model, architecture, options);
+    model->blamed = outer;
+    return model->error.status;
+}
+
+liana_layer liana_model_add_architecture_at(liana_location here, liana_model *model, const char *name,
+                                            const void *options)
+{
+    liana_layer none = {model, 0};
+    if (!model || model->error.status != LIANA_OK) return none;
+    const char *nearest = NULL;
+    const liana__architecture *architecture = liana__architecture_find(name, &nearest);
+    if (!architecture) {
+        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no architecture '%.60s'%s%s", name,
+                                 nearest ? "; did you mean " : "", nearest ? nearest : "");
+    }
+    liana__arena arena = {0};
+    liana__error error = {0};
+    const liana__value *map;
+    liana_status status = liana__options_to_map(architecture->options, options, &arena, &map, &error);
+    if (status == LIANA_OK) {
+        status = liana__architecture_add(model, here, architecture, map, architecture->name);
+    } else {
+        liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
+    }
+    liana__arena_free(&arena);
+    return status == LIANA_OK ? (liana_layer){model, (uint32_t)model->num_layers} : none;
+}
+
+void liana__pooling_add(liana_model *model, liana_pooling pooling)
+{
+    if (pooling == LIANA_POOLING_AVG) liana_global_average_pooling2d(model);
+    if (pooling == LIANA_POOLING_MAX) liana_global_max_pooling2d(model);
+}
+
+void liana__head_add(liana_model *model, liana_location here, double dropout, liana_pooling pooling, int64_t classes)
+{
+    const liana_location *outer = model->blamed;
+    model->blamed = &here;
+    if (dropout > 0) liana_dropout(model, .rate = dropout);
+    liana__pooling_add(model, pooling);
+    liana_dense(model, .units = classes, .activation = "softmax", .name = "classifier");
+    model->blamed = outer;
+}

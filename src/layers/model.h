@@ -73,8 +73,8 @@ liana_layer liana__model_fail(liana_model *model, liana_location here, liana_sta
 
 /* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`, with the keys name,
  * inputs (a name or a list of names; default: the layer before) and trainable beside the options. If the model is
- * empty and the list does not begin with InputLayer, one for examples of `input_shape` is put before it. The error is
- * the model's sticky one and names file, line, column and dotted key below `where`. */
+ * empty and the list does not begin with InputLayer, one for examples of `input_shape` (without the batch) is put
+ * before it. The error is the model's sticky one and names file, line, column and dotted key below `where`. */
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
 

@@ -138,12 +138,12 @@ static bool begins_with_input(const liana__value *list)
     return strcmp(name, liana__layer_input_layer.name) == 0;
 }
 
-/* An InputLayer for examples of a shape [batch, ...]. */
+/* An InputLayer for examples of a shape. */
 static void add_input(liana_model *model, liana_location here, const liana_shape *shape, liana__arena *arena)
 {
     liana__value *map = liana__value_map(arena), *dims = liana__value_list(arena);
     if (!map || !dims) return;
-    for (int i = 1; i < shape->rank; i++) liana__value_add(arena, dims, liana__value_int(arena, shape->dims[i]));
+    for (int i = 0; i < shape->rank; i++) liana__value_add(arena, dims, liana__value_int(arena, shape->dims[i]));
     liana__value_set(arena, map, "shape", dims);
     liana__model_add(model, &(liana__layer_request){.here = here, .type = &liana__layer_input_layer, .options = map});
 }

@@ -141,6 +141,25 @@ static void test_all_exif_orientations(void **state)
     liana__image_free(&image);
 }
 
+static void test_adobes_marker_inverts_the_inks(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__image image = {0};
+    uint8_t bytes[1024];
+    size_t size = from_hex(CMYK_JPEG, bytes);
+    assert_ok(liana__image_decode(bytes, size, NULL, &image, &error), &error);
+    assert_int_equal(image.height, 8);
+    assert_int_equal(image.width, 16);
+    assert_int_equal(image.channels, 3);
+    assert_int_equal(image_checksum(&image), CMYK_JPEG_RGB);
+    size -= ADOBE_MARKER_SIZE;
+    memmove(bytes + ADOBE_MARKER_OFFSET, bytes + ADOBE_MARKER_OFFSET + ADOBE_MARKER_SIZE, size - ADOBE_MARKER_OFFSET);
+    assert_ok(liana__image_decode(bytes, size, NULL, &image, &error), &error);
+    assert_int_equal(image_checksum(&image), CMYK_JPEG_RGB_WITHOUT_MARKER);
+    liana__image_free(&image);
+}
+
 /* Every cut of a file is found out: no pixels are made up. */
 static void test_every_truncation_is_refused(void **state)
 {
@@ -193,6 +212,31 @@ static void test_other_bytes_are_named(void **state)
 static void put_big_endian(uint8_t *out, uint32_t value)
 {
     for (int i = 0; i < 4; i++) out[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* A few kilobytes can ask for any number of passes over the image. */
+static void test_endless_scans_are_refused(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__image image = {0};
+    liana__text many = {0};
+    liana__mapping file;
+    assert_ok(liana__file_map(liana__test_data("jpeg_odd/tower_progressive.jpg"), &file, &error), &error);
+    const uint8_t *stop = file.data + file.size;
+    const uint8_t *frame = memmem(file.data, file.size, "\xff\xc2", 2); /* progressive: not the thumbnail's */
+    assert_non_null(frame);
+    const uint8_t *scan = memmem(frame, (size_t)(stop - frame), "\xff\xda", 2), *end = scan + 2;
+    assert_non_null(scan);
+    while (end[0] != 0xff || end[1] == 0) end++; /* the scan ends at the next marker */
+    liana__text_add_bytes(&many, (const char *)file.data, (size_t)(end - file.data));
+    for (int i = 0; i < 600; i++) liana__text_add_bytes(&many, (const char *)scan, (size_t)(end - scan));
+    liana__text_add_bytes(&many, (const char *)end, (size_t)(stop - end));
+    assert_fails(liana__image_decode(many.data, many.length, NULL, &image, &error), LIANA_INVALID_DATA, &error,
+                 "more than 500 scans");
+    liana__text_free(&many);
+    liana__file_unmap(&file);
+    liana__image_free(&image);
 }
 
 static void test_absurd_sizes_are_refused(void **state)
@@ -335,11 +379,18 @@ static void test_memory_is_reused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_photos_have_pillows_pixels),  cmocka_unit_test(test_truncated_photo_is_refused),
-        cmocka_unit_test(test_png_of_every_kind),           cmocka_unit_test(test_all_exif_orientations),
-        cmocka_unit_test(test_every_truncation_is_refused), cmocka_unit_test(test_other_bytes_are_named),
-        cmocka_unit_test(test_absurd_sizes_are_refused),    cmocka_unit_test(test_damaged_bytes_never_crash),
-        cmocka_unit_test(test_encoders_round_trip),         cmocka_unit_test(test_memory_is_reused),
+        cmocka_unit_test(test_photos_have_pillows_pixels),
+        cmocka_unit_test(test_truncated_photo_is_refused),
+        cmocka_unit_test(test_png_of_every_kind),
+        cmocka_unit_test(test_all_exif_orientations),
+        cmocka_unit_test(test_adobes_marker_inverts_the_inks),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_other_bytes_are_named),
+        cmocka_unit_test(test_endless_scans_are_refused),
+        cmocka_unit_test(test_absurd_sizes_are_refused),
+        cmocka_unit_test(test_damaged_bytes_never_crash),
+        cmocka_unit_test(test_encoders_round_trip),
+        cmocka_unit_test(test_memory_is_reused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

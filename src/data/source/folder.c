@@ -216,7 +216,9 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
     size_t before = source->count;
     LIANA_TRY(add_images(source, folder, id_start, label, error));
     if (source->count > before) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "no image (.jpg, .jpeg or .png) in the folder of class '%s': '%s'",
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
+                       "one level too high?",
                        name, folder);
 }
 

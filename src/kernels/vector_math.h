@@ -18,7 +18,7 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     /* Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. */
     const vector_float shift = vector_set(0x1.8p23f);
     vector_float shifted = vector_fma(x, vector_set(0x1.715476p+0f), shift);
-    vector_int n = (vector_int)shifted - (vector_int)shift;
+    vector_int n = (vector_int)((vector_uint)shifted - (vector_uint)shift);
     vector_float whole = shifted - shift;
     /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is; what rounding takes from r is kept.
      */
@@ -32,8 +32,8 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     q = vector_fma(q, r, vector_set(0x1.fffffcp-2f));
     vector_float power = vector_fma(q, r * r, lost) + r + 1.0f;
     /* 2^n in two factors, because n reaches from -150 to 128: only the last product may round or overflow. */
-    vector_int half = n >> 1;
-    vector_float scale1 = (vector_float)((half + 127) << 23), scale2 = (vector_float)((n - half + 127) << 23);
+    vector_uint half = (vector_uint)(n >> 1), other = (vector_uint)n - half;
+    vector_float scale1 = (vector_float)((half + 127) << 23), scale2 = (vector_float)((other + 127) << 23);
     return power * scale1 * scale2;
 }
 
@@ -43,9 +43,9 @@ LIANA__INLINE vector_float vector_log(vector_float x)
     vector_int denormal = x < 0x1p-126f;
     vector_float normal = vector_select(denormal, x * 0x1p23f, x);
     /* Counting exponents from sqrt(1/2) instead of 1/2. */
-    const int32_t base = 0x3f3504f3;
-    vector_int offset = (vector_int)normal - base;
-    vector_int exponent = (offset >> 23) - (denormal & 23);
+    const uint32_t base = 0x3f3504f3;
+    vector_uint offset = (vector_uint)normal - base;
+    vector_int exponent = ((vector_int)offset >> 23) - (denormal & 23);
     vector_float f = (vector_float)((offset & 0x7fffff) + base) - 1.0f;
 
     vector_float p = vector_set(0x1.14763ap-4f);

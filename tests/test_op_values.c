@@ -274,6 +274,99 @@ static void test_large_integers_survive_moving(void **state)
     liana_graph_destroy(graph);
 }
 
+/* Equal numbers, NaN on either side and signed zeros, long enough for the vector kernels' main loops and their ends;
+ * `b` is a whole tensor or one value. */
+static void assert_pairs(liana_tensor (*build)(liana_location, liana_tensor, liana_tensor),
+                         double (*value)(double a, double b), bool scalar_b)
+{
+    static const double as[] = {1, 2, -1, NAN, 1, NAN, 0, -INFINITY, 7},
+                        bs[] = {1, -2, 3, 1, NAN, NAN, -0.0, INFINITY, 7};
+    enum { COUNT = 41, PAIRS = sizeof as / sizeof *as };
+    double a[COUNT], b[COUNT], expected[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        a[i] = as[i % PAIRS];
+        b[i] = bs[i % PAIRS];
+        expected[i] = value(a[i], scalar_b ? 1 : b[i]);
+    }
+    liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(COUNT), a);
+    liana_tensor y = constant(x.graph, LIANA_F32, scalar_b ? LIANA_SCALAR : liana_shape_of(COUNT), b);
+    assert_values(build(LIANA_HERE, x, y), expected, COUNT, 0);
+}
+
+#define PAIR_VALUE(name, expression)               \
+    static double name##_value(double a, double b) \
+    {                                              \
+        return expression;                         \
+    }
+PAIR_VALUE(equal, a == b)
+PAIR_VALUE(not_equal, a != b)
+PAIR_VALUE(less, a < b)
+PAIR_VALUE(less_equal, a <= b)
+PAIR_VALUE(greater, a > b)
+PAIR_VALUE(greater_equal, a >= b)
+PAIR_VALUE(maximum, isnan(a) || isnan(b) ? NAN : fmax(a, b))
+PAIR_VALUE(minimum, isnan(a) || isnan(b) ? NAN : fmin(a, b))
+PAIR_VALUE(relu_gradient, a > 0 ? b : 0)
+
+static void test_pairs_with_ties_and_nan(void **state)
+{
+    (void)state;
+    for (int scalar_b = 0; scalar_b < 2; scalar_b++) {
+        assert_pairs(liana_op_equal_at, equal_value, scalar_b);
+        assert_pairs(liana_op_not_equal_at, not_equal_value, scalar_b);
+        assert_pairs(liana_op_less_at, less_value, scalar_b);
+        assert_pairs(liana_op_less_equal_at, less_equal_value, scalar_b);
+        assert_pairs(liana_op_greater_at, greater_value, scalar_b);
+        assert_pairs(liana_op_greater_equal_at, greater_equal_value, scalar_b);
+        assert_pairs(liana_op_maximum_at, maximum_value, scalar_b);
+        assert_pairs(liana_op_minimum_at, minimum_value, scalar_b);
+        assert_pairs(liana__op_relu_gradient_at, relu_gradient_value, scalar_b);
+    }
+}
+
+/* NaN is not lost in any element-wise op or reduction, wherever it is; relu of it included. */
+static void test_nan_is_not_lost(void **state)
+{
+    (void)state;
+    static liana_tensor (*const unary[])(liana_location, liana_tensor) = {liana_op_relu_at, liana_op_relu6_at,
+                                                                          liana_op_sign_at, liana_op_round_at,
+                                                                          liana_op_tanh_at, liana_op_sqrt_at};
+    double values[37], expected[37];
+    for (int i = 0; i < 37; i++) values[i] = i % 5 == 2 ? NAN : 0;
+    for (int i = 0; i < 37; i++) expected[i] = i % 5 == 2 ? NAN : 0;
+    for (size_t k = 0; k < sizeof unary / sizeof *unary; k++) {
+        liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(37), values);
+        assert_values(unary[k](LIANA_HERE, x), expected, 37, 0);
+    }
+    static liana_tensor (*const reductions[])(liana_location, liana_tensor, liana_axes,
+                                              bool) = {liana_op_reduce_sum_at, liana_op_reduce_mean_at,
+                                                       liana_op_reduce_max_at, liana_op_reduce_min_at};
+    static const double nan_only[2] = {NAN, NAN};
+    for (size_t k = 0; k < sizeof reductions / sizeof *reductions; k++) {
+        for (int place = 0; place < 37; place++) {
+            for (int i = 0; i < 37; i++) values[i] = i == place ? NAN : i;
+            liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(37), values);
+            assert_values(reductions[k](LIANA_HERE, x, LIANA_ALL_AXES, false), nan_only, 1, 0);
+            x = constant(new_graph(), LIANA_F32, liana_shape_of(37, 1), values);
+            x = liana_op_broadcast_to(x, liana_shape_of(37, 2));
+            assert_values(reductions[k](LIANA_HERE, x, LIANA_AXES(0), false), nan_only, 2, 0);
+        }
+    }
+}
+
+/* Many equal numbers that floats cannot hold: adding them one by one would be wrong in the fourth digit. */
+static void test_long_sums_are_accurate(void **state)
+{
+    (void)state;
+    for (int axis = 0; axis < 2; axis++) {
+        liana_graph *graph = new_graph();
+        liana_shape shape = axis ? liana_shape_of(3, 1000003) : liana_shape_of(1000003, 3);
+        liana_tensor x = liana_op_broadcast_to(liana_graph_scalar(graph, LIANA_F32, 0.1), shape);
+        double sum = 1000003 * (double)0.1f, expected[3] = {sum, sum, sum};
+        assert_values(liana_op_reduce_sum(x, LIANA_AXES(axis), false), expected, 3, 2e-7);
+    }
+}
+
 /* ---- messages ---- */
 
 static liana_tensor f32(liana_graph *graph, const char *name, liana_shape shape)
@@ -366,6 +459,9 @@ int main(void)
         cmocka_unit_test(test_gather_is_pytorchs),
         cmocka_unit_test(test_gather_clamps),
         cmocka_unit_test(test_large_integers_survive_moving),
+        cmocka_unit_test(test_pairs_with_ties_and_nan),
+        cmocka_unit_test(test_nan_is_not_lost),
+        cmocka_unit_test(test_long_sums_are_accurate),
         cmocka_unit_test(test_messages_of_moving_ops),
         cmocka_unit_test(test_messages_of_classification_ops),
     };

@@ -6,6 +6,7 @@
 
 #if defined(__x86_64__)
 extern const liana__kernel liana__binary_avx2, liana__binary_avx512;
+extern const liana__kernel liana__compare_avx2, liana__compare_avx512;
 #endif
 
 #endif

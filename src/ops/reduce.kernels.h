@@ -48,7 +48,7 @@ static bool is_one_run(const liana__node *node, const char **reason)
 
 /* ---- sums ---- */
 
-enum { BLOCK = 64 /* vectors or rows that are added in floats */, TILE = 4 * VECTOR_LENGTH };
+enum { BLOCK = 16 /* additions in floats, one after the other */, TILE = 4 * VECTOR_LENGTH };
 
 /* The sum of a contiguous run. */
 static double sum_run(const float *src, int64_t count)
@@ -57,7 +57,7 @@ static double sum_run(const float *src, int64_t count)
     int64_t i = 0;
     while (i < count) {
         vector_float sum[4] = {{0}};
-        int64_t end = count - i < BLOCK * VECTOR_LENGTH ? count : i + BLOCK * VECTOR_LENGTH;
+        int64_t end = count - i < BLOCK * TILE ? count : i + BLOCK * TILE;
         for (; i + TILE <= end; i += TILE) {
             for (int k = 0; k < 4; k++) sum[k] += vector_load(src + i + k * VECTOR_LENGTH);
         }

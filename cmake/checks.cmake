@@ -11,9 +11,12 @@ liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)
+  liana_add_check(install_and_use tests/install/test_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
+  # -O0: only the compilers' and the linker's words count. (GCC then warns of cuts in messages that it can rule out
+  # when it optimises.)
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
     -DCMAKE_BUILD_TYPE=Debug)
   liana_add_check(builds_without_hdf5 tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-hdf5 gcc
-    -DLIANA_HDF5=OFF -DLIANA_TESTS=OFF)
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_TESTS=OFF)
   set_tests_properties(builds_with_clang builds_without_hdf5 PROPERTIES PROCESSORS 2)
 endif()

@@ -1,0 +1,42 @@
+/* weight_source.h - what weights.c reads, whichever format it is in: layers with named arrays. */
+#ifndef LIANA_TRAIN_WEIGHT_SOURCE_H
+#define LIANA_TRAIN_WEIGHT_SOURCE_H
+
+#include "formats/hdf5.h"
+#include "formats/safetensors.h"
+
+typedef struct liana__source_weight {
+    const char *short_name; /* without the layer: "kernel" */
+    int rank;
+    const int64_t *shape;
+    const void *entry; /* the format's own record */
+} liana__source_weight;
+
+typedef struct liana__source_layer {
+    const char *name;
+    liana__source_weight *weights;
+    size_t num_weights;
+} liana__source_layer;
+
+typedef struct liana__weight_source {
+    const char *path;
+    bool by_name; /* weights are matched by their names, not by their order */
+    liana__source_layer *layers;
+    size_t num_layers;
+    /* One of the two. */
+    liana__hdf5 *hdf5;
+    bool is_safetensors;
+    liana__safetensors safetensors;
+    liana__arena arena;
+} liana__weight_source;
+
+/* Opens by what the first bytes say. `path` must outlive the source. */
+liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+    LIANA_MUST_USE;
+void liana__weight_source_close(liana__weight_source *source);
+const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
+/* Reads one array as f32. */
+liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
+                                       float *values, liana__error *error) LIANA_MUST_USE;
+
+#endif

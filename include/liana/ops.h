@@ -228,7 +228,8 @@ typedef enum liana_padding {
     LIANA_PADDING_EXPLICIT,
 } liana_padding;
 
-/* Zeros mean the usual: stride 1, dilation 1, one group. */
+/* Zeros mean the usual: stride 1, dilation 1, one group. The ops take it as written here, such as
+ * liana_op_conv2d(x, kernel, (liana_conv_options){.strides = {2, 2}, .padding = LIANA_PADDING_SAME}). */
 typedef struct liana_conv_options {
     int64_t strides[2]; /* vertical, horizontal */
     liana_padding padding;
@@ -239,14 +240,14 @@ typedef struct liana_conv_options {
 
 /* Cross-correlation (what the field calls convolution). x [batch, height, width, channels],
  * kernel [height, width, channels / groups, filters] -> [batch, height', width', filters]. Floats. */
-#define liana_op_conv2d(x, kernel, options) liana_op_conv2d_at(LIANA_HERE, x, kernel, options)
+#define liana_op_conv2d(x, kernel, ...) liana_op_conv2d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                           liana_conv_options options);
 
 /* One convolution for each channel: x [batch, height, width, channels], kernel [height, width, channels, multiplier] ->
  * [batch, height', width', channels * multiplier], channel c's results at c * multiplier and on. `groups` must be 0
  * or 1. */
-#define liana_op_depthwise_conv2d(x, kernel, options) liana_op_depthwise_conv2d_at(LIANA_HERE, x, kernel, options)
+#define liana_op_depthwise_conv2d(x, kernel, ...) liana_op_depthwise_conv2d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_depthwise_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                                     liana_conv_options options);
 
@@ -260,11 +261,11 @@ typedef struct liana_pool_options {
 
 /* The greatest of each window of x [batch, height, width, channels]; padding never wins. The gradient goes to the first
  * greatest element in row-major order. */
-#define liana_op_max_pool2d(x, options) liana_op_max_pool2d_at(LIANA_HERE, x, options)
+#define liana_op_max_pool2d(x, ...) liana_op_max_pool2d_at(LIANA_HERE, x, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_max_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
 
 /* The mean of each window; padding is not counted (as in TensorFlow). */
-#define liana_op_average_pool2d(x, options) liana_op_average_pool2d_at(LIANA_HERE, x, options)
+#define liana_op_average_pool2d(x, ...) liana_op_average_pool2d_at(LIANA_HERE, x, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
 
 /* ---- normalisation and regularisation ---- */

@@ -253,7 +253,6 @@ static void test_mistakes_are_named_with_their_place(void **state)
                                      "or {images: FILE, labels: FILE}"},
         {MODEL "data: {train: [a, 3]}\n",
          "c.yaml:2:19: data.train.paths[1]: found the number 3, expected text; write it in quotes"},
-        {MODEL "data: {train: {images: a}}\n", "c.yaml:2:15: data.train: 'images' needs 'labels' beside it"},
         {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images' beside it"},
         {MODEL "data: {test: {paths: a, images: b}}\n",
          "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one"},

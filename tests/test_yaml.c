@@ -55,6 +55,34 @@ static void test_what_texts_mean(void **state)
     assert_means("%YAML 1.2\n---\na: 1\n...\n", "{\"a\": 1}");
 }
 
+/* Texts of many pieces: escapes, and lines of a block. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    for (int pieces = 1; pieces <= 100; pieces++) {
+        liana__text single = {0}, twice = {0}, block = {0}, expected = {0}, lines = {0};
+        liana__text_add(&single, "'");
+        liana__text_add(&twice, "\"");
+        liana__text_add(&block, "|\n");
+        for (int i = 0; i < pieces; i++) {
+            liana__text_add(&single, "%d''", i);
+            liana__text_add(&twice, "%d\\x27", i);
+            liana__text_add(&block, "  line %d\n", i);
+            liana__text_add(&expected, "%d'", i);
+            liana__text_add(&lines, "line %d\n", i);
+        }
+        liana__text_add(&single, "'");
+        liana__text_add(&twice, "\"");
+        liana__arena arena = {0};
+        assert_string_equal(parse(&arena, single.data)->string, expected.data);
+        assert_string_equal(parse(&arena, twice.data)->string, expected.data);
+        assert_string_equal(parse(&arena, block.data)->string, lines.data);
+        liana__arena_free(&arena);
+        liana__text *const all[] = {&single, &twice, &block, &expected, &lines};
+        for (size_t i = 0; i < 5; i++) liana__text_free(all[i]);
+    }
+}
+
 static void assert_place(const liana__value *value, int line, int column)
 {
     assert_non_null(value);
@@ -219,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_texts_mean),
+        cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_what_is_refused_and_where),
         cmocka_unit_test(test_limits),

@@ -12,8 +12,9 @@
 /* Where examples come from; `paths` or `images`, or neither (no such data). */
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
-    const char *images;   /* a pair of IDX files (MNIST); labels may be NULL */
+    const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for beside the images */
     const char *labels;
+    const char *kind; /* how the files are read, a name of src/data/sources.def; NULL: found by looking */
 } liana__source_config;
 
 typedef enum liana__scale {

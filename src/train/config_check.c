@@ -60,24 +60,21 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
 }
 
 static liana_status check_source(const liana__config *config, const char *key, const liana__source_config *source,
-                                 bool needs_labels, liana__error *error)
+                                 liana__error *error)
 {
     if (source->paths.count && (source->images || source->labels)) {
         return refuse(config, error, key, "'paths' and 'images' exclude each other; keep one");
     }
     if (source->labels && !source->images) return refuse(config, error, key, "'labels' needs 'images' beside it");
-    if (needs_labels && source->images && !source->labels) {
-        return refuse(config, error, key, "'images' needs 'labels' beside it");
-    }
     return LIANA_OK;
 }
 
 static liana_status check_data(const liana__config *config, liana__error *error)
 {
     const liana__data_config *data = &config->data;
-    LIANA_TRY(check_source(config, "data.train", &data->train, true, error));
-    LIANA_TRY(check_source(config, "data.validation", &data->validation, true, error));
-    LIANA_TRY(check_source(config, "data.test", &data->test, false, error));
+    LIANA_TRY(check_source(config, "data.train", &data->train, error));
+    LIANA_TRY(check_source(config, "data.validation", &data->validation, error));
+    LIANA_TRY(check_source(config, "data.test", &data->test, error));
     if (data->channels == 2) return refuse(config, error, "data.channels", "found the number 2, expected 1 or 3");
     if ((data->image_size[0] == 0) != (data->image_size[1] == 0)) {
         return refuse(config, error, "data.image_size", "one side is 0, expected both (no resizing) or neither");

@@ -14,7 +14,14 @@ static const liana__field source_items[] = {
      AT(paths),
      .doc = "TFRecord files or patterns of them, or folders that hold a folder for each class"},
     {.name = "images", .kind = LIANA__FIELD_PATH, AT(images), .doc = "the IDX file of the images (MNIST)"},
-    {.name = "labels", .kind = LIANA__FIELD_PATH, AT(labels), .doc = "the IDX file of their labels"},
+    {.name = "labels",
+     .kind = LIANA__FIELD_PATH,
+     AT(labels),
+     .doc = "the IDX file of their labels (null: looked for beside the images)"},
+    {.name = "kind",
+     .kind = LIANA__FIELD_STRING,
+     AT(kind),
+     .doc = "how the files are read: tfrecord, idx, ... (null: found by looking at them)"},
 };
 static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
 #undef AT
@@ -24,15 +31,15 @@ static const liana__field features_items[] = {
     {.name = "image",
      .kind = LIANA__FIELD_STRING,
      AT(image),
-     .doc = "the feature that holds the encoded image (null: image or image/encoded, whichever is there)"},
+     .doc = "the feature that holds the encoded image (null: image, image/encoded, ..., whichever is there)"},
     {.name = "label",
      .kind = LIANA__FIELD_STRING,
      AT(label),
-     .doc = "the feature that holds the class number (null: class, label or image/class/label)"},
+     .doc = "the feature that holds the class number (null: class, label, image/class/label, whichever is there)"},
     {.name = "id",
      .kind = LIANA__FIELD_STRING,
      AT(id),
-     .doc = "the feature that names the example (null: id or image/filename, else the record's number)"},
+     .doc = "the feature that names the example (null: id, image/filename, ..., else the record's number)"},
 };
 static const liana__fields features_fields = {"features", sizeof(liana__features_config), COUNT(features_items),
                                               features_items};

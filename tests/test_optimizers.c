@@ -92,7 +92,7 @@ static liana_graph *update_graph(const run *r, size_t num_slots)
         .learning_rate = liana_graph_input(graph, "rate", r->dtype, LIANA_SCALAR),
         .iteration = liana_graph_input(graph, "iteration", r->dtype, LIANA_SCALAR),
     };
-    char name[16];
+    char name[32];
     for (size_t i = 0; i < num_slots; i++) {
         snprintf(name, sizeof name, "slot %zu", i);
         step.slots[i] = liana_graph_input(graph, name, r->dtype, r->shape);

@@ -41,8 +41,8 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
-/* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects of under 600 bytes together in each execution,
- * and its AVX2 product a packing buffer of 16 KiB. */
+/* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each
+ * execution, and its AVX2 product a packing buffer of 16 KiB. */
 liana_status liana__onednn_run(const liana__call *call);
 /* A kernel's `release`. NULL is allowed. */
 void liana__onednn_release(void *plan);

@@ -68,7 +68,7 @@ typedef struct expectation {
         NULL, array, sizeof(array) / sizeof *(array), 0 \
     }
 
-/* Runs a finished graph whose outputs are checked in order; destroys it. Whole numbers must be met exactly. */
+/* Runs a finished graph whose outputs are checked in order; destroys it. `tolerance` is relative to 1 + |expected|. */
 static void check_outputs(int device, liana_graph *graph, const char *name, const expectation *expected,
                           double tolerance)
 {
@@ -80,7 +80,7 @@ static void check_outputs(int device, liana_graph *graph, const char *name, cons
         for (size_t k = 0; k < expected[i].count; k++) {
             double found = liana__load(outputs[i].data, outputs[i].dtype, (int64_t)k);
             double wanted = expected[i].parts ? expected[i].parts[k] / expected[i].unit : expected[i].values[k];
-            double allowed = expected[i].parts ? 0 : tolerance * (1 + fabs(wanted));
+            double allowed = tolerance * (1 + fabs(wanted));
             if (fabs(found - wanted) <= allowed) continue;
             fail_msg("%s, output %zu, device %d: element %zu is %.9g, PyTorch says %.9g", name, i, device, k, found,
                      wanted);
@@ -212,6 +212,29 @@ static void test_batch_norm(void **state)
         add_outputs(graph, liana_op_batch_norm_inference(given[0], given[1], given[2], given[3], given[4], 1e-3), given,
                     5);
         check_outputs(device, graph, "batch_norm_inference", inference_expected, tolerance);
+    }
+}
+
+/* bf16 keeps 8 bits of each result; statistics, gamma and beta stay f32. */
+static void test_bf16(void **state)
+{
+    (void)state;
+    static const expectation norm_expected[] = {VALUES(batch_norm_training_y), VALUES(batch_norm_training_dx),
+                                                VALUES(batch_norm_training_dgamma), VALUES(batch_norm_training_dbeta)};
+    for (int device = 0; device < 2; device++) {
+        const conv_case *c = &conv_cases[0];
+        liana_graph *graph = new_graph();
+        liana_tensor inputs[] = {filled(graph, LIANA_BF16, c->x, 1), filled(graph, LIANA_BF16, c->kernel, 2)};
+        add_outputs(graph, liana_op_conv2d(inputs[0], inputs[1], c->options), inputs, 2);
+        check_outputs(device, graph, "conv2d in bf16", c->expected, 0x1p-8);
+        graph = new_graph();
+        liana_shape channels = liana_shape_of(5);
+        liana_tensor given[] = {filled(graph, LIANA_BF16, liana_shape_of(3, 2, 3, 5), 1),
+                                filled(graph, LIANA_F32, channels, 2), filled(graph, LIANA_F32, channels, 4)};
+        liana_tensor statistics = liana_op_batch_norm_statistics(given[0]);
+        assert_int_equal(liana_tensor_dtype(statistics), LIANA_F32);
+        add_outputs(graph, liana_op_batch_norm_training(given[0], given[1], given[2], statistics, 1e-3), given, 3);
+        check_outputs(device, graph, "batch_norm_training in bf16", norm_expected, 0x1p-8);
     }
 }
 
@@ -368,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_pooling),
         cmocka_unit_test(test_batch_norm),
+        cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_statistics_far_from_zero),
         cmocka_unit_test(test_max_of_nan_and_infinity),
         cmocka_unit_test(test_convolution_errors),

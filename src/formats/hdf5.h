@@ -7,14 +7,14 @@
  * of the weights differ ("conv1/kernel:0", "convolution2d_1_W"), their order within a layer does not: load by layer
  * name and position. Keras 1 files of the backend "theano" hold flipped kernels; see `backend`.
  *
- * libhdf5 as Debian builds it is NOT thread-safe: only one thread of the whole process may be inside any of these
- * functions (and of libhdf5 itself) at a time. Nothing is printed: libhdf5's own error printing is switched off inside
+ * Files in HDF5's classic layout (superblock 0 or 1: nearly all Keras files) are read by liana itself, are checked
+ * throughout, and may be read on any thread. Files in the newer layouts, and all writing, go through libhdf5, which as
+ * Debian builds it is NOT thread-safe: only one thread of the whole process may be inside liana__hdf5_write, or any of
+ * the functions for such a file, at a time. Nothing is printed: libhdf5's own error printing is switched off inside
  * these functions and restored after them.
  *
- * libhdf5 1.10 is known to overrun its buffers on files whose structure (not whose arrays) was damaged or made to harm:
- * open only files from sources that are trusted.
- *
- * A build without HDF5 has these functions too: they fail with UNIMPLEMENTED. */
+ * A build without libhdf5 reads the classic layout and fails with UNIMPLEMENTED for the rest.
+ */
 #ifndef LIANA_FORMATS_HDF5_H
 #define LIANA_FORMATS_HDF5_H
 

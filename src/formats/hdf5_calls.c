@@ -28,7 +28,7 @@ static herr_t keep_reason(unsigned index, const H5E_error2_t *entry, void *user)
     return 0;
 }
 
-liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *path, const char *format, ...)
+liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *format, ...)
 {
     char message[1024], reason[REASON_SIZE] = "";
     va_list arguments;
@@ -36,6 +36,6 @@ liana_status liana__hdf5_fail(liana__error *error, liana_status status, const ch
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
-    return liana__fail(error, status, "'%s': %s%s", path, message, reason);
+    return liana__fail(error, status, "%s%s", message, reason);
 }
 #endif

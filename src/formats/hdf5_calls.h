@@ -16,8 +16,7 @@ typedef struct liana__hdf5_quiet {
 liana__hdf5_quiet liana__hdf5_enter(void);
 void liana__hdf5_leave(liana__hdf5_quiet quiet);
 
-/* "'path': message", with the innermost reason of libhdf5's error stack behind it where there is one. */
-liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *path, const char *format, ...)
-    LIANA__PRINTF(4, 5);
+/* The message, with the innermost reason of libhdf5's error stack behind it where there is one. */
+liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *format, ...) LIANA__PRINTF(3, 4);
 
 #endif

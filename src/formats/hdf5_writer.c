@@ -24,7 +24,8 @@ typedef struct writing {
 
 static liana_status fail_writing(const writing *out, const char *what, const char *name)
 {
-    return liana__hdf5_fail(out->error, LIANA_INVALID_ARGUMENT, out->path, "%s '%s' cannot be written", what, name);
+    return liana__hdf5_fail(out->error, LIANA_INVALID_ARGUMENT, "'%s': %s '%s' cannot be written", out->path, what,
+                            name);
 }
 
 static bool put_attribute(hid_t object, const char *name, hid_t type, hid_t space, const void *data)
@@ -136,8 +137,8 @@ static liana_status write_weight(const writing *out, hid_t group, const char *la
     if (dataset >= 0) H5Dclose(dataset);
     if (space >= 0) H5Sclose(space);
     if (done) return LIANA_OK;
-    return liana__hdf5_fail(out->error, LIANA_INVALID_ARGUMENT, out->path, "layer '%s': weight '%s' cannot be written",
-                            layer, weight->name);
+    return liana__hdf5_fail(out->error, LIANA_INVALID_ARGUMENT, "'%s': layer '%s': weight '%s' cannot be written",
+                            out->path, layer, weight->name);
 }
 
 static liana_status write_layer(const writing *out, const liana__hdf5_new_layer *layer)

@@ -1,0 +1,89 @@
+/* hdf5_classic.h - the parts of the reader of classic HDF5 files. For hdf5_classic*.c only.
+ *
+ * Written from "HDF5 File Format Specification Version 3.0" (support.hdfgroup.org); the section numbers in the code are
+ * its own. Every address, size and count comes from the file and is checked against the mapping before it is used. */
+#ifndef LIANA_FORMATS_HDF5_CLASSIC_H
+#define LIANA_FORMATS_HDF5_CLASSIC_H
+
+#include "formats/hdf5_source.h"
+
+/* Bytes of the file. */
+typedef struct liana__span {
+    const uint8_t *data;
+    size_t size;
+} liana__span;
+
+typedef struct liana__classic {
+    liana__hdf5_source source;
+    liana__span file;
+} liana__classic;
+
+/* An address that says "nowhere". */
+#define LIANA__CLASSIC_UNDEFINED UINT64_MAX
+
+/* The `size` bytes at an address; false if they are not all in the file. */
+bool liana__classic_at(const liana__classic *file, uint64_t address, uint64_t size, liana__span *span);
+/* The `size` bytes at an offset of a span; false if they are not all in it. */
+bool liana__span_at(liana__span span, uint64_t offset, uint64_t size, liana__span *part);
+/* A little-endian number of 1 to 8 bytes. */
+uint64_t liana__span_number(const uint8_t *bytes, int size);
+/* DATA_LOSS: "the file is damaged: what". */
+liana_status liana__classic_damaged(liana__error *error, const char *what);
+
+/* The kinds of header messages that matter here (IV.A.2). */
+typedef enum liana__message_kind {
+    LIANA__MESSAGE_SPACE = 0x01,
+    LIANA__MESSAGE_TYPE = 0x03,
+    LIANA__MESSAGE_EXTERNAL = 0x07,
+    LIANA__MESSAGE_LAYOUT = 0x08,
+    LIANA__MESSAGE_FILTERS = 0x0b,
+    LIANA__MESSAGE_ATTRIBUTE = 0x0c,
+    LIANA__MESSAGE_CONTINUATION = 0x10,
+    LIANA__MESSAGE_TABLE = 0x11,
+} liana__message_kind;
+
+/* Takes one message of an object header; sets *done to end the walk. */
+typedef liana_status (*liana__take_message)(void *user, int kind, liana__span body, bool *done, liana__error *error);
+liana_status liana__classic_walk(const liana__classic *file, uint64_t header, liana__take_message take, void *user,
+                                 liana__error *error) LIANA_MUST_USE;
+/* The first message of a kind; *found may be NULL: then it must be there. */
+liana_status liana__classic_message(const liana__classic *file, uint64_t header, int kind, liana__span *body,
+                                    bool *found, liana__error *error) LIANA_MUST_USE;
+
+typedef struct liana__classic_shape {
+    int rank;
+    uint64_t dims[32]; /* the format's limit */
+    uint64_t count;    /* elements */
+} liana__classic_shape;
+liana_status liana__classic_shape_of(liana__span body, liana__classic_shape *shape, liana__error *error)
+    LIANA_MUST_USE;
+
+typedef enum liana__classic_class {
+    LIANA__CLASSIC_INTEGER = 0,
+    LIANA__CLASSIC_FLOAT = 1,
+    LIANA__CLASSIC_TEXT = 3,
+    LIANA__CLASSIC_VARIABLE = 9,
+} liana__classic_class;
+
+typedef struct liana__classic_type {
+    int kind; /* a liana__classic_class, or another that is not read */
+    size_t size;
+    bool big_endian;
+    bool is_signed;    /* INTEGER */
+    bool space_padded; /* TEXT */
+    bool of_text;      /* VARIABLE */
+    const char *name;  /* "float32", ...; NULL for a kind of number that is not read, and for what is no number */
+} liana__classic_type;
+liana_status liana__classic_type_of(liana__span body, liana__classic_type *type, liana__error *error) LIANA_MUST_USE;
+
+/* The dataset's part of a source's methods. */
+liana_status liana__classic_describe(liana__hdf5_source *source, liana__hdf5_node node, liana__hdf5_weight *weight,
+                                     liana__error *error) LIANA_MUST_USE;
+liana_status liana__classic_read(liana__hdf5_source *source, liana__hdf5_node node, const liana__hdf5_weight *weight,
+                                 float *values, liana__error *error) LIANA_MUST_USE;
+/* The attributes' part. */
+liana_status liana__classic_texts(liana__hdf5_source *source, liana__hdf5_node node, const char *attribute,
+                                  liana__hdf5_take_text take, void *user, bool *found, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,349 @@
+#include "formats/hdf5_classic.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { MAX_CHUNK = 1 << 30, MAX_FILTERS = 32, MAX_LEVEL = 32 };
+
+typedef enum layout_class {
+    LAYOUT_COMPACT = 0,
+    LAYOUT_CONTIGUOUS = 1,
+    LAYOUT_CHUNKED = 2,
+} layout_class;
+
+/* Where the elements of a dataset are. */
+typedef struct data_layout {
+    int kind;
+    liana__span compact;
+    uint64_t address;
+    int chunk_rank;
+    uint64_t chunk_dims[32];
+} data_layout;
+
+typedef struct filters {
+    int count;
+    struct {
+        int id;
+        uint32_t first_value; /* of its client data */
+    } items[MAX_FILTERS];
+} filters;
+
+typedef struct dataset {
+    const liana__classic *file;
+    liana__classic_type type;
+    liana__classic_shape shape;
+    data_layout layout;
+    filters filters;
+    float *values;
+    uint64_t filled; /* elements read so far */
+    liana__error *error;
+} dataset;
+
+/* --- Elements ---------------------------------------------------------------------------------------------------- */
+
+static float half_to_float(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, mantissa = half & 1023, bits;
+    float value;
+    if (exponent == 31) {
+        bits = sign | 0x7f800000 | mantissa << 13;
+    } else if (exponent == 0) {
+        value = (float)mantissa * 0x1p-24f;
+        return sign ? -value : value;
+    } else {
+        bits = sign | (exponent + 112) << 23 | mantissa << 13;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static float convert_float(uint64_t bits, size_t size)
+{
+    if (size == 2) return half_to_float((uint16_t)bits);
+    if (size == 8) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return (float)value;
+    }
+    uint32_t word = (uint32_t)bits;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static float convert_integer(uint64_t bits, size_t size, bool is_signed)
+{
+    if (!is_signed) return (float)bits;
+    int shift = 64 - 8 * (int)size;
+    return (float)((int64_t)(bits << shift) >> shift);
+}
+
+static void convert(const liana__classic_type *type, const uint8_t *bytes, float *values, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++, bytes += type->size) {
+        uint64_t bits = 0;
+        if (type->big_endian) {
+            for (size_t k = 0; k < type->size; k++) bits = bits << 8 | bytes[k];
+        } else {
+            bits = liana__span_number(bytes, (int)type->size);
+        }
+        values[i] = type->kind == LIANA__CLASSIC_FLOAT ? convert_float(bits, type->size)
+                                                       : convert_integer(bits, type->size, type->is_signed);
+    }
+}
+
+/* --- Describing -------------------------------------------------------------------------------------------------- */
+
+/* IV.A.2.i, versions 1 to 3: the later ones belong to newer files. */
+static liana_status read_layout(liana__span body, data_layout *layout, liana__error *error)
+{
+    *layout = (data_layout){.address = LIANA__CLASSIC_UNDEFINED};
+    int version = body.size >= 12 ? body.data[0] : 0;
+    uint64_t place, dims = 0, step = 4;
+    bool good = version >= 1 && version <= 3;
+    if (version == 3) {
+        layout->kind = body.data[1];
+        layout->chunk_rank = layout->kind == LAYOUT_CHUNKED ? body.data[2] : 0;
+        place = layout->kind == LAYOUT_CHUNKED ? 3 : 2;
+        dims = place + 8;
+    } else if (good) {
+        layout->chunk_rank = body.data[1];
+        layout->kind = body.data[2];
+        place = 8;
+        dims = layout->kind == LAYOUT_COMPACT ? place : place + 8;
+    }
+    liana__span part;
+    good = good && layout->kind <= LAYOUT_CHUNKED && layout->chunk_rank <= 32;
+    if (good && layout->kind == LAYOUT_COMPACT) {
+        uint64_t size_place = version == 3 ? place : dims + (uint64_t)layout->chunk_rank * step;
+        int size_bytes = version == 3 ? 2 : 4;
+        good = liana__span_at(body, size_place, (uint64_t)size_bytes, &part) &&
+               liana__span_at(body, size_place + (uint64_t)size_bytes, liana__span_number(part.data, size_bytes),
+                              &layout->compact);
+    } else if (good) {
+        good = liana__span_at(body, place, 8, &part);
+        if (good) layout->address = liana__span_number(part.data, 8);
+        good = good && liana__span_at(body, dims, (uint64_t)layout->chunk_rank * step, &part);
+        for (int i = 0; good && i < layout->chunk_rank; i++) {
+            layout->chunk_dims[i] = liana__span_number(part.data + (uint64_t)i * step, 4);
+        }
+    }
+    return good ? LIANA_OK : liana__classic_damaged(error, "it does not say where the elements are");
+}
+
+/* IV.A.2.l, versions 1 and 2. */
+static liana_status read_filters(liana__span body, filters *list, liana__error *error)
+{
+    enum { NAMELESS = 256 };
+    int version = body.size >= 2 ? body.data[0] : 0;
+    bool good = (version == 1 || version == 2) && body.data[1] <= MAX_FILTERS;
+    list->count = good ? body.data[1] : 0;
+    uint64_t place = version == 1 ? 8 : 2;
+    for (int i = 0; good && i < list->count; i++) {
+        liana__span part;
+        good = liana__span_at(body, place, 2, &part);
+        if (!good) break;
+        list->items[i].id = (int)liana__span_number(part.data, 2);
+        bool named = version == 1 || list->items[i].id >= NAMELESS;
+        good = liana__span_at(body, place + 2, named ? 6 : 4, &part);
+        if (!good) break;
+        uint64_t name = named ? liana__span_number(part.data, 2) : 0;
+        uint64_t num_values = liana__span_number(part.data + (named ? 4 : 2), 2);
+        if (version == 1) name = (name + 7) & ~(uint64_t)7;
+        place += (named ? 8 : 6) + name;
+        good = liana__span_at(body, place, num_values * 4, &part);
+        list->items[i].first_value = good && num_values ? (uint32_t)liana__span_number(part.data, 4) : 0;
+        place += num_values * 4 + (version == 1 && num_values % 2 ? 4 : 0);
+    }
+    return good ? LIANA_OK : liana__classic_damaged(error, "its filters cannot be read");
+}
+
+static liana_status open_dataset(const liana__classic *file, uint64_t header, dataset *opened, liana__error *error)
+{
+    liana__span body;
+    bool found;
+    *opened = (dataset){.file = file, .error = error};
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_TYPE, &body, NULL, error));
+    LIANA_TRY(liana__classic_type_of(body, &opened->type, error));
+    if (!opened->type.name) return liana__fail(error, LIANA_INVALID_DATA, "is not made of numbers");
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_EXTERNAL, &body, &found, error));
+    if (found) return liana__fail(error, LIANA_INVALID_DATA, "is stored outside of the file");
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_SPACE, &body, NULL, error));
+    LIANA_TRY(liana__classic_shape_of(body, &opened->shape, error));
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_LAYOUT, &body, NULL, error));
+    LIANA_TRY(read_layout(body, &opened->layout, error));
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_FILTERS, &body, &found, error));
+    return found ? read_filters(body, &opened->filters, error) : LIANA_OK;
+}
+
+liana_status liana__classic_describe(liana__hdf5_source *source, liana__hdf5_node node, liana__hdf5_weight *weight,
+                                     liana__error *error)
+{
+    const liana__classic *file = (const liana__classic *)(const void *)source;
+    dataset opened;
+    LIANA_TRY(open_dataset(file, (uint64_t)node, &opened, error));
+    weight->dtype = opened.type.name;
+    LIANA_TRY(liana__hdf5_set_shape(weight, opened.shape.rank, opened.shape.dims, file->file.size, error));
+    weight->num_elements = (size_t)opened.shape.count;
+    return LIANA_OK;
+}
+
+/* --- Chunks ------------------------------------------------------------------------------------------------------ */
+
+/* Undoes shuffle: first all first bytes of the elements, then all second bytes, ... (what is left over stays). */
+static void unshuffle(const uint8_t *from, uint8_t *to, size_t size, size_t element)
+{
+    size_t count = element ? size / element : 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < element; k++) to[i * element + k] = from[k * count + i];
+    }
+    memcpy(to + count * element, from + count * element, size - count * element);
+}
+
+/* Undoes one filter: `bytes` (of *size) into `spare`, both with room for `capacity`. */
+static liana_status undo_filter(const dataset *in, int filter, const uint8_t *bytes, size_t *size, uint8_t *spare,
+                                size_t capacity)
+{
+    enum { DEFLATE = 1, SHUFFLE = 2, FLETCHER32 = 3, CHECKSUM = 4 };
+    int id = in->filters.items[filter].id;
+    if (id == DEFLATE) {
+        uLongf length = capacity;
+        if (uncompress(spare, &length, bytes, *size) != Z_OK) {
+            return liana__classic_damaged(in->error, "a compressed chunk cannot be unpacked");
+        }
+        *size = length;
+        return LIANA_OK;
+    }
+    if (id == SHUFFLE) {
+        unshuffle(bytes, spare, *size, in->filters.items[filter].first_value);
+        return LIANA_OK;
+    }
+    if (id == FLETCHER32 && *size >= CHECKSUM) {
+        *size -= CHECKSUM;
+        memcpy(spare, bytes, *size);
+        return LIANA_OK;
+    }
+    return liana__fail(in->error, LIANA_UNIMPLEMENTED,
+                       "is packed with HDF5 filter %d, which liana does not read; rewrite the file with h5repack -f "
+                       "NONE",
+                       id);
+}
+
+/* Copies a chunk's elements to their places; those beyond the dataset's edges are padding. */
+static void place_chunk(dataset *in, const uint8_t *bytes, const uint64_t *origin)
+{
+    int rank = in->shape.rank;
+    const uint64_t *dims = in->layout.chunk_dims;
+    uint64_t index[32] = {0}, row = rank ? dims[rank - 1] : 1, rows = 1, width = 1;
+    for (int axis = 0; axis < rank - 1; axis++) rows *= dims[axis];
+    if (rank) width = in->shape.dims[rank - 1] - origin[rank - 1];
+    if (width > row) width = row;
+    for (uint64_t r = 0; r < rows; r++, bytes += row * in->type.size) {
+        uint64_t place = 0;
+        bool inside = true;
+        for (int axis = 0; axis < rank; axis++) {
+            uint64_t at = origin[axis] + (axis < rank - 1 ? index[axis] : 0);
+            inside = inside && at < in->shape.dims[axis];
+            place = place * in->shape.dims[axis] + at;
+        }
+        if (inside) {
+            convert(&in->type, bytes, in->values + place, width);
+            in->filled += width;
+        }
+        for (int axis = rank - 2; axis >= 0 && ++index[axis] == dims[axis]; axis--) index[axis] = 0;
+    }
+}
+
+/* The bytes of a chunk, before any filter: dims[0] * ... * element size. 0 if that is absurd. */
+static uint64_t chunk_bytes(const dataset *in)
+{
+    uint64_t bytes = in->type.size;
+    bool good = in->layout.chunk_rank == in->shape.rank + 1;
+    for (int axis = 0; good && axis < in->shape.rank; axis++) {
+        good = !__builtin_mul_overflow(bytes, in->layout.chunk_dims[axis], &bytes) && bytes <= MAX_CHUNK;
+    }
+    return good ? bytes : 0;
+}
+
+static liana_status read_chunk(dataset *in, liana__span stored, uint32_t mask, const uint64_t *origin)
+{
+    size_t needed = (size_t)chunk_bytes(in), capacity = needed + 64, size = stored.size;
+    if (size > capacity) capacity = size;
+    uint8_t *bytes = malloc(capacity), *spare = malloc(capacity);
+    liana_status status = bytes && spare ? LIANA_OK : liana__fail_memory(in->error, "a chunk");
+    if (status == LIANA_OK) memcpy(bytes, stored.data, size);
+    /* The last filter that was applied is undone first; a bit of the mask says that one was left out. */
+    for (int filter = in->filters.count - 1; filter >= 0 && status == LIANA_OK; filter--) {
+        if (mask >> filter & 1) continue;
+        status = undo_filter(in, filter, bytes, &size, spare, capacity);
+        uint8_t *swapped = bytes;
+        bytes = spare;
+        spare = swapped;
+    }
+    if (status == LIANA_OK && size < needed) status = liana__classic_damaged(in->error, "a chunk is too short");
+    if (status == LIANA_OK) place_chunk(in, bytes, origin);
+    free(bytes);
+    free(spare);
+    return status;
+}
+
+/* III.A.1, node type 1: each key holds the stored size, the filter mask and the chunk's first element. */
+static liana_status read_tree(dataset *in, uint64_t address, int expected)
+{
+    enum { HEAD = 24, CHUNK_TREE = 1 };
+    liana__span head, body, stored;
+    size_t key = 8 + 8 * (size_t)(in->shape.rank + 1), step = key + 8;
+    bool good = liana__classic_at(in->file, address, HEAD, &head) && memcmp(head.data, "TREE", 4) == 0 &&
+                head.data[4] == CHUNK_TREE && head.data[5] < MAX_LEVEL && (expected < 0 || head.data[5] == expected);
+    uint64_t count = good ? liana__span_number(head.data + 6, 2) : 0;
+    good = good && liana__classic_at(in->file, address + HEAD, count * step + key, &body);
+    if (!good) return liana__classic_damaged(in->error, "the tree of its chunks is broken");
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *entry = body.data + i * step;
+        uint64_t child = liana__span_number(entry + key, 8), origin[32] = {0};
+        if (head.data[5] > 0) {
+            LIANA_TRY(read_tree(in, child, head.data[5] - 1));
+            continue;
+        }
+        for (int axis = 0; axis < in->shape.rank; axis++) {
+            origin[axis] = liana__span_number(entry + 8 + 8 * axis, 8);
+            good = good && origin[axis] < in->shape.dims[axis];
+        }
+        good = good && liana__classic_at(in->file, child, liana__span_number(entry, 4), &stored);
+        /* Chunks do not overlap: more elements than there are would be a tree that goes round. */
+        good = good && in->filled < in->shape.count;
+        if (!good) return liana__classic_damaged(in->error, "a chunk lies outside");
+        LIANA_TRY(read_chunk(in, stored, (uint32_t)liana__span_number(entry + 4, 4), origin));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_chunks(dataset *in)
+{
+    if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is absurd");
+    memset(in->values, 0, (size_t)in->shape.count * sizeof *in->values);
+    LIANA_TRY(read_tree(in, in->layout.address, -1));
+    if (in->filled == in->shape.count) return LIANA_OK;
+    return liana__fail(in->error, LIANA_DATA_LOSS, "%llu of its %llu elements are missing",
+                       (unsigned long long)(in->shape.count - in->filled), (unsigned long long)in->shape.count);
+}
+
+liana_status liana__classic_read(liana__hdf5_source *source, liana__hdf5_node node, const liana__hdf5_weight *weight,
+                                 float *values, liana__error *error)
+{
+    const liana__classic *file = (const liana__classic *)(const void *)source;
+    dataset in;
+    LIANA_TRY(open_dataset(file, (uint64_t)node, &in, error));
+    if (in.shape.count != weight->num_elements) return liana__classic_damaged(error, "its shape changed");
+    if (in.shape.count == 0) return LIANA_OK;
+    in.values = values;
+    if (in.layout.kind == LAYOUT_CHUNKED) return read_chunks(&in);
+    liana__span data = in.layout.compact;
+    uint64_t size = in.shape.count * in.type.size;
+    bool whole =
+        in.layout.kind == LAYOUT_COMPACT ? size <= data.size : liana__classic_at(file, in.layout.address, size, &data);
+    if (!whole) return liana__classic_damaged(error, "its elements lie outside");
+    convert(&in.type, data.data, values, in.shape.count);
+    return LIANA_OK;
+}

@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "formats/safetensors.h"
+#include "harness/try_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,31 +243,17 @@ static void test_damaged_files_never_crash(void **state)
     size_t size;
     char *bytes = read_whole(path, &size);
     liana__philox_key key = liana__philox_make_key(1, LIANA__STREAM_TEST, 0);
-    uint32_t opened = 0, refused = 0;
-    for (uint32_t i = 0; i < 3000; i++) {
+    int opened = 0, refused = 0;
+    for (uint32_t i = 0; i < 5000; i++) {
         uint32_t draw[4];
         liana__philox(key, (uint32_t[4]){i}, draw);
-        char copy[1024];
+        uint8_t copy[1024];
         memcpy(copy, bytes, size);
-        copy[draw[0] % size] = (char)draw[1];
-        if (i % 2) copy[draw[2] % size] ^= (char)(1u << draw[3] % 8);
-        size_t length = i % 5 ? size : draw[3] % size;
-        liana__safetensors file;
-        /* Writing over a file makes some file systems wait for the disk. */
-        remove(liana__test_path("b"));
-        liana_status status = liana__safetensors_open(liana__test_write("b", copy, length), &file, &error);
-        if (status == LIANA_OK) {
-            opened += liana__safetensors_checksum(&file) != 0;
-            for (size_t t = 0; t < file.contents.num_tensors; t++) {
-                const liana__safetensors_tensor *tensor = &file.contents.tensors[t];
-                const uint8_t *data = tensor->data, *end = file.mapping.data + file.mapping.size;
-                assert_true(data >= file.mapping.data && data + tensor->size <= end);
-            }
-            liana__safetensors_close(&file);
-        } else {
-            refused++;
-            assert_non_null(strstr(error.message, "/b'"));
-        }
+        copy[draw[0] % size] = (uint8_t)draw[1];
+        if (i % 2) copy[draw[2] % size] ^= (uint8_t)(1u << draw[3] % 8);
+        bool good = liana__try_safetensors(copy, i % 5 ? size : draw[3] % size);
+        opened += good;
+        refused += !good;
     }
     assert_true(opened > 100 && refused > 1000);
     free(bytes);

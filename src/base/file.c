@@ -223,6 +223,13 @@ liana_status liana__folder_sync(const char *path, liana__error *error)
     return status;
 }
 
+liana_status liana__folder_rename(const char *from, const char *to, liana__error *error)
+{
+    LIANA_TRY(liana__folder_sync(from, error));
+    if (rename(from, to) != 0) return fail_errno(error, "rename the new folder to", to);
+    return sync_parent(to, error);
+}
+
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
     (void)info;

@@ -45,6 +45,8 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
+/* Renames a folder that was written and synced, and syncs the folder that holds it. */
+liana_status liana__folder_rename(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
 /* Removes a folder with the files and folders in it; a missing one is fine. */
 liana_status liana__folder_remove(const char *path, liana__error *error) LIANA_MUST_USE;
 

@@ -1,0 +1,129 @@
+#include "cli/command.h"
+#include "cli/reporter.h"
+#include "train/run.h"
+
+#include <time.h>
+
+static const liana__option options[] = {
+    LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
+    LIANA__OPTION_RESUME,
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+typedef struct watcher {
+    liana__reporter reporter;
+    const liana__run *run;
+} watcher;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void add_means(const liana__run *run, const liana__totals *totals, const char *prefix, liana__progress *progress,
+                      liana__arena *arena)
+{
+    for (size_t i = *prefix ? 0 : 1; i <= run->num_metrics; i++) {
+        if (progress->num_metrics == LIANA__PROGRESS_MAX_METRICS) return;
+        const char *name = liana__arena_format(arena, "%s%s", prefix, i ? run->metric_names[i - 1] : "loss");
+        liana__progress_metric metric = {name ? name : "", liana__totals_mean(totals, i)};
+        progress->metrics[progress->num_metrics++] = metric;
+    }
+}
+
+static bool watch(void *user, const liana__fit_event *event)
+{
+    watcher *own = user;
+    if (event->kind == LIANA__FIT_CHECKPOINT) return liana__signals_caught() == 0;
+    static const liana__phase phases[] = {[LIANA__FIT_STEP] = LIANA__PHASE_TRAIN,
+                                          [LIANA__FIT_VALIDATION] = LIANA__PHASE_VALIDATE,
+                                          [LIANA__FIT_EPOCH] = LIANA__PHASE_EPOCH_DONE};
+    liana__progress progress = {.phase = phases[event->kind],
+                                .epoch = event->epoch,
+                                .epochs = event->epochs,
+                                .step = event->step,
+                                .steps = event->steps,
+                                .seconds = event->seconds,
+                                .images = event->images,
+                                .loss = liana__totals_mean(event->training, 0),
+                                .input_wait = event->seconds > 0 ? event->wait / event->seconds : 0};
+    liana__arena arena = {0};
+    add_means(own->run, event->training, "", &progress, &arena);
+    if (event->validation->count) add_means(own->run, event->validation, "val_", &progress, &arena);
+    liana__reporter_update(&own->reporter, &progress, now());
+    liana__arena_free(&arena);
+    return liana__signals_caught() == 0;
+}
+
+static void note(void *user, const char *text)
+{
+    watcher *own = user;
+    liana__reporter_note(&own->reporter, "%s", text);
+}
+
+static liana_status train(liana__invocation *invocation, liana_context *context, const liana__config *config,
+                          watcher *own)
+{
+    liana__error *error = &invocation->error;
+    const char *folder = liana__invocation_text(invocation, "out");
+    if (!folder) folder = config->output;
+    if (!folder) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "train: where should the run go? Give --out DIR, or 'output' in '%s'", config->file);
+    }
+    liana__run_options wanted = {.folder = folder,
+                                 .training = true,
+                                 .resume = liana__invocation_has(invocation, "resume"),
+                                 .on_event = watch,
+                                 .on_note = note,
+                                 .user = own};
+    liana__run run;
+    own->run = &run;
+    LIANA_TRY(liana__run_open(context, config, &wanted, &run, error));
+    liana_status status = liana__run_train(&run, &wanted, error);
+    if (status == LIANA_OK) liana__reporter_note(&own->reporter, "the run is in '%s'", folder);
+    liana__run_close(&run);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    liana__config config;
+    liana__error *error = &invocation->error;
+    LIANA_TRY(liana__config_load(invocation->operands[0], invocation->overrides, invocation->num_overrides,
+                                 &invocation->arena, &config, error));
+    LIANA_TRY(liana__config_require_training_data(&config, error));
+    liana_context *context;
+    liana_status status =
+        liana_context_create(&(liana_context_options){.num_threads = (int)config.train.threads}, &context);
+    if (status == LIANA_OK) {
+        watcher own;
+        liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
+        liana__signals_catch();
+        status = train(invocation, context, &config, &own);
+        liana__reporter_free(&own.reporter);
+    } else if (context) {
+        *error = context->error;
+    }
+    liana_context_destroy(context);
+    return status;
+}
+
+const liana__command liana__subcommand_train = {
+    .name = "train",
+    .operands = "CONFIG.yaml [key=value ...]",
+    .summary = "Train a classifier as a configuration says",
+    .help = "Trains, evaluates after each epoch, and leaves in the run folder: config.yaml (as it was\n"
+            "resolved), model.json, history.json, timing.json, checkpoints, and predictions.\n"
+            "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
+            "SIGINT and SIGTERM save a checkpoint and stop; --resume goes on in the middle of the epoch,\n"
+            "also after a crash.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

@@ -1,0 +1,36 @@
+/* checkpoint.h - the state of a run on disk, complete or not there.
+ *
+ * A checkpoint is a folder `step-00000123` in the run's `checkpoints` folder with `variables.safetensors` (weights and
+ * optimizer slots) and `state.json` (where the run is, the sums of the running epoch, the history). It is written under
+ * another name, synced and renamed, so that a power cut leaves it whole or leaves none. */
+#ifndef LIANA_TRAIN_CHECKPOINT_H
+#define LIANA_TRAIN_CHECKPOINT_H
+
+#include "train/history.h"
+#include "train/variables.h"
+
+/* Where a run is: what it needs to go on, beside the variables. */
+typedef struct liana__run_state {
+    int64_t epoch;     /* from 0: the one that is running, or is to begin */
+    int64_t step;      /* updates done in it */
+    int64_t iteration; /* updates done in all */
+    liana__totals running; /* of the running epoch */
+    liana__history history;
+} liana__run_state;
+
+/* Writes a checkpoint for state->iteration and removes all but the newest `keep` (0: keeps all). */
+liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
+                                    const liana__run_state *state, size_t num_metrics, int64_t keep,
+                                    liana__error *error) LIANA_MUST_USE;
+
+/* The path of the newest checkpoint in a folder, in the arena; NULL if there is none (or no folder). */
+liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS (checksum, truncation), INVALID_DATA
+ * (another model's), which name the file and the tensor. `state` may be NULL, to load the variables only; variables that
+ * `variables` lacks are then skipped (optimizer slots, when a model only predicts). */
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
+                                    liana__run_state *state, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,211 @@
+#include "train/program.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void liana__program_free(liana__program *program)
+{
+    if (program->executable) program->executable->device->backend->executable_destroy(program->executable);
+    free(program->variables);
+    liana_graph_destroy(program->graph);
+    *program = (liana__program){0};
+}
+
+/* LIANA_DUMP: the graph as text and as dot. */
+static liana_status dump_graph(const liana_graph *graph, const char *name, liana__error *error)
+{
+    const char *folder = graph->context->dump_folder;
+    if (!folder) return LIANA_OK;
+    LIANA_TRY(liana__folder_make(folder, error));
+    static const char *const endings[] = {"txt", "dot"};
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.%s", folder, name, endings[i]);
+        char *text = i ? liana_graph_dot(graph) : liana_graph_text(graph);
+        if (!text) return liana__fail_memory(error, path);
+        liana_status status = liana__file_replace(path, text, strlen(text), error);
+        free(text);
+        LIANA_TRY(status);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__program_compile(liana__device *device, liana_graph *graph, const char *name,
+                                    const liana__variables *variables, liana__program *program, liana__error *error)
+{
+    *program = (liana__program){.graph = graph};
+    liana_status status = dump_graph(graph, name, error);
+    if (status == LIANA_OK) status = device->backend->compile(device, graph, &program->executable, error);
+    if (status == LIANA_OK) status = liana__variables_bind(variables, graph, &program->variables, error);
+    if (status != LIANA_OK) liana__program_free(program);
+    return status;
+}
+
+/* What training and evaluation have in common: the model's results for a shard, and the sums that describe them. */
+typedef struct shard {
+    liana__model_results results;
+    liana_tensor loss; /* scalar: the sum over the shard */
+} shard;
+
+static liana_tensor scaled_images(const liana__trainer_options *options, liana_graph *graph, int64_t size)
+{
+    liana_shape shape = liana__model_input_shape(options->model);
+    shape.dims[0] = size;
+    liana_tensor images = liana_graph_input(graph, "images", LIANA_U8, shape);
+    liana_tensor x = liana_op_cast(images, LIANA_F32);
+    if (options->scale != 1) x = liana_op_multiply(x, liana_graph_scalar(graph, LIANA_F32, options->scale));
+    if (options->offset != 0) x = liana_op_add(x, liana_graph_scalar(graph, LIANA_F32, options->offset));
+    return x;
+}
+
+static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training)
+{
+    liana_tensor x = scaled_images(options, graph, size);
+    liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(size));
+    liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
+    liana__model_mode mode = {.training = training, .positions = positions, .seed = options->seed};
+    shard made = {.results = liana__model_call(options->model, x, &mode)};
+    const liana__model_results *results = &made.results;
+    liana_tensor sums[1 + LIANA__MAX_METRICS];
+    made.loss = liana_op_reduce_sum(options->loss->per_example(results->output, results->logits, labels), LIANA_ALL_AXES,
+                                    false);
+    sums[0] = liana_op_reshape(made.loss, liana_shape_of(1));
+    for (size_t i = 0; i < options->num_metrics; i++) {
+        liana_tensor each = options->metrics[i]->per_example(results->output, labels);
+        sums[1 + i] = liana_op_reshape(liana_op_reduce_sum(each, LIANA_ALL_AXES, false), liana_shape_of(1));
+    }
+    liana_graph_output(graph, "sums", liana_op_concat(sums, 1 + options->num_metrics, 0));
+    return made;
+}
+
+/* The status of a finished graph; a failed one is destroyed. */
+static liana_status finish_graph(liana_graph *graph, liana_graph **out)
+{
+    liana_status status = liana_graph_status(graph);
+    if (status != LIANA_OK) {
+        liana_graph_destroy(graph);
+        graph = NULL;
+    }
+    *out = graph;
+    return status;
+}
+
+static void add_gradients(const liana_model *model, liana_graph *graph, const shard *made)
+{
+    liana_tensor *wrt = liana__arena_allocate(&graph->arena, 2 * (model->num_weights + 1) * sizeof *wrt);
+    if (!wrt) {
+        liana__graph_fail(graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the gradients");
+        return;
+    }
+    liana_tensor *gradients = wrt + model->num_weights + 1;
+    size_t count = 0;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        if (liana__weight_trainable(model, i)) wrt[count++] = made->results.weights[i];
+    }
+    liana_gradients(made->loss, wrt, count, gradients);
+    count = 0;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        if (liana__weight_trainable(model, i)) liana_graph_output(graph, model->weights[i].name, gradients[count++]);
+    }
+}
+
+liana_status liana__build_training_shard(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                         double *momenta, liana_graph **out)
+{
+    *out = NULL;
+    liana_graph *graph;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    shard made = build_shard(options, graph, size, true);
+    const liana_model *model = options->model;
+    if (liana_graph_status(graph) == LIANA_OK) {
+        add_gradients(model, graph, &made);
+        liana_tensor count = liana_graph_scalar(graph, LIANA_F32, (double)size);
+        for (size_t i = 0; i < made.results.num_updates; i++) {
+            const liana__model_update *update = &made.results.updates[i];
+            momenta[update->weight] = update->momentum;
+            liana_graph_output(graph, model->weights[update->weight].name, liana_op_multiply(update->statistic, count));
+        }
+    }
+    return finish_graph(graph, out);
+}
+
+liana_status liana__build_evaluation_shard(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                           liana_graph **out)
+{
+    *out = NULL;
+    liana_graph *graph;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    shard made = build_shard(options, graph, size, false);
+    liana_graph_output(graph, "output", made.results.output);
+    return finish_graph(graph, out);
+}
+
+void liana__slot_name(const liana__trainer_options *options, size_t slot, const char *weight, char *name, size_t size)
+{
+    snprintf(name, size, "optimizer/%s/%s/%s", options->optimizer->name, options->optimizer->slot_names[slot], weight);
+}
+
+/* The scalars of one update. */
+typedef struct update_scalars {
+    liana_tensor count;
+    liana_tensor learning_rate;
+    liana_tensor iteration;
+} update_scalars;
+
+static void update_weight(const liana__trainer_options *options, liana_graph *graph, const liana__weight *weight,
+                          liana_tensor sum, const update_scalars *scalars)
+{
+    liana__optimizer_step step = {.options = options->optimizer_options,
+                                  .variable = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape),
+                                  .gradient = liana_op_divide(sum, scalars->count),
+                                  .learning_rate = scalars->learning_rate,
+                                  .iteration = scalars->iteration};
+    size_t num_slots = liana__optimizer_num_slots(options->optimizer, options->optimizer_options);
+    for (size_t i = 0; i < num_slots; i++) {
+        char name[512];
+        liana__slot_name(options, i, weight->name, name, sizeof name);
+        step.slots[i] = liana_graph_variable(graph, name, LIANA_F32, weight->shape);
+    }
+    options->optimizer->update(&step);
+    liana_graph_assign(step.variable, step.new_variable);
+    for (size_t i = 0; i < num_slots; i++) liana_graph_assign(step.slots[i], step.new_slots[i]);
+}
+
+/* average + (1 - momentum) * (statistic - average) */
+static void update_average(liana_graph *graph, const liana__weight *weight, double momentum, liana_tensor sum,
+                           const update_scalars *scalars)
+{
+    liana_tensor average = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape);
+    liana_tensor change = liana_op_subtract(liana_op_divide(sum, scalars->count), average);
+    liana_tensor rate = liana_graph_scalar(graph, LIANA_F32, 1 - momentum);
+    liana_graph_assign(average, liana_op_add(average, liana_op_multiply(rate, change)));
+}
+
+liana_status liana__build_update(liana_context *context, const liana__trainer_options *options,
+                                 const liana_graph *training_shard, const double *momenta, liana_graph **out)
+{
+    *out = NULL;
+    const liana_model *model = options->model;
+    liana_graph *graph;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    liana_tensor *sums = liana__arena_allocate(&graph->arena, training_shard->num_outputs * sizeof *sums);
+    for (size_t i = 1; sums && i < training_shard->num_outputs; i++) {
+        const liana__output *output = &training_shard->outputs[i];
+        sums[i] = liana_graph_input(graph, output->name, output->node->dtype, output->node->shape);
+    }
+    update_scalars scalars = {.count = liana_graph_input(graph, "count", LIANA_F32, LIANA_SCALAR),
+                              .learning_rate = liana_graph_input(graph, "learning_rate", LIANA_F32, LIANA_SCALAR),
+                              .iteration = liana_graph_input(graph, "iteration", LIANA_F32, LIANA_SCALAR)};
+    for (size_t i = 1; sums && i < training_shard->num_outputs; i++) {
+        size_t index = (size_t)liana__model_find_weight(model, training_shard->outputs[i].name);
+        const liana__weight *weight = &model->weights[index];
+        if (liana__weight_trainable(model, index)) {
+            update_weight(options, graph, weight, sums[i], &scalars);
+        } else {
+            update_average(graph, weight, momenta[index], sums[i], &scalars);
+        }
+    }
+    return finish_graph(graph, out);
+}

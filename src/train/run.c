@@ -1,0 +1,173 @@
+#include "train/run_internal.h"
+
+#include "base/file.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void liana__run_note(const liana__run_options *options, const char *format, ...)
+{
+    if (!options->on_note) return;
+    char note[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(note, sizeof note, format, arguments);
+    va_end(arguments);
+    options->on_note(options->user, note);
+}
+
+void liana__run_close(liana__run *run)
+{
+    liana__run_close_data(&run->training);
+    liana__run_close_data(&run->validation);
+    liana__run_close_data(&run->test);
+    liana__trainer_destroy(run->trainer);
+    if (run->variables.device) liana__variables_free(&run->variables);
+    liana__device_close(run->device);
+    liana_model_destroy(run->model);
+    liana__history_free(&run->state.history);
+    liana__arena_free(&run->arena);
+    *run = (liana__run){0};
+}
+
+static liana_status make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__train_config *train = &run->config->train;
+    liana__trainer_options wanted = {.model = run->model,
+                                     .batch_size = train->batch_size,
+                                     .microbatch = train->microbatch,
+                                     .seed = (uint64_t)train->seed,
+                                     .scale = run->scale,
+                                     .offset = run->offset};
+    LIANA_TRY(liana__run_find_loss(run, &wanted, error));
+    if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));
+    LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));
+    liana__variables_init(&run->variables, run->device);
+    LIANA_TRY(liana__trainer_create(run->device, &wanted, &run->variables, &run->trainer, error));
+    liana__run_note(options,
+                    "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %d "
+                    "threads, %s",
+                    liana__model_name(run->model), (long long)liana_model_num_parameters(run->model, false),
+                    (long long)liana_model_num_parameters(run->model, true), run->model->num_layers,
+                    (long long)train->batch_size, (long long)liana__trainer_microbatch(run->trainer),
+                    run->device->num_workers, liana__isa_name(run->context->isa));
+    return LIANA_OK;
+}
+
+static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    LIANA_TRY(liana__run_find_data(run, options, error));
+    LIANA_TRY(liana__run_build_model(run, error));
+    LIANA_TRY(make_trainer(run, options, error));
+    LIANA_TRY(liana__run_load_weights(run, options, error));
+    return liana__run_start_loaders(run, error);
+}
+
+liana_status liana__run_open(liana_context *context, const liana__config *config, const liana__run_options *options,
+                             liana__run *run, liana__error *error)
+{
+    *run = (liana__run){.context = context, .config = config, .folder = options->folder};
+    liana_status status = set_up(run, options, error);
+    if (status != LIANA_OK) liana__run_close(run);
+    return status;
+}
+
+static const char *checkpoint_folder(liana__run *run, const char *folder)
+{
+    return liana__path_join(&run->arena, folder, "checkpoints");
+}
+
+liana_status liana__run_load(liana__run *run, const char *folder, liana__error *error)
+{
+    const char *checkpoints = checkpoint_folder(run, folder), *newest;
+    if (!checkpoints) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &newest, error));
+    if (!newest) {
+        return liana__fail(error, LIANA_NOT_FOUND, "'%s' has no checkpoint yet; train it with 'liana train' first",
+                           folder);
+    }
+    return liana__checkpoint_load(newest, &run->variables, run->num_metrics, NULL, error);
+}
+
+static liana_status resume(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const char *checkpoints = checkpoint_folder(run, run->folder), *newest;
+    if (!checkpoints) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &newest, error));
+    if (!newest) {
+        liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
+        return LIANA_OK;
+    }
+    LIANA_TRY(liana__checkpoint_load(newest, &run->variables, run->num_metrics, &run->state, error));
+    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", newest, (long long)run->state.epoch + 1,
+                    (long long)run->state.step);
+    return LIANA_OK;
+}
+
+/* Passes events on, and keeps the history on disk up to date. */
+typedef struct watcher {
+    liana__run *run;
+    const liana__run_options *options;
+    liana__error *error;
+    liana_status status;
+} watcher;
+
+static bool watch(void *user, const liana__fit_event *event)
+{
+    watcher *own = user;
+    if (event->kind == LIANA__FIT_EPOCH) own->status = liana__run_write_history(own->run, own->error);
+    if (own->status != LIANA_OK) return false;
+    return !own->options->on_event || own->options->on_event(own->options->user, event);
+}
+
+static liana_status fit(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__config *config = run->config;
+    liana__error write_error = {0};
+    watcher own = {.run = run, .options = options, .error = &write_error};
+    liana__fit_options wanted = {.trainer = run->trainer,
+                                 .variables = &run->variables,
+                                 .training = run->training.loader,
+                                 .validation = run->validation.loader,
+                                 .batch_size = config->train.batch_size,
+                                 .epochs = config->train.epochs,
+                                 .num_metrics = run->num_metrics,
+                                 .learning_rate = run->learning_rate,
+                                 .every_epoch = config->checkpoint.every_epoch,
+                                 .every_steps = config->checkpoint.every_steps,
+                                 .every_minutes = config->checkpoint.every_minutes,
+                                 .keep = config->checkpoint.keep,
+                                 .on_event = watch,
+                                 .user = &own};
+    if (run->folder) {
+        wanted.checkpoint_folder = checkpoint_folder(run, run->folder);
+        if (!wanted.checkpoint_folder) return liana__fail_memory(error, "the run folder");
+    }
+    liana_status status = liana__fit(&wanted, &run->state, error);
+    if (own.status != LIANA_OK) {
+        *error = write_error;
+        return own.status;
+    }
+    return status;
+}
+
+static liana_status write_predictions(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
+                                      const char *name, liana__error *error)
+{
+    if (!data->source) return LIANA_OK;
+    const char *path = liana__path_join(&run->arena, run->folder, name);
+    if (!path) return liana__fail_memory(error, name);
+    return liana__run_predict(run, data, columns, path, NULL, error);
+}
+
+liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, options->resume, error));
+    if (run->folder && options->resume) LIANA_TRY(resume(run, options, error));
+    LIANA_TRY(fit(run, options, error));
+    if (!run->folder) return LIANA_OK;
+    LIANA_TRY(liana__run_write_history(run, error));
+    LIANA_TRY(
+        write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv", error));
+    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", error);
+}

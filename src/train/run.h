@@ -1,0 +1,82 @@
+/* run.h - a run: what a configuration describes, opened and ready, and the folder that it leaves behind.
+ *
+ * A run folder holds config.yaml (resolved), model.json (Keras's architecture), history.json, timing.json,
+ * checkpoints/, validation_predictions.csv and, where there is test data, test_predictions.csv. */
+#ifndef LIANA_TRAIN_RUN_H
+#define LIANA_TRAIN_RUN_H
+
+#include "train/config.h"
+#include "train/fit.h"
+
+/* A part of the data, opened. */
+typedef struct liana__run_data {
+    liana__source *source; /* NULL: not configured */
+    liana__loader *loader;
+} liana__run_data;
+
+typedef struct liana__run {
+    liana_context *context;
+    liana__arena arena;
+    const liana__config *config;
+    const char *folder; /* NULL: nothing is written */
+    liana__device *device;
+    liana_model *model;
+    liana__variables variables;
+    liana__trainer *trainer;
+    liana__run_data training;
+    liana__run_data validation;
+    liana__run_data test;
+    liana__strings class_names; /* empty: not known */
+    int64_t num_classes;
+    int64_t image_shape[3]; /* height, width, channels */
+    double scale, offset;
+    /* Training only. */
+    const liana__optimizer *optimizer;
+    const void *optimizer_options;
+    liana__learning_rate learning_rate;
+    const char *metric_names[LIANA__MAX_METRICS];
+    size_t num_metrics;
+    liana__run_state state;
+} liana__run;
+
+typedef struct liana__run_options {
+    const char *folder;
+    bool training; /* open the training data and make the optimizer */
+    bool resume;   /* go on from the newest checkpoint, if there is one */
+    /* What happens; see liana__fit_options. May be NULL. */
+    bool (*on_event)(void *user, const liana__fit_event *event);
+    /* A sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
+    void (*on_note)(void *user, const char *note);
+    void *user;
+} liana__run_options;
+
+/* Opens data, builds the model, loads weights and compiles; everything that can be wrong is found here. The
+ * configuration and the context must outlive the run. */
+liana_status liana__run_open(liana_context *context, const liana__config *config, const liana__run_options *options,
+                             liana__run *run, liana__error *error) LIANA_MUST_USE;
+void liana__run_close(liana__run *run);
+
+/* Trains to the end and writes everything that a run folder holds. */
+liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* Loads the newest checkpoint of a run folder into the run's variables. Errors: NOT_FOUND if there is none. */
+liana_status liana__run_load(liana__run *run, const char *folder, liana__error *error) LIANA_MUST_USE;
+
+/* What a predictions file holds. */
+typedef enum liana__prediction_columns {
+    LIANA__PREDICTIONS_SUBMISSION, /* id,label */
+    LIANA__PREDICTIONS_FULL,       /* id,label,class,confidence */
+    LIANA__PREDICTIONS_VALIDATION, /* id,label,predicted,confidence */
+} liana__prediction_columns;
+
+/* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are called by
+ * their number. `totals` may be NULL. */
+liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
+                                const char *path, liana__totals *totals, liana__error *error) LIANA_MUST_USE;
+
+/* Opens data for prediction: patterns, a folder or IDX images; labels are not needed. */
+liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, bool need_labels,
+                                  liana__run_data *data, liana__error *error) LIANA_MUST_USE;
+void liana__run_close_data(liana__run_data *data);
+
+#endif

@@ -1,0 +1,134 @@
+/* What a run folder holds besides checkpoints and predictions. */
+#include "train/run_internal.h"
+
+#include "base/file.h"
+#include "formats/yaml.h"
+
+#include <stdlib.h>
+
+static char *in_folder(liana__arena *arena, const liana__run *run, const char *name)
+{
+    return liana__path_join(arena, run->folder, name);
+}
+
+/* Writes a tree as JSON, atomically. */
+static liana_status write_json(const liana__run *run, const char *name, const liana__value *value, liana__arena *arena,
+                               liana__error *error)
+{
+    liana__text text = {0};
+    liana__value_write_json(value, 2, &text);
+    const char *path = in_folder(arena, run, name);
+    bool enough = path && !text.failed && !arena->failed;
+    liana_status status =
+        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, name);
+    liana__text_free(&text);
+    return status;
+}
+
+liana_status liana__run_write_history(const liana__run *run, liana__error *error)
+{
+    if (!run->folder) return LIANA_OK;
+    liana__arena arena = {0};
+    const liana__value *history =
+        liana__history_value(&run->state.history, run->metric_names, run->num_metrics, &arena);
+    liana_status status = write_json(run, "history.json", history, &arena, error);
+    if (status == LIANA_OK) {
+        status = write_json(run, "timing.json", liana__timing_value(&run->state.history, &arena), &arena, error);
+    }
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* The first dotted key at which two trees differ, or NULL. */
+static const char *first_difference(const liana__value *a, const liana__value *b, const char *where,
+                                    liana__arena *arena)
+{
+    bool both_maps = a && b && a->kind == LIANA__VALUE_MAP && b->kind == LIANA__VALUE_MAP;
+    if (!both_maps) {
+        liana__text left = {0}, right = {0};
+        if (a) liana__value_write_json(a, 0, &left);
+        if (b) liana__value_write_json(b, 0, &right);
+        bool same = left.data && right.data ? strcmp(left.data, right.data) == 0 : left.data == right.data;
+        liana__text_free(&left);
+        liana__text_free(&right);
+        return same ? NULL : where;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        const liana__value *outer = pass ? b : a, *other = pass ? a : b;
+        for (size_t i = 0; i < outer->count; i++) {
+            const char *key = liana__arena_format(arena, "%s%s%s", where, *where ? "." : "", outer->keys[i]);
+            const char *found = first_difference(outer->items[i], liana__value_get(other, outer->keys[i]), key, arena);
+            if (found) return found;
+        }
+    }
+    return NULL;
+}
+
+/* Keys that may change between the parts of a run: they change no result. */
+static const char *const FREE_KEYS[] = {"output", "data.threads", "data.memory", "data.cache", "train.threads"};
+
+static void drop_free_keys(liana__value *config, liana__arena *arena)
+{
+    for (size_t i = 0; i < sizeof FREE_KEYS / sizeof *FREE_KEYS; i++) {
+        const char *dot = strchr(FREE_KEYS[i], '.');
+        liana__value *map = config;
+        const char *key = FREE_KEYS[i];
+        if (dot) {
+            const char *section = liana__arena_format(arena, "%.*s", (int)(dot - key), key);
+            map = (liana__value *)liana__value_get(config, section);
+            key = dot + 1;
+        }
+        if (map && map->kind == LIANA__VALUE_MAP) liana__value_set(arena, map, key, liana__value_null(arena));
+    }
+    liana__value_set(arena, config, "checkpoint", liana__value_null(arena));
+}
+
+static liana_status check_same_config(const char *old_path, const char *text, size_t size, liana__arena *arena,
+                                      liana__error *error)
+{
+    liana__value *old, *new;
+    LIANA_TRY(liana__yaml_read(old_path, arena, &old, error));
+    LIANA_TRY(liana__yaml_parse(text, size, "configuration", arena, &new, error));
+    drop_free_keys(old, arena);
+    drop_free_keys(new, arena);
+    const char *key = first_difference(old, new, "", arena);
+    if (!key) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "--resume: '%s' is not what this run began with (see '%s'), and the result would be neither run's; "
+        "put it back, or start anew with another --out",
+        key, old_path);
+}
+
+static liana_status begin_folder(liana__run *run, bool resume, liana__arena *arena, liana__text *config,
+                                 liana__error *error)
+{
+    const char *config_path = in_folder(arena, run, "config.yaml");
+    if (!config_path) return liana__fail_memory(error, "the run folder");
+    liana__config_write(run->config, config);
+    if (config->failed) return liana__fail_memory(error, "the run folder");
+    if (liana__file_exists(config_path)) {
+        if (!resume) {
+            return liana__fail(
+                error, LIANA_INVALID_CONFIG,
+                "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",
+                run->folder);
+        }
+        LIANA_TRY(check_same_config(config_path, config->data, config->length, arena, error));
+    }
+    LIANA_TRY(liana__folder_make(run->folder, error));
+    LIANA_TRY(liana__file_replace(config_path, config->data, config->length, error));
+    const liana__value *architecture = liana__model_to_keras(run->model, arena);
+    if (!architecture) return liana__fail_memory(error, "model.json");
+    return write_json(run, "model.json", architecture, arena, error);
+}
+
+liana_status liana__run_begin_folder(liana__run *run, bool resume, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__text config = {0};
+    liana_status status = begin_folder(run, resume, &arena, &config, error);
+    liana__text_free(&config);
+    liana__arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* run_internal.h - the parts of opening a run, one file each. */
+#ifndef LIANA_TRAIN_RUN_INTERNAL_H
+#define LIANA_TRAIN_RUN_INTERNAL_H
+
+#include "train/run.h"
+
+/* run_data.c: opens the three parts of the data, finds classes and the shape of the images. */
+liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
+/* Starts the loaders, once the shape of the images is final. */
+liana_status liana__run_start_loaders(liana__run *run, liana__error *error);
+
+/* run_model.c: builds the model and finds how its images are scaled. */
+liana_status liana__run_build_model(liana__run *run, liana__error *error);
+/* Loads model.weights into the variables. */
+liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error);
+
+/* run_optimizer.c: reads optimizer, schedule, loss and metrics. */
+liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);
+liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);
+
+/* run_folder.c: what is written besides checkpoints. */
+liana_status liana__run_begin_folder(liana__run *run, bool resume, liana__error *error);
+liana_status liana__run_write_history(const liana__run *run, liana__error *error);
+
+/* Tells options->on_note. */
+void liana__run_note(const liana__run_options *options, const char *format, ...) LIANA__PRINTF(2, 3);
+
+#endif

@@ -80,8 +80,8 @@ static liana_status write_state(const char *path, const liana__run_state *state,
     liana__text text = {0};
     liana__value_write_json(map, 2, &text);
     bool enough = !text.failed && !arena->failed;
-    liana_status status = enough ? liana__file_replace(path, text.data, text.length, error)
-                                 : liana__fail_memory(error, "a checkpoint");
+    liana_status status =
+        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
     liana__text_free(&text);
     return status;
 }
@@ -176,8 +176,10 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
     const liana__safetensors_tensor *tensor = liana__safetensors_find(file, variable->name);
     liana__buffer *buffer = variable->buffer;
     if (!tensor) {
-        return liana__fail(error, LIANA_INVALID_DATA, "it has no tensor '%s', which this model needs; it was saved from "
-                                                      "another model or optimizer", variable->name);
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "it has no tensor '%s', which this model needs; it was saved from "
+                           "another model or optimizer",
+                           variable->name);
     }
     if (!same_type(tensor, buffer)) {
         liana_shape found = {.rank = tensor->rank};

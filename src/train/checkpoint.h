@@ -11,9 +11,9 @@
 
 /* Where a run is: what it needs to go on, beside the variables. */
 typedef struct liana__run_state {
-    int64_t epoch;     /* from 0: the one that is running, or is to begin */
-    int64_t step;      /* updates done in it */
-    int64_t iteration; /* updates done in all */
+    int64_t epoch;         /* from 0: the one that is running, or is to begin */
+    int64_t step;          /* updates done in it */
+    int64_t iteration;     /* updates done in all */
     liana__totals running; /* of the running epoch */
     liana__history history;
 } liana__run_state;
@@ -28,8 +28,8 @@ liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, c
     LIANA_MUST_USE;
 
 /* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS (checksum, truncation), INVALID_DATA
- * (another model's), which name the file and the tensor. `state` may be NULL, to load the variables only; variables that
- * `variables` lacks are then skipped (optimizer slots, when a model only predicts). */
+ * (another model's), which name the file and the tensor. `state` may be NULL, to load the variables only; variables
+ * that `variables` lacks are then skipped (optimizer slots, when a model only predicts). */
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
                                     liana__run_state *state, liana__error *error) LIANA_MUST_USE;
 

@@ -65,11 +65,11 @@ static bool checkpoint_due(const fit_run *fit)
 static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *sums)
 {
     if (isfinite(sums->values[0])) return LIANA_OK;
-    return liana__fail(fit->error, LIANA_OUT_OF_RANGE,
-                       "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
-                       "learning rate or a warm-up",
-                       (double)sums->values[0], (long long)fit->state->epoch + 1, (long long)fit->state->step + 1,
-                       fit->rate);
+    return liana__fail(
+        fit->error, LIANA_OUT_OF_RANGE,
+        "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
+        "learning rate or a warm-up",
+        (double)sums->values[0], (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->rate);
 }
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
@@ -155,7 +155,8 @@ static liana_status finish_epoch(fit_run *fit)
         LIANA_TRY(liana__evaluate(options->trainer, options->validation, true, &epoch.validation, report_validation,
                                   &progress, fit->error));
     }
-    if (!liana__history_add(&state->history, &epoch, &fit->timing)) return liana__fail_memory(fit->error, "the history");
+    if (!liana__history_add(&state->history, &epoch, &fit->timing))
+        return liana__fail_memory(fit->error, "the history");
     report(fit, (liana__fit_event){.kind = LIANA__FIT_EPOCH,
                                    .step = fit->steps_per_epoch,
                                    .steps = fit->steps_per_epoch,
@@ -175,8 +176,10 @@ static liana_status finish_epoch(fit_run *fit)
 static liana_status stop(fit_run *fit)
 {
     LIANA_TRY(save_checkpoint(fit));
-    return liana__fail(fit->error, LIANA_CANCELLED, "stopped on request in epoch %lld after step %lld; --resume goes on "
-                       "from there", (long long)fit->state->epoch + 1, (long long)fit->state->step);
+    return liana__fail(fit->error, LIANA_CANCELLED,
+                       "stopped on request in epoch %lld after step %lld; --resume goes on "
+                       "from there",
+                       (long long)fit->state->epoch + 1, (long long)fit->state->step);
 }
 
 /* Compiles the sizes of partial batches before the first step. */

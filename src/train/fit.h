@@ -49,8 +49,8 @@ typedef struct liana__fit_options {
     void *user;
 } liana__fit_options;
 
-/* Trains from `state` (zeros: from the start) to the end of the last epoch, keeping `state` up to date. Errors: those of
- * the data (named by file and record), OUT_OF_RANGE when the loss is no longer finite, CANCELLED. */
+/* Trains from `state` (zeros: from the start) to the end of the last epoch, keeping `state` up to date. Errors: those
+ * of the data (named by file and record), OUT_OF_RANGE when the loss is no longer finite, CANCELLED. */
 liana_status liana__fit(const liana__fit_options *options, liana__run_state *state, liana__error *error) LIANA_MUST_USE;
 
 /* What receives the model's outputs of a batch, in order: [batch->count, classes]. */

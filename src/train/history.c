@@ -67,8 +67,7 @@ liana__value *liana__timing_value(const liana__history *history, liana__arena *a
         liana__value *map = liana__value_map(arena);
         liana__value_set(arena, map, "epoch", liana__value_int(arena, (int64_t)i + 1));
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
-        liana__value_set(arena, map, "images_per_second",
-                         liana__value_float(arena, (double)timing->images / seconds));
+        liana__value_set(arena, map, "images_per_second", liana__value_float(arena, (double)timing->images / seconds));
         liana__value_set(arena, map, "input_wait", liana__value_float(arena, timing->wait / seconds));
         liana__value_add(arena, epochs, map);
     }
@@ -145,7 +144,8 @@ liana_status liana__history_read(const liana__value *value, size_t num_metrics, 
         liana__timing_epoch timing = {.seconds = number_of(map, "seconds"),
                                       .images = (int64_t)number_of(map, "images"),
                                       .wait = number_of(map, "wait")};
-        liana_status status = liana__totals_read(liana__value_get(map, "training"), num_metrics, &epoch.training, error);
+        liana_status status =
+            liana__totals_read(liana__value_get(map, "training"), num_metrics, &epoch.training, error);
         if (status == LIANA_OK) {
             status = liana__totals_read(liana__value_get(map, "validation"), num_metrics, &epoch.validation, error);
         }

@@ -69,8 +69,8 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     shard made = {.results = liana__model_call(options->model, x, &mode)};
     const liana__model_results *results = &made.results;
     liana_tensor sums[1 + LIANA__MAX_METRICS];
-    made.loss = liana_op_reduce_sum(options->loss->per_example(results->output, results->logits, labels), LIANA_ALL_AXES,
-                                    false);
+    made.loss = liana_op_reduce_sum(options->loss->per_example(results->output, results->logits, labels),
+                                    LIANA_ALL_AXES, false);
     sums[0] = liana_op_reshape(made.loss, liana_shape_of(1));
     for (size_t i = 0; i < options->num_metrics; i++) {
         liana_tensor each = options->metrics[i]->per_example(results->output, labels);

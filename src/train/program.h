@@ -32,8 +32,8 @@ liana_status liana__build_training_shard(liana_context *context, const liana__tr
 liana_status liana__build_evaluation_shard(liana_context *context, const liana__trainer_options *options, int64_t size,
                                            liana_graph **graph) LIANA_MUST_USE;
 
-/* The graph of the update, whose inputs are the training shard's outputs but the first, summed over the shards, and then
- * three f32 scalars: the number of examples, the learning rate, the update's number. Assigns weights and slots. */
+/* The graph of the update, whose inputs are the training shard's outputs but the first, summed over the shards, and
+ * then three f32 scalars: the number of examples, the learning rate, the update's number. Assigns weights and slots. */
 liana_status liana__build_update(liana_context *context, const liana__trainer_options *options,
                                  const liana_graph *training_shard, const double *momenta, liana_graph **graph)
     LIANA_MUST_USE;

@@ -117,8 +117,8 @@ static liana_status make_bindings(liana__trainer *trainer, shard_program *progra
     for (size_t worker = 0; worker < workers; worker++) {
         for (int i = 0; i < LIANA__NUM_SHARD_INPUTS; i++) {
             const liana__node *node = graph->inputs[i];
-            LIANA_TRY(backend->buffer_create(trainer->device, node->dtype, &node->shape, &program->inputs[worker][i],
-                                             error));
+            LIANA_TRY(
+                backend->buffer_create(trainer->device, node->dtype, &node->shape, &program->inputs[worker][i], error));
         }
     }
     int index = liana__graph_find_output(graph, "output");
@@ -146,9 +146,9 @@ static liana_status add_program(liana__trainer *trainer, program_set *set, int64
     bool is_training = set == &trainer->training;
     liana_context *context = trainer->device->context;
     liana_graph *graph;
-    liana_status status =
-        is_training ? liana__build_training_shard(context, &trainer->options, size, trainer->momenta, &graph)
-                    : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
+    liana_status status = is_training
+                              ? liana__build_training_shard(context, &trainer->options, size, trainer->momenta, &graph)
+                              : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
     LIANA_TRY(take_context_error(trainer, status, error));
     char name[64];
     snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
@@ -194,8 +194,8 @@ static liana_status make_update(liana__trainer *trainer, liana__error *error)
 {
     const liana_graph *shard_graph = trainer->training.items[0].program.graph;
     liana_graph *graph;
-    liana_status status = liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->momenta,
-                                              &graph);
+    liana_status status =
+        liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->momenta, &graph);
     LIANA_TRY(take_context_error(trainer, status, error));
     LIANA_TRY(liana__program_compile(trainer->device, graph, "update", trainer->variables, &trainer->update, error));
     trainer->num_sums = shard_graph->num_outputs - 1;
@@ -261,8 +261,9 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
     bool learns = false;
     for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
     if (learns || !options->optimizer) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "the model has no weight that training could change; check "
-                                                    "'trainable' and 'trainable_from'");
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the model has no weight that training could change; check "
+                       "'trainable' and 'trainable_from'");
 }
 
 static liana_status set_up(liana__trainer *trainer, liana__error *error)
@@ -272,8 +273,8 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     liana_shape input = liana__model_input_shape(options->model), output = liana__model_output_shape(options->model);
     trainer->example_size = (size_t)(input.dims[1] * input.dims[2] * input.dims[3]);
     trainer->num_classes = output.dims[1];
-    trainer->microbatch = options->microbatch ? options->microbatch
-                                              : liana__default_microbatch(options->model, options->batch_size);
+    trainer->microbatch =
+        options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
     trainer->momenta = calloc(options->model->num_weights + 1, sizeof *trainer->momenta);
     if (!trainer->momenta) return liana__fail_memory(error, "the trainer");
@@ -339,8 +340,11 @@ static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *i
     } else {
         /* Predictions: any class will do, for sums that nobody reads. */
         int32_t zeros[4096] = {0};
-        if (size > 4096) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a shard has %lld examples, at most 4096 "
-                                            "are predicted at once; set train.microbatch", (long long)size);
+        if (size > 4096)
+            return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                               "a shard has %lld examples, at most 4096 "
+                               "are predicted at once; set train.microbatch",
+                               (long long)size);
         LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], zeros, error));
     }
     return backend->buffer_write(inputs[LIANA__SHARD_POSITIONS], batch->positions + begin, error);
@@ -394,7 +398,8 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                         [UPDATE_RATE] = (float)learning_rate,
                         [UPDATE_ITERATION] = (float)iteration};
     for (int i = 0; i < 3; i++) LIANA_TRY(backend->buffer_write(trainer->scalars[i], &scalars[i], error));
-    return backend->execute(trainer->update.executable, 0, trainer->update_inputs, trainer->update.variables, NULL, error);
+    return backend->execute(trainer->update.executable, 0, trainer->update_inputs, trainer->update.variables, NULL,
+                            error);
 }
 
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,

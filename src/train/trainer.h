@@ -45,9 +45,9 @@ typedef struct liana__trainer_sums {
 
 typedef struct liana__trainer liana__trainer;
 
-/* Builds and compiles what is needed for full batches; adds the model's weights (initial values drawn by `seed`) and the
- * optimizer's slots to `variables`, which the trainer borrows. Errors: those of the model, of compiling, OUT_OF_MEMORY,
- * INVALID_CONFIG where model and loss do not fit. */
+/* Builds and compiles what is needed for full batches; adds the model's weights (initial values drawn by `seed`) and
+ * the optimizer's slots to `variables`, which the trainer borrows. Errors: those of the model, of compiling,
+ * OUT_OF_MEMORY, INVALID_CONFIG where model and loss do not fit. */
 liana_status liana__trainer_create(liana__device *device, const liana__trainer_options *options,
                                    liana__variables *variables, liana__trainer **trainer, liana__error *error)
     LIANA_MUST_USE;
@@ -70,8 +70,8 @@ int64_t liana__trainer_num_classes(const liana__trainer *trainer);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 
 /* The shard size that is used unless configured: a function of the model and the batch size alone, so that results do
- * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or 32
- * of small images, or 8 of large ones. */
+ * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or
+ * 32 of small images, or 8 of large ones. */
 int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size);
 
 #endif

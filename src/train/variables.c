@@ -42,7 +42,8 @@ liana_status liana__variables_add(liana__variables *variables, const char *name,
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "there are two variables called '%s'", name);
     }
     char *own_name = liana__arena_string(&variables->arena, name);
-    if (!own_name || !liana__grow(&variables->items, variables->count, &variables->capacity, sizeof *variables->items)) {
+    if (!own_name ||
+        !liana__grow(&variables->items, variables->count, &variables->capacity, sizeof *variables->items)) {
         return liana__fail_memory(error, "the list of variables");
     }
     const liana__backend *backend = variables->device->backend;

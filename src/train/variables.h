@@ -30,7 +30,7 @@ liana__variable *liana__variables_find(const liana__variables *variables, const 
 
 /* The buffers of a graph's variables, in the graph's order, malloc'ed. Errors: INTERNAL for a name that is missing or
  * has another type. */
-liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph, liana__buffer ***buffers,
-                                   liana__error *error) LIANA_MUST_USE;
+liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph,
+                                   liana__buffer ***buffers, liana__error *error) LIANA_MUST_USE;
 
 #endif

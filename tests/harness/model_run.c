@@ -52,35 +52,44 @@ static liana_graph *build_graph(const liana_model *model, int64_t batch)
     return graph;
 }
 
-float **liana__test_model_run(liana__device *device, const liana_model *model, float *const *weights,
-                              const float *input, int64_t batch)
+float **liana__test_graph_run(liana__device *device, const liana_graph *graph, const liana_model *model,
+                              float *const *weights, const void *const *inputs)
 {
     const liana__backend *backend = device->backend;
     liana__error error = {0};
-    liana_graph *graph = build_graph(model, batch);
     liana__executable *executable;
     assert_ok(backend->compile(device, graph, &executable, &error), &error);
+    liana__buffer **in = must_allocate((graph->num_inputs + 1) * sizeof *in);
     liana__buffer **variables = must_allocate((graph->num_variables + 1) * sizeof *variables);
-    liana__buffer **out = must_allocate(graph->num_outputs * sizeof *out);
-    liana__buffer *in = make_buffer(device, graph->inputs[0], input);
+    liana__buffer **out = must_allocate((graph->num_outputs + 1) * sizeof *out);
+    for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(device, graph->inputs[i], inputs[i]);
     for (size_t i = 0; i < graph->num_variables; i++) {
         int weight = liana__model_find_weight(model, graph->variables[i]->name);
         assert_true(weight >= 0);
         variables[i] = make_buffer(device, graph->variables[i], weights[weight]);
     }
     for (size_t i = 0; i < graph->num_outputs; i++) out[i] = make_buffer(device, graph->outputs[i].node, NULL);
-    assert_ok(backend->execute(executable, 0, &in, variables, out, &error), &error);
-    float **results = must_allocate((model->num_layers + 1) * sizeof *results);
+    assert_ok(backend->execute(executable, 0, in, variables, out, &error), &error);
+    float **results = must_allocate((graph->num_outputs + 1) * sizeof *results);
     for (size_t i = 0; i < graph->num_outputs; i++) {
         results[i] = must_allocate(out[i]->size);
         assert_ok(backend->buffer_read(out[i], results[i], &error), &error);
         backend->buffer_destroy(out[i]);
     }
     for (size_t i = 0; i < graph->num_variables; i++) backend->buffer_destroy(variables[i]);
-    backend->buffer_destroy(in);
+    for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(in[i]);
     backend->executable_destroy(executable);
+    free(in);
     free(variables);
     free(out);
+    return results;
+}
+
+float **liana__test_model_run(liana__device *device, const liana_model *model, float *const *weights,
+                              const float *input, int64_t batch)
+{
+    liana_graph *graph = build_graph(model, batch);
+    float **results = liana__test_graph_run(device, graph, model, weights, (const void *const[]){input});
     liana_graph_destroy(graph);
     return results;
 }

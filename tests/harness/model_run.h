@@ -9,6 +9,11 @@
 float **liana__test_weights(const liana_model *model, uint64_t seed);
 void liana__test_free_arrays(float **arrays, size_t count);
 
+/* Compiles and runs a graph whose variables are the model's weights, and returns its outputs (f32, malloc'ed). Fails
+ * the test on any error. */
+float **liana__test_graph_run(liana__device *device, const liana_graph *graph, const liana_model *model,
+                              float *const *weights, const void *const *inputs);
+
 /* Runs the model outside training on `input` f32 [batch, ...] and returns the result of every layer (f32, malloc'ed).
  * Fails the test on any error. */
 float **liana__test_model_run(liana__device *device, const liana_model *model, float *const *weights,

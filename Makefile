@@ -7,6 +7,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # WERROR=ON: warnings are errors. More CMake options go into CMAKE_OPTIONS.
 WERROR ?=
 CMAKE_OPTIONS ?=
+FUZZ_SECONDS ?= 60
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
@@ -14,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan format check-format check-includes check-registry check-docs-long install clean
+.PHONY: all help demo test asan tsan fuzz format check-format check-includes check-registry check-docs-long install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -41,6 +42,16 @@ tsan: ## the tests under ThreadSanitizer, in $(BUILD)-tsan
 	$(call COMPILE,$(BUILD)-tsan)
 	$(call TEST,$(BUILD)-tsan)
 
+fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS each
+	$(call CONFIGURE,$(BUILD)-fuzz,-DCMAKE_C_COMPILER=clang-14 -DLIANA_FUZZ=ON)
+	$(call COMPILE,$(BUILD)-fuzz)
+	set -e; for target in $(BUILD)-fuzz/fuzz_*; do \
+		mkdir -p $(BUILD)-fuzz/corpus/$$(basename $$target); \
+		LSAN_OPTIONS=suppressions=tests/fuzz/lsan.supp:print_suppressions=0 \
+			$$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)-fuzz/ \
+			$(BUILD)-fuzz/corpus/$$(basename $$target); \
+	done
+
 format: ## format every C file in place (clang-format 14)
 	scripts/format.sh
 
@@ -62,6 +73,6 @@ install: ## install into $(DESTDIR)$(PREFIX)
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --strip
 
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 
 comma := ,

@@ -55,8 +55,7 @@ typedef struct liana__classic_shape {
     uint64_t dims[32]; /* the format's limit */
     uint64_t count;    /* elements */
 } liana__classic_shape;
-liana_status liana__classic_shape_of(liana__span body, liana__classic_shape *shape, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__classic_shape_of(liana__span body, liana__classic_shape *shape, liana__error *error) LIANA_MUST_USE;
 
 typedef enum liana__classic_class {
     LIANA__CLASSIC_INTEGER = 0,

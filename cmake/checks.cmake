@@ -7,6 +7,7 @@ endfunction()
 liana_add_check(check_format scripts/format.sh --check)
 liana_add_check(check_includes scripts/check_includes.sh)
 liana_add_check(check_includes_catches tests/checks/test_check_includes.sh)
+liana_add_check(check_registry scripts/check_registry.sh)
 liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.

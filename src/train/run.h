@@ -30,6 +30,7 @@ typedef struct liana__run {
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
     double scale, offset;
+    size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
     /* Training only. */
     const liana__optimizer *optimizer;
     const void *optimizer_options;

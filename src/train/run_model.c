@@ -1,27 +1,99 @@
 /* The model of a run. */
 #include "train/run_internal.h"
 
-static liana_status model_status(liana__run *run, liana_status status, liana__error *error)
+#include "models/models.h"
+#include "train/weights.h"
+
+#include <stdlib.h>
+
+/* The sticky error of a model that is being built becomes the run's. */
+static liana_status take_error(const liana__run *run, liana_status status, liana__error *error)
 {
-    if (status != LIANA_OK && error != &run->model->error) *error = run->model->error;
+    if (status != LIANA_OK) *error = run->model->error;
     return status;
 }
 
-static void find_scale(liana__run *run, liana__scale automatic)
+static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
-    liana__scale scale = (liana__scale)run->config->data.scale;
-    if (scale == LIANA__SCALE_AUTO) scale = automatic;
-    run->scale = scale == LIANA__SCALE_NONE ? 1 : scale == LIANA__SCALE_MINUS_ONE_ONE ? 1 / 127.5 : 1 / 255.0;
-    run->offset = scale == LIANA__SCALE_MINUS_ONE_ONE ? -1 : 0;
+    run->scale = 1;
+    run->offset = 0;
+    switch ((liana__scale)run->config->data.scale) {
+    case LIANA__SCALE_AUTO:
+        run->scale = architecture ? architecture->input_scale : 1 / 255.0;
+        run->offset = architecture ? architecture->input_offset : 0;
+        return;
+    case LIANA__SCALE_ZERO_ONE: run->scale = 1 / 255.0; return;
+    case LIANA__SCALE_MINUS_ONE_ONE:
+        run->scale = 1 / 127.5;
+        run->offset = -1;
+        return;
+    case LIANA__SCALE_NONE: return;
+    }
 }
 
 static liana_status build_layers(liana__run *run, liana__error *error)
 {
     liana_shape shape = liana_shape_of(1, run->image_shape[0], run->image_shape[1], run->image_shape[2]);
-    find_scale(run, LIANA__SCALE_ZERO_ONE);
+    find_scale(run, NULL);
     liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
-    return model_status(run, status, error);
+    run->num_backbone_layers = run->model->num_layers;
+    return take_error(run, status, error);
 }
+
+/* ---- an architecture by name ---- */
+
+static void set_if_known(const liana__architecture *architecture, liana__value *map, const char *key,
+                         liana__value *value, liana__arena *arena)
+{
+    if (liana__fields_find(architecture->options, key)) liana__value_set(arena, map, key, value);
+}
+
+/* The architecture's options, as far as the configuration has them. */
+static liana__value *architecture_options(liana__run *run, const liana__architecture *architecture)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__arena *arena = &run->arena;
+    liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena);
+    for (int i = 0; i < 3; i++) liana__value_add(arena, shape, liana__value_int(arena, run->image_shape[i]));
+    set_if_known(architecture, map, "input_shape", shape, arena);
+    set_if_known(architecture, map, "alpha", liana__value_float(arena, config->alpha), arena);
+    set_if_known(architecture, map, "include_top", liana__value_bool(arena, config->include_top), arena);
+    set_if_known(architecture, map, "classes", liana__value_int(arena, run->num_classes), arena);
+    if (map) map->place = liana__config_place(run->config, "model");
+    return map;
+}
+
+static liana_status build_architecture(liana__run *run, liana__error *error)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__place place = liana__config_place(run->config, "model.base");
+    const char *nearest = NULL;
+    const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
+    if (!architecture) {
+        return liana__fail_at(error, &place, "model.base",
+                              "there is no architecture '%s'%s%s%s; 'liana list models' shows "
+                              "them",
+                              config->base, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                              nearest ? "'?" : "");
+    }
+    find_scale(run, architecture);
+    liana_location here = {place.file, place.line};
+    const liana__value *options = architecture_options(run, architecture);
+    if (run->arena.failed) return liana__fail_memory(error, "the model");
+    liana_status status = liana__architecture_add(run->model, here, architecture, options, "model");
+    run->num_backbone_layers = run->model->num_layers;
+    if (status == LIANA_OK && !config->trainable) {
+        liana__model_set_trainable(run->model, 0, run->num_backbone_layers, false);
+    }
+    if (status == LIANA_OK && !config->include_top) {
+        liana_pooling pooling = config->pooling == LIANA__POOLING_MAX ? LIANA_POOLING_MAX : LIANA_POOLING_AVG;
+        liana__head_add(run->model, here, config->dropout, pooling, run->num_classes);
+        status = liana_model_status(run->model);
+    }
+    return take_error(run, status, error);
+}
+
+/* ---- both ---- */
 
 static liana_status check_classes(const liana__run *run, liana__error *error)
 {
@@ -37,18 +109,55 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
     LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
-    LIANA_TRY(build_layers(run, error));
+    LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
-    if (config->batch_norm_momentum == config->batch_norm_momentum) {
-        liana__model_set_batch_norm_momentum(run->model, config->batch_norm_momentum);
-    }
+    bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
+    if (momentum_given) liana__model_set_batch_norm_momentum(run->model, config->batch_norm_momentum);
     return check_classes(run, error);
+}
+
+/* ---- weights from a file ---- */
+
+static liana_status read_values(liana__run *run, float **values, liana__error *error)
+{
+    const liana_model *model = run->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
+        values[i] = malloc(buffer->size);
+        if (!values[i]) return liana__fail_memory(error, "the weights");
+        LIANA_TRY(buffer->device->backend->buffer_read(buffer, values[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_values(liana__run *run, float *const *values, liana__error *error)
+{
+    const liana_model *model = run->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
+        LIANA_TRY(buffer->device->backend->buffer_write(buffer, values[i], error));
+    }
+    return LIANA_OK;
 }
 
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    (void)run;
-    (void)options;
-    (void)error;
-    return LIANA_OK;
+    const char *path = run->config->model.weights;
+    if (!path) return LIANA_OK;
+    const liana_model *model = run->model;
+    float **values = calloc(model->num_weights + 1, sizeof *values);
+    if (!values) return liana__fail_memory(error, "the weights");
+    liana__weights_report report = {0};
+    liana_status status = read_values(run, values, error);
+    if (status == LIANA_OK) {
+        status = liana__weights_load(model, path, run->num_backbone_layers, values, &run->arena, &report, error);
+    }
+    if (status == LIANA_OK) status = write_values(run, values, error);
+    for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
+    free(values);
+    if (status == LIANA_OK) {
+        liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; %zu layers start anew",
+                        report.num_weights, report.num_layers, path, report.missing.count);
+    }
+    return status;
 }

@@ -33,7 +33,7 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
 
 static liana_status build_layers(liana__run *run, liana__error *error)
 {
-    liana_shape shape = liana_shape_of(1, run->image_shape[0], run->image_shape[1], run->image_shape[2]);
+    liana_shape shape = liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2]);
     find_scale(run, NULL);
     liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
     run->num_backbone_layers = run->model->num_layers;

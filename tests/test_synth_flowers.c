@@ -106,11 +106,18 @@ static void read_split(const char *pattern, int64_t image_size, int64_t classes,
     liana__arena_free(&arena);
 }
 
-static void count_progress(void *user, int64_t done, int64_t total)
+static bool count_progress(void *user, int64_t done, int64_t total)
 {
     int64_t *seen = user;
     seen[0] = done;
     seen[1] = total;
+    return true;
+}
+
+static bool stop_at_once(void *user, int64_t done, int64_t total)
+{
+    (void)user;
+    return done == total;
 }
 
 static void test_files_hold_what_was_ordered(void **state)
@@ -203,6 +210,8 @@ static void test_bad_options_are_named(void **state)
     assert_ok(liana__synth_flowers(folder, &options, 1, NULL, NULL, &counts, &error), &error);
     assert_true(liana__file_exists(liana__test_path("train/flowers00-8.tfrec")));
     assert_false(liana__file_exists(liana__test_path("train/flowers00-6.tfrec")));
+    assert_fails(liana__synth_flowers(liana__test_path("more"), &options, 1, stop_at_once, NULL, &counts, &error),
+                 LIANA_CANCELLED, &error, "more", "8 of 12");
     const char *file = liana__test_write("file", "", 0);
     assert_fails(liana__synth_flowers(file, &options, 1, NULL, NULL, &counts, &error), LIANA_IO_ERROR, &error, "file");
 }

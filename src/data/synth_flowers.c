@@ -123,8 +123,9 @@ static liana_status write_block(drawing_run *run, liana__tfrecord_writer *writer
         LIANA_TRY(write_example(run, writer, images, slot));
     }
     run->done += (int64_t)count;
-    if (run->progress) run->progress(run->user, run->done, run->total);
-    return LIANA_OK;
+    if (!run->progress || run->progress(run->user, run->done, run->total)) return LIANA_OK;
+    return liana__fail(run->error, LIANA_CANCELLED, "'%s': stopped after %" PRId64 " of %" PRId64 " images",
+                       run->folder, run->done, run->total);
 }
 
 static liana_status write_shard(drawing_run *run, block *images, const char *path, int64_t first, int64_t last)

@@ -30,12 +30,13 @@ typedef struct liana__synth_counts {
     int64_t test;
 } liana__synth_counts;
 
-/* Told now and then how many of all images are done; may be NULL. Called on the caller's thread. */
-typedef void (*liana__synth_progress)(void *user, int64_t done, int64_t total);
+/* Told now and then how many of all images are done; may be NULL. Called on the caller's thread. False stops the work:
+ * finished shards stay, the one being written does not. */
+typedef bool (*liana__synth_progress)(void *user, int64_t done, int64_t total);
 
 /* Draws with that many threads (0: the cores that the process may use).
  * Errors: INVALID_CONFIG (a value outside of its range, fewer images than the classes need, a folder that already
- * holds shards), IO_ERROR, OUT_OF_MEMORY. */
+ * holds shards), IO_ERROR, OUT_OF_MEMORY, CANCELLED. */
 liana_status liana__synth_flowers(const char *folder, const liana__synth_options *options, int num_threads,
                                   liana__synth_progress progress, void *user, liana__synth_counts *counts,
                                   liana__error *error) LIANA_MUST_USE;

@@ -1,0 +1,142 @@
+#include "cli/inspect.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "formats/idx.h"
+#include "formats/image.h"
+#include "formats/sniff.h"
+
+#include <string.h>
+
+static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+
+static liana_status inspect_idx(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__idx file;
+    LIANA_TRY(liana__idx_open(path, 0, &file, error));
+    int64_t shape[LIANA__IDX_MAX_DIMENSIONS];
+    for (int axis = 0; axis < file.num_dimensions; axis++) shape[axis] = (int64_t)file.dimensions[axis];
+    liana__inspect_text(arena, report, "kind", "IDX");
+    liana__inspect_text(arena, report, "dtype", liana__idx_type_name(file.type));
+    liana__inspect_shape(arena, report, "shape", shape, file.num_dimensions);
+    liana__inspect_int(arena, report, "bytes", (int64_t)file.size);
+    int64_t counts[256] = {0};
+    bool labels = file.type == LIANA__IDX_U8 && file.num_dimensions == 1;
+    for (size_t i = 0; labels && i < file.num_elements; i++) counts[file.data[i]]++;
+    liana__value *rows = liana__value_list(arena);
+    for (int label = 0; labels && label < 256; label++) {
+        if (counts[label] == 0) continue;
+        liana__value *row = liana__value_map(arena);
+        liana__inspect_int(arena, row, "label", label);
+        liana__inspect_int(arena, row, "records", counts[label]);
+        liana__value_add(arena, rows, row);
+    }
+    if (labels) liana__value_set(arena, report, "labels", rows);
+    liana__idx_close(&file);
+    return LIANA_OK;
+}
+
+static liana_status inspect_image(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__mapping mapping;
+    LIANA_TRY(liana__file_map(path, &mapping, error));
+    liana__image image = {0};
+    bool jpeg = liana__image_sniff(mapping.data, mapping.size) == LIANA__IMAGE_JPEG;
+    liana_status status = liana__image_decode(mapping.data, mapping.size, NULL, &image, error);
+    if (status == LIANA_OK) {
+        liana__inspect_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
+        liana__inspect_int(arena, report, "height", image.height);
+        liana__inspect_int(arena, report, "width", image.width);
+        liana__inspect_int(arena, report, "channels", image.channels);
+        liana__inspect_int(arena, report, "bytes", (int64_t)mapping.size);
+    } else {
+        liana__fail_within(error, "'%s'", path);
+    }
+    liana__image_free(&image);
+    liana__file_unmap(&mapping);
+    return status;
+}
+
+/* Whether a (perhaps gzipped) file begins as IDX files do; what only begins so is still reported as one. */
+static bool is_idx(const char *path, const liana__mapping *mapping)
+{
+    static const uint8_t types[] = {LIANA__IDX_U8,  LIANA__IDX_S8,  LIANA__IDX_S16,
+                                    LIANA__IDX_S32, LIANA__IDX_F32, LIANA__IDX_F64};
+    const uint8_t *bytes = mapping->data;
+    if (mapping->size < 4) return false;
+    if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
+        liana__idx file;
+        liana__error error;
+        bool opened = liana__idx_open(path, 0, &file, &error) == LIANA_OK;
+        if (opened) liana__idx_close(&file);
+        return opened;
+    }
+    bool plain = bytes[0] == 0 && bytes[1] == 0 && memchr(types, bytes[2], sizeof types) && bytes[3] >= 1 &&
+                 bytes[3] <= LIANA__IDX_MAX_DIMENSIONS;
+    /* A TFRecord's length could look so; then its upper bytes, which are dimensions here, would be 0. */
+    return plain && mapping->size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
+}
+
+static liana__inspect choose(const char *path, const liana__mapping *mapping)
+{
+    const uint8_t *bytes = mapping->data;
+    if (mapping->size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
+    if (liana__image_sniff(bytes, mapping->size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
+    if (liana__ends_with(path, ".safetensors")) return liana__inspect_safetensors;
+    if (liana__ends_with(path, ".h5") || liana__ends_with(path, ".hdf5")) return liana__inspect_hdf5;
+    /* A header's length, then JSON; a TFRecord would have a checksum that begins with that very byte. */
+    if (mapping->size >= 10 && bytes[8] == '{' && bytes[9] == '"' && memcmp(bytes + 4, "\0\0\0\0", 4) == 0) {
+        return liana__inspect_safetensors;
+    }
+    if (is_idx(path, mapping)) return inspect_idx;
+    const char *looks = liana__sniff(bytes, mapping->size);
+    bool known = looks && !strstr(looks, "gzip") && !strstr(looks, "TFRecord");
+    return known ? NULL : liana__inspect_tfrecord;
+}
+
+static liana_status inspect_file(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__mapping mapping;
+    LIANA_TRY(liana__file_map(path, &mapping, error));
+    liana__inspect kind = choose(path, &mapping);
+    const char *looks = liana__sniff(mapping.data, mapping.size);
+    liana__file_unmap(&mapping);
+    if (kind) return kind(path, report, arena, error);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' looks like %s; inspect reads TFRecord, Keras HDF5, safetensors, IDX, JPEG and PNG files "
+                       "and checkpoint folders",
+                       path, looks);
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *path = invocation->operands[0];
+    liana__arena *arena = &invocation->arena;
+    liana__value *report = liana__value_map(arena);
+    liana__inspect_text(arena, report, "event", "inspected");
+    liana__inspect_text(arena, report, "path", path);
+    liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
+    liana_status status = kind(path, report, arena, &invocation->error);
+    if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
+    /* A damaged file's report says what was found before and around the damage. */
+    if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;
+    if (liana__invocation_has(invocation, "json")) {
+        liana__invocation_print_json(invocation, report);
+    } else {
+        liana__inspect_print(report, invocation->out);
+    }
+    return status;
+}
+
+const liana__command liana__subcommand_inspect = {
+    .name = "inspect",
+    .operands = "FILE",
+    .summary = "Say what a file holds",
+    .help = "TFRecord: records, checksums, features, images, labels. Keras HDF5 (.h5): layers and weights.\n"
+            "safetensors or a checkpoint folder: tensors and metadata. IDX, JPEG, PNG: shapes.\n"
+            "A file with wrong checksums is reported as far as it can be read, and the exit code is 1.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

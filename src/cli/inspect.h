@@ -1,0 +1,31 @@
+/* inspect.h - the parts of `liana inspect`: each describes one kind of file as a tree of values.
+ *
+ * A tree is printed as one line of JSON, or for people (inspect_print.c): scalars as lines, lists of maps as tables. */
+#ifndef LIANA_CLI_INSPECT_H
+#define LIANA_CLI_INSPECT_H
+
+#include "cli/command.h"
+
+/* Adds what a file holds to a map that already names it. Everything lives in the arena.
+ * Errors: those of the format's reader. What was found before an error stays in the map. */
+typedef liana_status (*liana__inspect)(const char *path, liana__value *report, liana__arena *arena,
+                                       liana__error *error);
+
+liana_status liana__inspect_tfrecord(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
+                                        liana__error *error) LIANA_MUST_USE;
+/* A checkpoint folder, or any other: its files, with what the known ones hold. */
+liana_status liana__inspect_folder(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Sets a text, a whole number, a list of whole numbers (a shape) of a map. */
+void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key, const char *text);
+void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number);
+void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank);
+
+void liana__inspect_print(const liana__value *report, FILE *out);
+
+#endif

@@ -1,0 +1,149 @@
+#include "cli/inspect.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 12, MAX_WIDTH = 60 };
+
+static void add_scalar(liana__text *text, const liana__value *value)
+{
+    switch (value->kind) {
+    case LIANA__VALUE_NULL: liana__text_add(text, "-"); break;
+    case LIANA__VALUE_BOOL: liana__text_add(text, value->boolean ? "yes" : "no"); break;
+    case LIANA__VALUE_INT: liana__text_add(text, "%" PRId64, value->integer); break;
+    case LIANA__VALUE_FLOAT: liana__text_add_double(text, value->number); break;
+    case LIANA__VALUE_STRING: liana__text_add(text, "%s", value->string); break;
+    default: liana__value_write_json(value, 0, text); break;
+    }
+    /* What comes from files must not steer the terminal. */
+    for (size_t i = 0; i < text->length; i++) {
+        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f) text->data[i] = '?';
+    }
+}
+
+/* Letters on the screen, for alignment: bytes that do not continue a UTF-8 character. */
+static int letters(const liana__text *text)
+{
+    int count = 0;
+    for (size_t i = 0; i < text->length; i++) count += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* Adds a cell, padded to the width; numbers to the right. */
+static void add_cell(liana__text *line, const liana__value *value, int width)
+{
+    liana__text text = {0};
+    if (value) add_scalar(&text, value);
+    int padding = width - letters(&text);
+    if (padding < 0) padding = 0;
+    bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
+    const char *shown = text.data ? text.data : "";
+    if (number) {
+        liana__text_add(line, "  %*s%s", padding, "", shown);
+    } else {
+        liana__text_add(line, "  %s%*s", shown, padding, "");
+    }
+    liana__text_free(&text);
+}
+
+/* Prints a line without the spaces at its end. */
+static void print_line(liana__text *line, FILE *out)
+{
+    while (line->length > 0 && line->data[line->length - 1] == ' ') line->length--;
+    fprintf(out, "%.*s\n", (int)line->length, line->data ? line->data : "");
+    line->length = 0;
+}
+
+static int width_of(const liana__value *value)
+{
+    liana__text text = {0};
+    add_scalar(&text, value);
+    int width = letters(&text);
+    liana__text_free(&text);
+    return width < MAX_WIDTH ? width : MAX_WIDTH;
+}
+
+/* The keys of the rows are the columns, in the order in which they are met. */
+static void print_table(const liana__value *rows, FILE *out)
+{
+    const char *columns[MAX_COLUMNS];
+    int widths[MAX_COLUMNS], num_columns = 0;
+    for (size_t r = 0; r < rows->count; r++) {
+        const liana__value *row = rows->items[r];
+        for (size_t k = 0; k < row->count; k++) {
+            int column = 0;
+            while (column < num_columns && strcmp(columns[column], row->keys[k]) != 0) column++;
+            if (column == MAX_COLUMNS) continue;
+            if (column == num_columns) {
+                columns[num_columns] = row->keys[k];
+                widths[num_columns++] = (int)strlen(row->keys[k]);
+            }
+            int width = width_of(row->items[k]);
+            if (width > widths[column]) widths[column] = width;
+        }
+    }
+    liana__text line = {0};
+    for (int column = 0; column < num_columns; column++) {
+        const liana__value name = {.kind = LIANA__VALUE_STRING, .string = columns[column]};
+        add_cell(&line, &name, widths[column]);
+    }
+    print_line(&line, out);
+    for (size_t r = 0; r < rows->count; r++) {
+        for (int column = 0; column < num_columns; column++) {
+            add_cell(&line, liana__value_get(rows->items[r], columns[column]), widths[column]);
+        }
+        print_line(&line, out);
+    }
+    liana__text_free(&line);
+}
+
+static bool is_table(const liana__value *value)
+{
+    bool maps = value->kind == LIANA__VALUE_LIST && value->count > 0;
+    for (size_t i = 0; maps && i < value->count; i++) maps = value->items[i]->kind == LIANA__VALUE_MAP;
+    return maps;
+}
+
+static void print_scalar(const char *key, const liana__value *value, const char *indent, FILE *out)
+{
+    liana__text text = {0};
+    add_scalar(&text, value);
+    fprintf(out, "%s%s: %s\n", indent, key, text.data ? text.data : "");
+    liana__text_free(&text);
+}
+
+void liana__inspect_print(const liana__value *report, FILE *out)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const liana__value *value = report->items[i];
+        if (strcmp(report->keys[i], "event") == 0) continue;
+        if (is_table(value)) {
+            fprintf(out, "%s (%zu)\n", report->keys[i], value->count);
+            print_table(value, out);
+            continue;
+        }
+        if (value->kind != LIANA__VALUE_MAP) {
+            print_scalar(report->keys[i], value, "", out);
+            continue;
+        }
+        fprintf(out, "%s:\n", report->keys[i]);
+        for (size_t k = 0; k < value->count; k++) print_scalar(value->keys[k], value->items[k], "  ", out);
+    }
+}
+
+void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key, const char *text)
+{
+    liana__value_set(arena, map, key, text ? liana__value_string(arena, text) : liana__value_null(arena));
+}
+
+void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number)
+{
+    liana__value_set(arena, map, key, liana__value_int(arena, number));
+}
+
+void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank)
+{
+    liana__value *list = liana__value_list(arena);
+    for (int axis = 0; axis < rank; axis++) liana__value_add(arena, list, liana__value_int(arena, dims[axis]));
+    liana__value_set(arena, map, key, list);
+}

@@ -1,0 +1,129 @@
+#include "base/text.h"
+#include "cli/command.h"
+#include "data/synth_flowers.h"
+
+#include <inttypes.h>
+#include <liana/context.h>
+#include <string.h>
+#include <unistd.h>
+
+static const liana__option options[] = {
+    LIANA__OPTION_OUT("where train/, val/, test/ and classes.txt go (needed)"),
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+static const liana__place command_line = {.file = "command line"};
+
+static liana_status read_overrides(liana__invocation *invocation, liana__synth_options *synth)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *map = liana__value_map(arena);
+    for (size_t i = 0; i < invocation->num_overrides; i++) {
+        const char *word = invocation->overrides[i];
+        size_t length = strcspn(word, "=");
+        char *key = liana__arena_format(arena, "%.*s", (int)length, word);
+        liana__value *value = liana__value_from_word(arena, word + length + 1);
+        if (!key || !value) return liana__fail_memory(&invocation->error, "the arguments");
+        value->place = command_line;
+        liana__value_set(arena, map, key, value);
+    }
+    if (!map || arena->failed) return liana__fail_memory(&invocation->error, "the arguments");
+    for (size_t i = 0; i < map->count; i++) map->key_places[i] = command_line;
+    return liana__fields_read(&liana__synth_fields, map, "", NULL, arena, synth, &invocation->error);
+}
+
+typedef struct watcher {
+    FILE *terminal; /* NULL: say nothing */
+    int64_t shown;
+} watcher;
+
+static bool watch(void *user, int64_t done, int64_t total)
+{
+    watcher *state = user;
+    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
+        fprintf(state->terminal, "\r%" PRId64 "/%" PRId64 " images%s", done, total, done == total ? "\n" : "");
+        fflush(state->terminal);
+        state->shown = done;
+    }
+    return liana__signals_caught() == 0;
+}
+
+static void print_counts(liana__invocation *invocation, const char *folder, const liana__synth_options *synth,
+                         const liana__synth_counts *counts)
+{
+    if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out,
+                "%s: %" PRId64 " images of %" PRId64 " classes, %" PRId64 "x%" PRId64 " pixels\n"
+                "  train %" PRId64 ", val %" PRId64 ", test %" PRId64 " (without classes)\n",
+                folder, synth->images, synth->classes, synth->image_size, synth->image_size, counts->train,
+                counts->validation, counts->test);
+        return;
+    }
+    liana__arena *arena = &invocation->arena;
+    liana__value *event = liana__value_map(arena);
+    liana__value_set(arena, event, "event", liana__value_string(arena, "drawn"));
+    liana__value_set(arena, event, "output", liana__value_string(arena, folder));
+    liana__value_set(arena, event, "classes", liana__value_int(arena, synth->classes));
+    liana__value_set(arena, event, "train", liana__value_int(arena, counts->train));
+    liana__value_set(arena, event, "validation", liana__value_int(arena, counts->validation));
+    liana__value_set(arena, event, "test", liana__value_int(arena, counts->test));
+    liana__invocation_print_json(invocation, event);
+}
+
+/* As many threads as training would use: the context knows the environment. */
+static liana_status count_threads(int *num_threads, liana__error *error)
+{
+    liana_context *context;
+    liana_status status = liana_context_create(NULL, &context);
+    if (status == LIANA_OK) *num_threads = liana_context_num_threads(context);
+    if (status != LIANA_OK) liana__fail(error, status, "%s", context ? liana_context_message(context) : "no threads");
+    liana_context_destroy(context);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *what = invocation->operands[0], *folder = liana__invocation_text(invocation, "out");
+    if (strcmp(what, "flowers") != 0) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "synth: cannot draw '%.100s', only 'flowers'",
+                           what);
+    }
+    if (!folder) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "synth: --out is missing: --out DIR says where the shards go");
+    }
+    liana__synth_options synth;
+    int num_threads;
+    LIANA_TRY(read_overrides(invocation, &synth));
+    LIANA_TRY(count_threads(&num_threads, &invocation->error));
+    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
+    watcher state = {.terminal = quiet ? NULL : invocation->out};
+    liana__signals_catch();
+    liana__synth_counts counts;
+    LIANA_TRY(liana__synth_flowers(folder, &synth, num_threads, watch, &state, &counts, &invocation->error));
+    print_counts(invocation, folder, &synth, &counts);
+    return LIANA_OK;
+}
+
+const liana__command liana__subcommand_synth = {
+    .name = "synth",
+    .operands = "flowers [key=value ...]",
+    .summary = "Draw a labelled data set to train on",
+    .help = "Draws flowers on cluttered backgrounds into TFRecord shards of JPEGs, with the features image, class and\n"
+            "id (test has no class). The classes differ by the shape of the flowers, not by colour. The keys:\n"
+            "  classes=10         from 2 to 1000\n"
+            "  images=2000        of all splits together\n"
+            "  image_size=96      width and height in pixels\n"
+            "  validation=0.15    share of the images that go to DIR/val\n"
+            "  test=0.15          share that goes to DIR/test\n"
+            "  shards=4           files of DIR/train\n"
+            "  seed=1             another seed draws other images\n"
+            "  quality=90         of the JPEGs, 1 to 100\n"
+            "  overwrite=false    replace the shards that DIR holds\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

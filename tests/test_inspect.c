@@ -1,0 +1,239 @@
+#include "harness/harness.h"
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "formats/safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a run of the command printed and returned. */
+typedef struct result {
+    int code;
+    char *out;
+    char *err;
+} result;
+
+static result run_words(const char *const *words)
+{
+    const char *argv[24] = {"liana"};
+    int argc = 1;
+    for (; *words; words++) argv[argc++] = *words;
+    result got = {0};
+    size_t sizes[2];
+    FILE *out = open_memstream(&got.out, &sizes[0]), *err = open_memstream(&got.err, &sizes[1]);
+    got.code = liana__command_line(argc, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return got;
+}
+
+#define run(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+
+/* Frees the result; what it printed must contain each of the texts. */
+#define assert_prints(got, expected_code, ...) \
+    check_result((got), (expected_code), (const char *const[]){__VA_ARGS__, NULL})
+
+static void check_result(result got, int expected_code, const char *const *texts)
+{
+    if (got.code != expected_code) print_error("%s%s", got.out, got.err);
+    assert_int_equal(got.code, expected_code);
+    for (; *texts; texts++) {
+        if (strstr(got.out, *texts) || strstr(got.err, *texts)) continue;
+        print_error("not printed: '%s' in:\n%s%s", *texts, got.out, got.err);
+        fail();
+    }
+    free(got.out);
+    free(got.err);
+}
+
+static json_t *inspect_json(const char *path, int expected_code)
+{
+    result got = run("inspect", path, "--json");
+    assert_int_equal(got.code, expected_code);
+    char *end = strchr(got.out, '\n');
+    assert_non_null(end);
+    json_t *json = json_loadb(got.out, (size_t)(end - got.out), 0, NULL);
+    assert_non_null(json);
+    free(got.out);
+    free(got.err);
+    return json;
+}
+
+static int64_t int_of(const json_t *object, const char *key)
+{
+    assert_true(json_is_integer(json_object_get(object, key)));
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void assert_text(const json_t *object, const char *key, const char *expected)
+{
+    assert_true(json_is_string(json_object_get(object, key)));
+    assert_string_equal(json_string_value(json_object_get(object, key)), expected);
+}
+
+static void draw(const char *folder)
+{
+    assert_prints(run("synth", "flowers", "--out", folder, "classes=3", "images=24", "image_size=16", "shards=1",
+                      "validation=0.25", "test=0"),
+                  0, "24 images of 3 classes, 16x16 pixels", "train 18, val 6, test 0");
+}
+
+static void test_synth_writes_what_inspect_sees(void **state)
+{
+    (void)state;
+    const char *folder = liana__test_folder();
+    draw(folder);
+    assert_false(liana__folder_exists(liana__test_path("test")));
+    json_t *json = inspect_json(liana__test_path("train/flowers00-18.tfrec"), 0);
+    assert_text(json, "event", "inspected");
+    assert_text(json, "kind", "TFRecord");
+    assert_text(json, "compression", "none");
+    assert_int_equal(int_of(json, "records"), 18);
+    assert_int_equal(int_of(json, "wrong_checksums"), 0);
+    const json_t *features = json_object_get(json, "features"), *labels = json_object_get(json, "labels");
+    assert_int_equal(json_array_size(features), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *feature = json_array_get(features, i);
+        assert_int_equal(int_of(feature, "records"), 18);
+        assert_int_equal(int_of(feature, "values"), 1);
+        if (strcmp(json_string_value(json_object_get(feature, "feature")), "image") != 0) continue;
+        assert_text(feature, "kind", "bytes");
+        assert_text(feature, "images", "JPEG");
+        assert_int_equal(int_of(feature, "height"), 16);
+        assert_int_equal(int_of(feature, "width"), 16);
+    }
+    assert_text(json, "label_feature", "class");
+    assert_int_equal(json_array_size(labels), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(int_of(json_array_get(labels, i), "label"), i);
+        assert_int_equal(int_of(json_array_get(labels, i), "records"), 6);
+    }
+    json_decref(json);
+    assert_prints(run("inspect", liana__test_path("val/flowers00-6.tfrec")), 0, "records: 6\n",
+                  "\n  feature  kind   records  values  bytes", "labels (3)\n  label  records\n      0        2\n");
+}
+
+static void test_synth_refuses_bad_words(void **state)
+{
+    (void)state;
+    const char *folder = liana__test_folder();
+    assert_prints(run("synth", "trees", "--out", folder), 2, "'trees'", "flowers");
+    assert_prints(run("synth", "flowers"), 2, "--out");
+    assert_prints(run("synth", "flowers", "--out", folder, "image=3"), 2, "image", "did you mean 'images'");
+    assert_prints(run("synth", "flowers", "--out", folder, "classes=1"), 2, "command line", "classes", "2 to 1000");
+    assert_prints(run("synth", "flowers", "--out", folder, "test=much"), 2, "test", "much");
+    draw(folder);
+    assert_prints(run("synth", "flowers", "--out", folder), 2, "flowers00-18.tfrec", "overwrite=true");
+    assert_prints(run("synth", "flowers", "--json", "--out", folder, "images=30", "image_size=16", "overwrite=true"), 0,
+                  "{\"event\": \"drawn\"", "\"train\": 20", "\"validation\": 5");
+}
+
+/* The keys that the help names are those that there are, with their defaults. */
+static void test_synth_help_is_complete(void **state)
+{
+    (void)state;
+    assert_prints(run("synth", "--help"), 0, "\n  classes=10 ", "\n  images=2000 ", "\n  image_size=96 ",
+                  "\n  validation=0.15 ", "\n  test=0.15 ", "\n  shards=4 ", "\n  seed=1 ", "\n  quality=90 ",
+                  "\n  overwrite=false ");
+}
+
+static void test_damage_is_counted_and_named(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    draw(liana__test_folder());
+    char *bytes;
+    size_t size;
+    const char *path = liana__test_path("train/flowers00-18.tfrec");
+    assert_ok(liana__file_read(path, 1 << 20, &bytes, &size, &error), &error);
+    bytes[200] ^= 1; /* within the first record's data */
+    path = liana__test_write("damaged.tfrec", bytes, size);
+    json_t *json = inspect_json(path, 1);
+    assert_int_equal(int_of(json, "records"), 18);
+    assert_int_equal(int_of(json, "wrong_checksums"), 1);
+    json_decref(json);
+    assert_prints(run("inspect", path), 1, "wrong_checksums: 1\n", "damaged.tfrec", "record 0");
+    path = liana__test_write("cut.tfrec", bytes, size - 5);
+    assert_prints(run("inspect", path), 1, "cut.tfrec", "record 17");
+    free(bytes);
+}
+
+static void test_safetensors_and_checkpoint_folders(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const float kernel[6] = {0};
+    const liana__safetensors_tensor tensors[] = {
+        {.name = "dense/kernel", .dtype = LIANA__SAFETENSORS_F32, .rank = 2, .shape = {2, 3}, .data = kernel},
+        {.name = "step", .dtype = LIANA__SAFETENSORS_I64, .rank = 0, .data = kernel},
+    };
+    const liana__safetensors_entry metadata[] = {{"format", "li\033ana"}};
+    const liana__safetensors_contents contents = {tensors, 2, metadata, 1};
+    assert_ok(liana__folder_make(liana__test_path("step-7"), &error), &error);
+    const char *path = liana__test_path("step-7/variables.safetensors");
+    uint32_t checksum;
+    assert_ok(liana__safetensors_write(path, &contents, false, &checksum, &error), &error);
+    json_t *json = inspect_json(path, 0);
+    char hexadecimal[16];
+    snprintf(hexadecimal, sizeof hexadecimal, "%08x", checksum);
+    assert_text(json, "crc32", hexadecimal);
+    assert_int_equal(int_of(json, "elements"), 7);
+    const json_t *row = json_array_get(json_object_get(json, "tensors"), 0);
+    assert_text(row, "tensor", "dense/kernel");
+    assert_text(row, "dtype", "F32");
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(row, "shape"), 1)), 3);
+    json_decref(json);
+    /* Control characters of a file do not reach the terminal. */
+    assert_prints(run("inspect", path), 0, "metadata:\n  format: li?ana\n", "tensors (2)\n  tensor        dtype",
+                  "\n  dense/kernel  F32    [2, 3]     24\n");
+    liana__test_write("step-7/state.json", "{\"epoch\": 3}", 12);
+    assert_prints(run("inspect", liana__test_path("step-7")), 0, "kind: folder", "variables.safetensors",
+                  "variables.safetensors: tensors (2)", "state.json:\n  epoch: 3\n");
+    liana__test_write("step-7/other.safetensors", "{}", 2);
+    assert_prints(run("inspect", liana__test_path("step-7")), 1, "other.safetensors", "not a safetensors file");
+}
+
+static void test_other_files_are_named(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    assert_prints(run("inspect", liana__test_path("none")), 1, "none", "No such file");
+    assert_prints(run("inspect", liana__test_write("a.txt", "hello, world\n", 13)), 1, "a.txt", "text", "TFRecord");
+    assert_prints(run("inspect", liana__test_write("a.h5", "hello, world\n", 13)), 1, "a.h5", "not an HDF5 file");
+    assert_prints(run("inspect"), 2, "FILE");
+    /* An IDX file of 2 labels; and a TFRecord of no records, which is an empty file. */
+    assert_prints(run("inspect", liana__test_write("labels", "\0\0\x08\1\0\0\0\2\4\4", 10)), 0, "kind: IDX",
+                  "dtype: u8", "shape: [2]", "      4        2\n");
+    assert_prints(run("inspect", liana__test_write("empty", "", 0)), 0, "kind: TFRecord", "records: 0");
+}
+
+static void test_real_files(void **state)
+{
+    (void)state;
+    assert_prints(run("inspect", liana__test_data("mnist/t10k-images-idx3-ubyte.gz")), 0, "kind: IDX",
+                  "shape: [10000, 28, 28]");
+    assert_prints(run("inspect", liana__test_data("weights/mobilenet_2_5_224_tf.h5")), 0, "layers: 55",
+                  "parameters: 475544", "conv_preds/kernel:0", "[1, 1, 256, 1000]", "keras_version: 2.2.4");
+    assert_prints(run("inspect", liana__test_data("flowers192/test/flowers00-172.tfrec")), 0, "records: 172",
+                  "features (2)");
+    assert_prints(run("inspect", liana__test_data("jpeg_odd/hopper.jpg")), 0, "kind: JPEG", "height: 128");
+    assert_prints(run("inspect", liana__test_data("jpeg_odd/truncated_jpeg.jpg")), 1, "truncated_jpeg.jpg");
+    assert_prints(run("inspect", liana__test_data("keras_files/fashion_mnist_mit.keras")), 1, "zip");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_synth_writes_what_inspect_sees),
+        cmocka_unit_test(test_synth_refuses_bad_words),
+        cmocka_unit_test(test_synth_help_is_complete),
+        cmocka_unit_test(test_damage_is_counted_and_named),
+        cmocka_unit_test(test_safetensors_and_checkpoint_folders),
+        cmocka_unit_test(test_other_files_are_named),
+        cmocka_unit_test(test_real_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

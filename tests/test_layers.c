@@ -349,13 +349,13 @@ static void test_initial_weights_depend_on_seed_and_weight(void **state)
 
 static const float points[8] = {-30, -2.5f, -0.75f, 0, 0.25f, 1, 5, 40};
 
-/* Runs a model of one layer on `points` as a batch of one, on the reference. */
+/* Runs a model of one layer on `points`, in the shape of its input, as a batch of one on the reference. */
 static void run_points(float output[8])
 {
     liana_graph *graph;
     liana__device *device;
-    liana__test_value input = {LIANA_F32, liana_shape_of(1, 8), (void *)(uintptr_t)points}, result = {0};
     assert_model_ok();
+    liana__test_value input = {LIANA_F32, liana__model_input_shape(model), (void *)(uintptr_t)points}, result = {0};
     assert_ok(liana_graph_create(context, &graph), &context->error);
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, input.shape);
     liana__model_results results = liana__model_call(model, x, &(liana__model_mode){.training = false});
@@ -421,6 +421,21 @@ static void test_every_activation(void **state)
     }
 }
 
+/* points as [4, 2]: each column by itself sums to 1. */
+static void test_softmax_over_another_axis(void **state)
+{
+    (void)state;
+    float y[8];
+    liana_input(model, .shape = LIANA_INTS(4, 2));
+    liana_softmax(model, .axis = 1);
+    run_points(y);
+    for (int i = 0; i < 8; i++) {
+        double sum = 0;
+        for (int k = i % 2; k < 8; k += 2) sum += exp((double)points[k] - (double)points[i]);
+        assert_near((double)y[i], 1 / sum, 1e-6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_initial_weights_depend_on_seed_and_weight, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_relu_with_all_its_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_activation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_softmax_over_another_axis, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
 }

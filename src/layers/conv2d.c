@@ -53,6 +53,14 @@ static liana_tensor call_layer(liana__layer_call *call)
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
 }
 
+/* Keras before 2.3 does not know the option. */
+static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
+{
+    (void)arena;
+    const liana_conv2d_options *conv = chosen;
+    if (conv->groups == 1) liana__value_remove(config, "groups");
+}
+
 const liana__layer_type liana__layer_conv2d = {
     .name = "Conv2D",
     .doc = "convolution of images with one kernel for each filter",
@@ -63,4 +71,5 @@ const liana__layer_type liana__layer_conv2d = {
     .check = check_options,
     .weights = declare_weights,
     .call = call_layer,
+    .to_keras = to_keras,
 };

@@ -22,6 +22,14 @@ static liana_tensor call_max(liana__layer_call *call)
     return liana_op_reduce_max_at(call->here, call->inputs[0], LIANA_AXES(1, 2), chosen->keepdims);
 }
 
+/* Keras before 2.6 and TensorFlow.js do not know the option. */
+static void to_keras(liana__arena *arena, const void *options, liana__value *config)
+{
+    (void)arena;
+    const liana_global_pooling2d_options *chosen = options;
+    if (!chosen->keepdims) liana__value_remove(config, "keepdims");
+}
+
 const liana__layer_type liana__layer_global_average_pooling2d = {
     .name = "GlobalAveragePooling2D",
     .doc = "the mean of each channel",
@@ -31,6 +39,7 @@ const liana__layer_type liana__layer_global_average_pooling2d = {
     .has_data_format = true,
     .weights = liana__build_images,
     .call = call_average,
+    .to_keras = to_keras,
 };
 
 const liana__layer_type liana__layer_global_max_pooling2d = {
@@ -42,4 +51,5 @@ const liana__layer_type liana__layer_global_max_pooling2d = {
     .has_data_format = true,
     .weights = liana__build_images,
     .call = call_max,
+    .to_keras = to_keras,
 };

@@ -66,7 +66,9 @@ static void build(liana_model *m, const void *chosen)
         liana__pooling_add(m, options->pooling);
         return;
     }
-    liana_global_average_pooling2d(m, .keepdims = true);
+    /* As in Keras up to 2.5; later versions say keepdims, which TensorFlow.js cannot read. */
+    int64_t features = liana_layer_shape(liana_global_average_pooling2d(m)).dims[1];
+    liana_reshape(m, .target_shape = LIANA_INTS(1, 1, features), .name = "reshape_1");
     liana_dropout(m, .rate = options->dropout, .name = "dropout");
     liana_conv2d(m, .filters = options->classes, .kernel_size = 1, .padding = LIANA_PADDING_SAME, .name = "conv_preds");
     liana_reshape(m, .target_shape = LIANA_INTS(options->classes), .name = "reshape_2");

@@ -1,0 +1,18 @@
+/* A user's file: every form in which the builders are called must compile without a warning (test_builders.sh). */
+#include <liana/models.h>
+
+liana_layer build(liana_model *m);
+
+liana_layer build(liana_model *m)
+{
+    liana_layer image = liana_input(m, .shape = LIANA_INTS(28, 28, 1));
+    liana_layer a = liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = 2, .activation = "relu");
+    liana_layer b =
+        liana_conv2d(m, .kernel_size = {3, 5}, .filters = 32, .padding = LIANA_PADDING_SAME, .strides = {2, 1},
+                     .use_bias = false, .input = liana_zero_padding2d(m, .padding = LIANA_INTS(1, 2)));
+    if (a.id == b.id) liana_batch_normalization(m, .momentum = 0.9);
+    liana_flatten(m);
+    for (int i = 0; i < 2; i++) liana_dense(m, .units = 10 * i, .input = i ? a : image);
+    liana_mobilenet_v2(m, .alpha = 0.35, .include_top = false);
+    return liana_add(m, .inputs = {a, b}, .trainable = false, .name = "sum");
+}

@@ -1,6 +1,5 @@
-#include "cli/command.h"
 #include "cli/reporter.h"
-#include "train/run.h"
+#include "cli/session.h"
 
 #include <time.h>
 
@@ -91,24 +90,17 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__config config;
-    liana__error *error = &invocation->error;
-    LIANA_TRY(liana__config_load(invocation->operands[0], invocation->overrides, invocation->num_overrides,
-                                 &invocation->arena, &config, error));
-    LIANA_TRY(liana__config_require_training_data(&config, error));
-    liana_context *context;
-    liana_status status =
-        liana_context_create(&(liana_context_options){.num_threads = (int)config.train.threads}, &context);
+    liana__session session;
+    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
+    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
     if (status == LIANA_OK) {
         watcher own;
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
-        status = train(invocation, context, &config, &own);
+        status = train(invocation, session.context, &session.config, &own);
         liana__reporter_free(&own.reporter);
-    } else if (context) {
-        *error = context->error;
     }
-    liana_context_destroy(context);
+    liana__session_close(&session);
     return status;
 }
 

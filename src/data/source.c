@@ -202,6 +202,7 @@ liana_status liana__source_open(const char *const *patterns, size_t num_patterns
     if (status == LIANA_OK) status = open_paths(&list, kind, options, source, error);
     if (status == LIANA_OK) {
         if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
+        if (options->ignore_labels) (*source)->has_labels = false;
         status = check_source(*source, patterns[0], options, error);
         if (status != LIANA_OK) {
             liana__source_close(*source);

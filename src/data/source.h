@@ -53,6 +53,8 @@ typedef struct liana__source_options {
     uint64_t take;
     /* Refuse data without labels when it is opened. */
     bool need_labels;
+    /* Take the data as if they had no labels, whatever these are and whatever class folders are called. */
+    bool ignore_labels;
 } liana__source_options;
 
 typedef struct liana__source liana__source;

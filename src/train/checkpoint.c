@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include "base/file.h"
+#include "formats/crc32c.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 
@@ -10,6 +11,7 @@
 static const char *const VARIABLES = "variables.safetensors";
 static const char *const STATE = "state.json";
 static const char *const PREFIX = "step-";
+static const char *const CHECKSUM = "crc32c";
 enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
 
 static liana__safetensors_dtype file_dtype(liana_dtype dtype)
@@ -66,6 +68,18 @@ static liana_status write_variables(const char *path, const liana__variables *va
     return liana__safetensors_finish(&writer, true, checksum, error);
 }
 
+/* Of the state as it is written without the checksum itself. Writing is deterministic, and what is read back is
+ * written the same. */
+static bool state_checksum(const liana__value *state, uint32_t *checksum)
+{
+    liana__text text = {0};
+    liana__value_write_json(state, 0, &text);
+    bool enough = !text.failed && text.data;
+    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
+    liana__text_free(&text);
+    return enough;
+}
+
 static liana_status write_state(const char *path, const liana__run_state *state, size_t num_metrics, uint32_t checksum,
                                 liana__arena *arena, liana__error *error)
 {
@@ -77,6 +91,9 @@ static liana_status write_state(const char *path, const liana__run_state *state,
     liana__value_set(arena, map, "running", liana__totals_value(&state->running, num_metrics, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, num_metrics, arena));
     liana__value_set(arena, map, "variables_crc32", liana__value_int(arena, checksum));
+    uint32_t own;
+    if (arena->failed || !state_checksum(map, &own)) return liana__fail_memory(error, "a checkpoint");
+    liana__value_set(arena, map, CHECKSUM, liana__value_int(arena, own));
     liana__text text = {0};
     liana__value_write_json(map, 2, &text);
     bool enough = !text.failed && !arena->failed;
@@ -121,22 +138,36 @@ static liana_status remove_old(const char *folder, int64_t keep, liana__arena *a
     return LIANA_OK;
 }
 
+static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
+                                     const liana__run_state *state, size_t num_metrics, liana__arena *arena,
+                                     liana__error *error)
+{
+    const char *variables_path = liana__path_join(arena, unfinished, VARIABLES);
+    const char *state_path = liana__path_join(arena, unfinished, STATE);
+    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
+    uint32_t checksum;
+    LIANA_TRY(liana__folder_make(unfinished, error));
+    LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
+    return write_state(state_path, state, num_metrics, checksum, arena, error);
+}
+
 static liana_status save(const char *folder, const liana__variables *variables, const liana__run_state *state,
                          size_t num_metrics, int64_t keep, liana__arena *arena, liana__error *error)
 {
     const char *final = liana__arena_format(arena, "%s/%s%010lld", folder, PREFIX, (long long)state->iteration);
     const char *unfinished = liana__arena_format(arena, "%s/unfinished", folder);
-    const char *variables_path = liana__arena_format(arena, "%s/%s", unfinished, VARIABLES);
-    const char *state_path = liana__arena_format(arena, "%s/%s", unfinished, STATE);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     /* The state after an update is always the same, so one that is there already need not be written again. */
     if (liana__folder_exists(final)) return LIANA_OK;
     LIANA_TRY(liana__folder_remove(unfinished, error));
-    LIANA_TRY(liana__folder_make(unfinished, error));
-    uint32_t checksum;
-    LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
-    LIANA_TRY(write_state(state_path, state, num_metrics, checksum, arena, error));
-    LIANA_TRY(liana__folder_rename(unfinished, final, error));
+    liana_status status = write_checkpoint(unfinished, variables, state, num_metrics, arena, error);
+    if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
+    if (status != LIANA_OK) {
+        /* A full disk should not stay full of what is of no use. If that fails too, the next save tries again. */
+        liana_status cleaned = liana__folder_remove(unfinished, NULL);
+        (void)cleaned;
+        return status;
+    }
     return remove_old(folder, keep, arena, error);
 }
 
@@ -148,6 +179,16 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
     liana_status status = save(folder, variables, state, num_metrics, keep, &arena, error);
     liana__arena_free(&arena);
     return status == LIANA_OK ? status : liana__fail_within(error, "the checkpoint could not be saved");
+}
+
+liana_status liana__checkpoint_set_aside(const char *path, liana__error *error)
+{
+    liana__arena arena = {0};
+    const char *aside = liana__arena_format(&arena, "%s.damaged", path);
+    liana_status status = aside ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
+    if (status == LIANA_OK) status = liana__folder_rename(path, aside, error);
+    liana__arena_free(&arena);
+    return status;
 }
 
 /* ---- loading ---- */
@@ -191,17 +232,25 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
     return buffer->device->backend->buffer_write(buffer, tensor->data, error);
 }
 
+/* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later. */
+static liana_status call_damaged(const char *path, liana_status status, liana__error *error)
+{
+    bool unreadable = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE;
+    if (!unreadable) return status;
+    if (error) error->status = LIANA_DATA_LOSS;
+    return liana__fail_within(error, "the checkpoint '%s' is damaged", path);
+}
+
 static liana_status load_variables(const char *path, uint32_t checksum, liana__variables *variables,
                                    liana__error *error)
 {
     liana__safetensors file;
-    LIANA_TRY(liana__safetensors_open(path, &file, error));
-    liana_status status = LIANA_OK;
+    liana_status status = liana__safetensors_open(path, &file, error);
+    if (status != LIANA_OK) return call_damaged(path, status, error);
     uint32_t found = liana__safetensors_checksum(&file);
     if (found != checksum) {
         status = liana__fail(error, LIANA_DATA_LOSS,
-                             "its checksum is %08x, %08x was recorded when it was written: the file is damaged; remove "
-                             "this checkpoint and resume from the one before",
+                             "the checkpoint is damaged: its checksum is %08x, %08x was recorded when it was written",
                              found, checksum);
     }
     for (size_t i = 0; status == LIANA_OK && i < variables->count; i++) {
@@ -239,19 +288,33 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     return liana__history_read(liana__value_get(value, "history"), num_metrics, &state->history, error);
 }
 
+static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
+{
+    char *text;
+    size_t size;
+    LIANA_TRY(liana__file_read(path, STATE_LIMIT, &text, &size, error));
+    liana_status status = liana__json_parse(text, size, path, arena, value, error);
+    free(text);
+    LIANA_TRY(status);
+    int64_t expected;
+    uint32_t found;
+    LIANA_TRY(read_count(*value, CHECKSUM, &expected, error));
+    liana__value_remove(*value, CHECKSUM);
+    if (!state_checksum(*value, &found)) return liana__fail_memory(error, "a checkpoint");
+    if (found == expected) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "its checksum is %lld, but it records %lld", (long long)found,
+                       (long long)expected);
+}
+
 static liana_status load(const char *path, liana__variables *variables, size_t num_metrics, liana__run_state *state,
                          liana__arena *arena, liana__error *error)
 {
     const char *state_path = liana__path_join(arena, path, STATE);
     const char *variables_path = liana__path_join(arena, path, VARIABLES);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
-    char *text;
-    size_t size;
-    LIANA_TRY(liana__file_read(state_path, STATE_LIMIT, &text, &size, error));
     liana__value *value;
-    liana_status status = liana__json_parse(text, size, state_path, arena, &value, error);
-    free(text);
-    LIANA_TRY(status);
+    liana_status status = read_state_file(state_path, arena, &value, error);
+    if (status != LIANA_OK) return call_damaged(state_path, status, error);
     int64_t checksum;
     status = read_count(value, "variables_crc32", &checksum, error);
     if (status == LIANA_OK && state) status = read_state(value, num_metrics, state, error);

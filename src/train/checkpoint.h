@@ -27,8 +27,12 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;
 
-/* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS (checksum, truncation), INVALID_DATA
- * (another model's), which name the file and the tensor. `state` may be NULL, to load the variables only; variables
+/* Renames a damaged checkpoint, to its name and ".damaged", so that it is the newest no longer. */
+liana_status liana__checkpoint_set_aside(const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS for any damage (a file that is
+ * missing, cut short or changed, by its checksum), before any variable is written; INVALID_DATA (another model's, or
+ * another version's). They name the file and the tensor. `state` may be NULL, to load the variables only; variables
  * that `variables` lacks are then skipped (optimizer slots, when a model only predicts). */
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
                                     liana__run_state *state, liana__error *error) LIANA_MUST_USE;

@@ -44,6 +44,7 @@ static liana_status make_trainer(liana__run *run, const liana__run_options *opti
     LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));
     liana__variables_init(&run->variables, run->device);
     LIANA_TRY(liana__trainer_create(run->device, &wanted, &run->variables, &run->trainer, error));
+    run->config->train.microbatch = liana__trainer_microbatch(run->trainer);
     liana__run_note(options,
                     "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %d "
                     "threads, %s",
@@ -54,54 +55,114 @@ static liana_status make_trainer(liana__run *run, const liana__run_options *opti
     return LIANA_OK;
 }
 
-static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
-{
-    LIANA_TRY(liana__run_find_data(run, options, error));
-    LIANA_TRY(liana__run_build_model(run, error));
-    LIANA_TRY(make_trainer(run, options, error));
-    LIANA_TRY(liana__run_load_weights(run, options, error));
-    return liana__run_start_loaders(run, error);
-}
-
-liana_status liana__run_open(liana_context *context, const liana__config *config, const liana__run_options *options,
-                             liana__run *run, liana__error *error)
-{
-    *run = (liana__run){.context = context, .config = config, .folder = options->folder};
-    liana_status status = set_up(run, options, error);
-    if (status != LIANA_OK) liana__run_close(run);
-    return status;
-}
-
 static const char *checkpoint_folder(liana__run *run, const char *folder)
 {
     return liana__path_join(&run->arena, folder, "checkpoints");
 }
 
-liana_status liana__run_load(liana__run *run, const char *folder, liana__error *error)
+liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
+                             liana__error *error)
 {
-    const char *checkpoints = checkpoint_folder(run, folder), *newest;
+    const char *checkpoints = checkpoint_folder(run, folder), *path = checkpoint;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &newest, error));
-    if (!newest) {
+    if (!checkpoint) {
+        LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &path, error));
+    } else if (!liana__folder_exists(checkpoint)) {
+        path = liana__path_join(&run->arena, checkpoints, checkpoint);
+        if (!path) return liana__fail_memory(error, "the run folder");
+        if (!liana__folder_exists(path)) {
+            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none of that name in '%s'",
+                               checkpoint, checkpoints);
+        }
+    }
+    if (!path) {
         return liana__fail(error, LIANA_NOT_FOUND, "'%s' has no checkpoint yet; train it with 'liana train' first",
                            folder);
     }
-    return liana__checkpoint_load(newest, &run->variables, run->num_metrics, NULL, error);
+    if (loaded) *loaded = path;
+    return liana__checkpoint_load(path, &run->variables, run->num_metrics, NULL, error);
 }
 
-static liana_status resume(liana__run *run, const liana__run_options *options, liana__error *error)
+/* Damaged checkpoints are set aside, not trusted and not removed; what came after the one before is trained again. */
+static liana_status load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
+                                      const char **path, liana__error *error)
 {
-    const char *checkpoints = checkpoint_folder(run, run->folder), *newest;
+    liana__error first = {0};
+    for (;;) {
+        LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, path, error));
+        if (!*path) break;
+        liana__error damage = {0};
+        if (liana__checkpoint_load(*path, &run->variables, run->num_metrics, &run->state, &damage) == LIANA_OK) {
+            return LIANA_OK;
+        }
+        if (damage.status != LIANA_DATA_LOSS) {
+            if (error) *error = damage;
+            return damage.status;
+        }
+        if (first.status == LIANA_OK) first = damage;
+        LIANA_TRY(liana__checkpoint_set_aside(*path, error));
+        liana__run_note(options, "%s; set it aside as '%s.damaged'", damage.message, *path);
+    }
+    if (first.status == LIANA_OK) return LIANA_OK;
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "no checkpoint in '%s' is whole (%s); remove the folder '%s' to start from the beginning",
+                       checkpoints, first.message, run->folder);
+}
+
+static liana_status resume(liana__run *run, const liana__run_options *options, bool *resumed, liana__error *error)
+{
+    const char *checkpoints = checkpoint_folder(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &newest, error));
-    if (!newest) {
+    LIANA_TRY(load_newest_whole(run, options, checkpoints, &path, error));
+    *resumed = path != NULL;
+    if (!path) {
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
         return LIANA_OK;
     }
-    LIANA_TRY(liana__checkpoint_load(newest, &run->variables, run->num_metrics, &run->state, error));
-    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", newest, (long long)run->state.epoch + 1,
+    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path, (long long)run->state.epoch + 1,
                     (long long)run->state.step);
     return LIANA_OK;
+}
+
+static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    if (options->training && run->folder) LIANA_TRY(liana__run_check_folder(run, options->resume, error));
+    LIANA_TRY(liana__run_find_data(run, options, error));
+    return liana__run_build_model(run, error);
+}
+
+static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    LIANA_TRY(open_model(run, options, error));
+    LIANA_TRY(make_trainer(run, options, error));
+    bool resumed = false;
+    if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
+    if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
+    return liana__run_start_loaders(run, error);
+}
+
+typedef liana_status (*opener)(liana__run *run, const liana__run_options *options, liana__error *error);
+
+static liana_status open_with(opener open, liana_context *context, const liana__config *config,
+                              const liana__run_options *options, liana__run *run, liana__error *error)
+{
+    *run = (liana__run){.context = context, .folder = options->folder};
+    run->config = liana__arena_copy(&run->arena, config, sizeof *config);
+    liana_status status = run->config ? open(run, options, error) : liana__fail_memory(error, "the run");
+    if (status != LIANA_OK) liana__run_close(run);
+    return status;
+}
+
+liana_status liana__run_open(liana_context *context, const liana__config *config, const liana__run_options *options,
+                             liana__run *run, liana__error *error)
+{
+    return open_with(set_up, context, config, options, run, error);
+}
+
+liana_status liana__run_open_model(liana_context *context, const liana__config *config,
+                                   const liana__run_options *options, liana__run *run, liana__error *error)
+{
+    return open_with(open_model, context, config, options, run, error);
 }
 
 /* Passes events on, and keeps the history on disk up to date. */
@@ -162,8 +223,7 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, options->resume, error));
-    if (run->folder && options->resume) LIANA_TRY(resume(run, options, error));
+    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
     LIANA_TRY(fit(run, options, error));
     if (!run->folder) return LIANA_OK;
     LIANA_TRY(liana__run_write_history(run, error));

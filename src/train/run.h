@@ -17,8 +17,8 @@ typedef struct liana__run_data {
 typedef struct liana__run {
     liana_context *context;
     liana__arena arena;
-    const liana__config *config;
-    const char *folder; /* NULL: nothing is written */
+    liana__config *config; /* the run's own copy, in which what was left open is filled in as it is found */
+    const char *folder;    /* NULL: nothing is written */
     liana__device *device;
     liana_model *model;
     liana__variables variables;
@@ -42,8 +42,9 @@ typedef struct liana__run {
 
 typedef struct liana__run_options {
     const char *folder;
-    bool training; /* open the training data and make the optimizer */
-    bool resume;   /* go on from the newest checkpoint, if there is one */
+    bool training;   /* open all data and make the optimizer */
+    bool validation; /* open the validation data, which must be there */
+    bool resume;     /* with training: go on from the newest checkpoint that is whole, if there is one */
     /* What happens; see liana__fit_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* A sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
@@ -51,17 +52,28 @@ typedef struct liana__run_options {
     void *user;
 } liana__run_options;
 
-/* Opens data, builds the model, loads weights and compiles; everything that can be wrong is found here. The
- * configuration and the context must outlive the run. */
+/* Opens data, builds the model, loads weights and compiles; everything that can be wrong is found here. For training,
+ * weights come from model.weights or, resuming, from a checkpoint; otherwise liana__run_load brings them. Number and
+ * names of the classes, shape and scale of the images and the shard size are completed in run->config; what stands
+ * there already (as in the config.yaml of a run) is not looked for again, so that only training needs the training
+ * data. The configuration's strings and the context must outlive the run. */
 liana_status liana__run_open(liana_context *context, const liana__config *config, const liana__run_options *options,
                              liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* The same up to the model: no device, no weights. Data are opened only if the model's shape cannot be known without
+ * them. */
+liana_status liana__run_open_model(liana_context *context, const liana__config *config,
+                                   const liana__run_options *options, liana__run *run,
+                                   liana__error *error) LIANA_MUST_USE;
 void liana__run_close(liana__run *run);
 
 /* Trains to the end and writes everything that a run folder holds. */
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 
-/* Loads the newest checkpoint of a run folder into the run's variables. Errors: NOT_FOUND if there is none. */
-liana_status liana__run_load(liana__run *run, const char *folder, liana__error *error) LIANA_MUST_USE;
+/* Loads a checkpoint of a run folder into the run's variables: the newest, or `checkpoint`, a path or a name in the
+ * folder's `checkpoints`. *loaded (may be NULL) is its path. Errors: NOT_FOUND if there is none; those of
+ * liana__checkpoint_load. */
+liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
+                             liana__error *error) LIANA_MUST_USE;
 
 /* What a predictions file holds. */
 typedef enum liana__prediction_columns {
@@ -75,9 +87,9 @@ typedef enum liana__prediction_columns {
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
                                 const char *path, liana__totals *totals, liana__error *error) LIANA_MUST_USE;
 
-/* Opens data for prediction: patterns, a folder or IDX images; labels are not needed. */
-liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, bool need_labels,
-                                  liana__run_data *data, liana__error *error) LIANA_MUST_USE;
+/* Opens data for prediction: patterns, a folder or IDX images. Labels are not looked at. */
+liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
+                                  liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);
 
 #endif

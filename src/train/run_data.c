@@ -6,18 +6,22 @@ static bool is_configured(const liana__source_config *where)
     return where->images || where->paths.count > 0;
 }
 
-static liana_status open_source(const liana__run *run, const liana__source_config *where, bool need_labels,
+/* What happens to labels. */
+typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
+
+static liana_status open_source(const liana__run *run, const liana__source_config *where, label_use use,
                                 liana__source **source, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    liana__source_options options = {.kind = where->images ? "idx" : "auto",
+    liana__source_options options = {.kind = where->kind ? where->kind : where->images ? "idx" : "auto",
                                      .image_feature = data->features.image,
                                      .label_feature = data->features.label,
                                      .id_feature = data->features.id,
                                      .labels = where->labels,
                                      .class_names = run->class_names,
                                      .take = (uint64_t)data->take,
-                                     .need_labels = need_labels};
+                                     .need_labels = use == LABELS_NEEDED,
+                                     .ignore_labels = use == LABELS_IGNORED};
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     return liana__source_open(patterns, count, &options, source, error);
@@ -32,20 +36,29 @@ void liana__run_close_data(liana__run_data *data)
 
 /* ---- classes ---- */
 
-static liana_status find_classes(liana__run *run, liana__error *error)
+/* Names that only the source knows outlive it in the run. */
+static liana_status take_class_names(liana__run *run, const liana__strings *names, liana__error *error)
 {
-    const liana__data_config *data = &run->config->data;
-    run->num_classes = data->num_classes;
-    const liana__source *source = run->training.source ? run->training.source : run->validation.source;
-    if (!run->class_names.count && source && source->class_names.count) run->class_names = source->class_names;
-    if (!run->num_classes) run->num_classes = (int64_t)run->class_names.count;
-    if (run->num_classes) return LIANA_OK;
-    if (!source) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the number of classes is not known; set data.class_names or "
-                           "data.num_classes");
+    const char **items = liana__arena_allocate(&run->arena, (names->count + 1) * sizeof *items);
+    if (!items) return liana__fail_memory(error, "the names of the classes");
+    for (size_t i = 0; i < names->count; i++) items[i] = liana__arena_string(&run->arena, names->items[i]);
+    run->class_names = (liana__strings){names->count, items};
+    return run->arena.failed ? liana__fail_memory(error, "the names of the classes") : LIANA_OK;
+}
+
+static liana_status find_classes(liana__run *run, const liana__source *source, liana__error *error)
+{
+    liana__data_config *data = &run->config->data;
+    if (!run->class_names.count && source && source->class_names.count) {
+        LIANA_TRY(take_class_names(run, &source->class_names, error));
     }
-    return liana__source_count_classes(source, data->label_offset, &run->num_classes, error);
+    run->num_classes = data->num_classes ? data->num_classes : (int64_t)run->class_names.count;
+    if (!run->num_classes && source) {
+        LIANA_TRY(liana__source_count_classes(source, data->label_offset, &run->num_classes, error));
+    }
+    data->num_classes = run->num_classes;
+    if ((int64_t)run->class_names.count == run->num_classes) data->class_names = run->class_names;
+    return LIANA_OK;
 }
 
 /* ---- the shape of the images ---- */
@@ -53,7 +66,7 @@ static liana_status find_classes(liana__run *run, liana__error *error)
 /* As configured; what is not, as in the first record. */
 static liana_status find_image_shape(liana__run *run, const liana__source *source, liana__error *error)
 {
-    const liana__data_config *data = &run->config->data;
+    liana__data_config *data = &run->config->data;
     int64_t wanted[3] = {data->image_size[0], data->image_size[1], data->channels};
     int64_t height = 0, width = 0;
     int channels = 0;
@@ -63,6 +76,9 @@ static liana_status find_image_shape(liana__run *run, const liana__source *sourc
     run->image_shape[0] = wanted[0] ? wanted[0] : height;
     run->image_shape[1] = wanted[1] ? wanted[1] : width;
     run->image_shape[2] = wanted[2] ? wanted[2] : channels;
+    data->image_size[0] = run->image_shape[0];
+    data->image_size[1] = run->image_shape[1];
+    data->channels = run->image_shape[2];
     return LIANA_OK;
 }
 
@@ -102,11 +118,11 @@ liana_status liana__run_start_loaders(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, bool need_labels,
-                                  liana__run_data *data, liana__error *error)
+liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
+                                  liana__error *error)
 {
     *data = (liana__run_data){0};
-    LIANA_TRY(open_source(run, where, need_labels, &data->source, error));
+    LIANA_TRY(open_source(run, where, LABELS_IGNORED, &data->source, error));
     liana_status status = start_loader(run, data, false, error);
     if (status != LIANA_OK) liana__run_close_data(data);
     return status;
@@ -114,27 +130,65 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 
 /* ---- all of it ---- */
 
+static liana_status open_parts(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    bool has_validation = is_configured(&data->validation);
+    if (options->validation && !has_validation) {
+        liana__place place = liana__config_place(run->config, "data.validation");
+        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
+    }
+    if (options->training) LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, &run->training.source, error));
+    if (has_validation && (options->training || options->validation)) {
+        LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, &run->validation.source, error));
+    }
+    if (options->training && is_configured(&data->test)) {
+        LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, &run->test.source, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_shapes(liana__run *run, const liana__source *source, liana__error *error)
+{
+    LIANA_TRY(find_classes(run, source, error));
+    return find_image_shape(run, source, error);
+}
+
+/* Whether the configuration says all that the model's shape depends on. A list of layers has its own last layer. */
+static bool knows_shapes(const liana__config *config)
+{
+    const liana__data_config *data = &config->data;
+    bool knows_classes = data->num_classes || data->class_names.count || config->model.layers;
+    return knows_classes && data->image_size[0] && data->channels;
+}
+
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
     run->class_names = data->class_names;
-    if (options->training || !is_configured(&data->validation)) {
-        LIANA_TRY(open_source(run, &data->train, true, &run->training.source, error));
+    LIANA_TRY(open_parts(run, options, error));
+    if (options->training) {
+        LIANA_TRY(find_shapes(run, run->training.source, error));
+        liana__run_note(options,
+                        "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
+                        (unsigned long long)run->training.source->num_records,
+                        run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
+                        run->test.source ? (unsigned long long)run->test.source->num_records : 0,
+                        (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
+                        (long long)run->image_shape[2]);
+        return LIANA_OK;
     }
-    if (is_configured(&data->validation)) {
-        LIANA_TRY(open_source(run, &data->validation, true, &run->validation.source, error));
+    if (knows_shapes(run->config)) return find_shapes(run, NULL, error);
+    const liana__source_config *where = is_configured(&data->train) ? &data->train : &data->validation;
+    if (!is_configured(where)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "'%s' does not say how large the images are and how many classes there are; set "
+                           "data.image_size, data.channels and data.num_classes, or data.train",
+                           run->config->file);
     }
-    if (options->training && is_configured(&data->test)) {
-        LIANA_TRY(open_source(run, &data->test, false, &run->test.source, error));
-    }
-    LIANA_TRY(find_classes(run, error));
-    const liana__source *first = run->training.source ? run->training.source : run->validation.source;
-    LIANA_TRY(find_image_shape(run, first, error));
-    liana__run_note(options, "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
-                    run->training.source ? (unsigned long long)run->training.source->num_records : 0,
-                    run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
-                    run->test.source ? (unsigned long long)run->test.source->num_records : 0,
-                    (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
-                    (long long)run->image_shape[2]);
-    return LIANA_OK;
+    liana__source *source;
+    LIANA_TRY(open_source(run, where, LABELS_NEEDED, &source, error));
+    liana_status status = find_shapes(run, source, error);
+    liana__source_close(source);
+    return status;
 }

@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static char *in_folder(liana__arena *arena, const liana__run *run, const char *name)
 {
@@ -83,12 +84,17 @@ static void drop_free_keys(liana__value *config, liana__arena *arena)
     liana__value_set(arena, config, "checkpoint", liana__value_null(arena));
 }
 
-static liana_status check_same_config(const char *old_path, const char *text, size_t size, liana__arena *arena,
+static liana_status check_same_config(const liana__run *run, const char *old_path, liana__arena *arena,
                                       liana__error *error)
 {
+    liana__text text = {0};
+    liana__config_write(run->config, &text);
     liana__value *old, *new;
+    liana_status status = text.failed ? liana__fail_memory(error, "the configuration")
+                                      : liana__yaml_parse(text.data, text.length, "configuration", arena, &new, error);
+    liana__text_free(&text);
+    LIANA_TRY(status);
     LIANA_TRY(liana__yaml_read(old_path, arena, &old, error));
-    LIANA_TRY(liana__yaml_parse(text, size, "configuration", arena, &new, error));
     drop_free_keys(old, arena);
     drop_free_keys(new, arena);
     const char *key = first_difference(old, new, "", arena);
@@ -100,34 +106,58 @@ static liana_status check_same_config(const char *old_path, const char *text, si
         key, old_path);
 }
 
-static liana_status begin_folder(liana__run *run, bool resume, liana__arena *arena, liana__text *config,
-                                 liana__error *error)
+/* What was left open is as the first part of the run found or chose it. */
+static void inherit(liana__config *config, const liana__config *old)
 {
-    const char *config_path = in_folder(arena, run, "config.yaml");
-    if (!config_path) return liana__fail_memory(error, "the run folder");
-    liana__config_write(run->config, config);
-    if (config->failed) return liana__fail_memory(error, "the run folder");
-    if (liana__file_exists(config_path)) {
-        if (!resume) {
-            return liana__fail(
-                error, LIANA_INVALID_CONFIG,
-                "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",
-                run->folder);
-        }
-        LIANA_TRY(check_same_config(config_path, config->data, config->length, arena, error));
+    liana__data_config *data = &config->data;
+    if (!data->class_names.count && (!data->num_classes || data->num_classes == old->data.num_classes)) {
+        data->class_names = old->data.class_names;
     }
+    if (!data->num_classes) data->num_classes = old->data.num_classes;
+    if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
+    if (!data->channels) data->channels = old->data.channels;
+    if (data->scale == LIANA__SCALE_AUTO) data->scale = old->data.scale;
+    if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
+}
+
+liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error)
+{
+    const char *path = in_folder(&run->arena, run, "config.yaml");
+    if (!path) return liana__fail_memory(error, "the run folder");
+    if (!liana__file_exists(path)) return LIANA_OK;
+    if (!resume) {
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "'%s' already holds a run; go on with it with --resume, or choose another folder with --out", run->folder);
+    }
+    liana__config old;
+    LIANA_TRY(liana__config_load(path, NULL, 0, &run->arena, &old, error));
+    inherit(run->config, &old);
+    liana__arena arena = {0};
+    liana_status status = check_same_config(run, path, &arena, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__text *config, liana__error *error)
+{
     LIANA_TRY(liana__folder_make(run->folder, error));
-    LIANA_TRY(liana__file_replace(config_path, config->data, config->length, error));
+    char *absolute = realpath(run->folder, NULL);
+    if (absolute) run->config->output = liana__arena_string(&run->arena, absolute);
+    free(absolute);
+    const char *config_path = in_folder(arena, run, "config.yaml");
     const liana__value *architecture = liana__model_to_keras(run->model, arena);
-    if (!architecture) return liana__fail_memory(error, "model.json");
+    liana__config_write(run->config, config);
+    if (!config_path || !architecture || config->failed) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__file_replace(config_path, config->data, config->length, error));
     return write_json(run, "model.json", architecture, arena, error);
 }
 
-liana_status liana__run_begin_folder(liana__run *run, bool resume, liana__error *error)
+liana_status liana__run_begin_folder(liana__run *run, liana__error *error)
 {
     liana__arena arena = {0};
     liana__text config = {0};
-    liana_status status = begin_folder(run, resume, &arena, &config, error);
+    liana_status status = begin_folder(run, &arena, &config, error);
     liana__text_free(&config);
     liana__arena_free(&arena);
     return status;

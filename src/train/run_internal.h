@@ -4,7 +4,8 @@
 
 #include "train/run.h"
 
-/* run_data.c: opens the three parts of the data, finds classes and the shape of the images. */
+/* run_data.c: opens what the options ask for of the data, finds classes and the shape of the images. Number of classes 0:
+ * not known, which is an error only if the model is to be made for it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Starts the loaders, once the shape of the images is final. */
 liana_status liana__run_start_loaders(liana__run *run, liana__error *error);
@@ -18,8 +19,10 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
 liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);
 
-/* run_folder.c: what is written besides checkpoints. */
-liana_status liana__run_begin_folder(liana__run *run, bool resume, liana__error *error);
+/* run_folder.c: what is written besides checkpoints. Before anything else is done: that the folder holds no run, or,
+ * resuming, one of the same configuration, from which is taken what the first part of the run chose. */
+liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error);
+liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */

@@ -13,22 +13,28 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
+/* pixel * scale + offset for each liana__scale but AUTO. */
+static const struct {
+    double scale, offset;
+} scales[] = {
+    [LIANA__SCALE_ZERO_ONE] = {1 / 255.0, 0},
+    [LIANA__SCALE_MINUS_ONE_ONE] = {1 / 127.5, -1},
+    [LIANA__SCALE_NONE] = {1, 0},
+};
+
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
-    run->scale = 1;
-    run->offset = 0;
-    switch ((liana__scale)run->config->data.scale) {
-    case LIANA__SCALE_AUTO:
-        run->scale = architecture ? architecture->input_scale : 1 / 255.0;
-        run->offset = architecture ? architecture->input_offset : 0;
-        return;
-    case LIANA__SCALE_ZERO_ONE: run->scale = 1 / 255.0; return;
-    case LIANA__SCALE_MINUS_ONE_ONE:
-        run->scale = 1 / 127.5;
-        run->offset = -1;
-        return;
-    case LIANA__SCALE_NONE: return;
+    int *configured = &run->config->data.scale;
+    bool automatic = *configured == LIANA__SCALE_AUTO;
+    if (automatic && !architecture) *configured = LIANA__SCALE_ZERO_ONE;
+    for (int i = LIANA__SCALE_ZERO_ONE; automatic && architecture && i <= LIANA__SCALE_NONE; i++) {
+        bool same = scales[i].scale == architecture->input_scale && scales[i].offset == architecture->input_offset;
+        if (same) *configured = i;
     }
+    /* An architecture may have a scale that has no word: then `auto` stays, and means that. */
+    bool named = *configured != LIANA__SCALE_AUTO;
+    run->scale = named ? scales[*configured].scale : architecture->input_scale;
+    run->offset = named ? scales[*configured].offset : architecture->input_offset;
 }
 
 static liana_status build_layers(liana__run *run, liana__error *error)
@@ -99,7 +105,7 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
 {
     liana_shape output = liana__model_output_shape(run->model);
     int64_t found = output.rank ? output.dims[output.rank - 1] : 0;
-    if (output.rank != 2 || found == run->num_classes) return LIANA_OK;
+    if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model's last layer gives %lld classes, the data has %lld; make them agree",
                        (long long)found, (long long)run->num_classes);

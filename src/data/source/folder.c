@@ -28,6 +28,7 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     size_t num_unlabelled;
+    bool ignore_labels;
 } folder_source;
 
 /* Larger files are no single images; reading one by mistake would fill the memory. */
@@ -206,8 +207,8 @@ static liana_status find_classes(folder_source *source, const liana__paths *path
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
                                      liana__error *error)
 {
-    int64_t label = find_class(source, name);
-    if (label < 0) {
+    int64_t label = source->ignore_labels ? -1 : find_class(source, name);
+    if (label < 0 && !source->ignore_labels) {
         const char *nearest = liana__nearest(name, source->classes, source->num_classes);
         return liana__fail(error, LIANA_INVALID_DATA, "the folder '%s' has the name of no class%s%s%s", folder,
                            nearest ? "; did you mean '" : " (see data.class_names)", nearest ? nearest : "",
@@ -266,6 +267,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     folder_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_folder;
+    source->ignore_labels = options->ignore_labels;
     liana_status status = fill_source(source, paths, options, error);
     if (status != LIANA_OK) {
         close_source(&source->base);

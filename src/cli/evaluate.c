@@ -1,0 +1,71 @@
+#include "cli/session.h"
+
+static const liana__option options[] = {
+    {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+static void print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
+                  const liana__totals *totals)
+{
+    if (liana__invocation_has(invocation, "json")) {
+        liana__arena *arena = &invocation->arena;
+        liana__value *event = liana__session_event(invocation, "evaluation");
+        for (size_t i = 0; i <= run->num_metrics; i++) {
+            liana__value_set(arena, event, i ? run->metric_names[i - 1] : "loss",
+                             liana__value_float(arena, liana__totals_mean(totals, i)));
+        }
+        liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
+        liana__value_set(arena, event, "checkpoint", liana__value_string(arena, checkpoint));
+        liana__invocation_print_json(invocation, event);
+        return;
+    }
+    for (size_t i = 0; i <= run->num_metrics; i++) {
+        fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->metric_names[i - 1] : "loss",
+                liana__totals_mean(totals, i));
+    }
+    fprintf(invocation->out, " over %lld examples, with '%s'\n", (long long)totals->count, checkpoint);
+}
+
+static liana_status evaluate(liana__invocation *invocation, const liana__session *session)
+{
+    liana__error *error = &invocation->error;
+    const char *folder = invocation->operands[0], *checkpoint;
+    liana__run run;
+    LIANA_TRY(liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run,
+                              error));
+    liana_status status =
+        liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
+    liana__totals totals;
+    if (status == LIANA_OK) {
+        status = liana__evaluate(run.trainer, run.validation.loader, true, &totals, NULL, NULL, error);
+    }
+    if (status == LIANA_OK) print(invocation, &run, checkpoint, &totals);
+    liana__run_close(&run);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *config_path;
+    liana__session session;
+    LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
+    liana_status status = liana__session_open(invocation, config_path, &session);
+    if (status == LIANA_OK) status = evaluate(invocation, &session);
+    liana__session_close(&session);
+    return status;
+}
+
+const liana__command liana__subcommand_evaluate = {
+    .name = "evaluate",
+    .operands = "RUN [key=value ...]",
+    .summary = "Measure a trained model on labelled examples",
+    .help = "Prints loss and metrics over the run's validation data, or over other data:\n"
+            "data.validation=PATTERN. The training data is not needed.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

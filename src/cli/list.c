@@ -1,0 +1,378 @@
+/* What a configuration can name, straight from the registries. */
+#include "backends/backend.h"
+#include "cli/session.h"
+#include "distribute/strategy.h"
+#include "layers/activations.h"
+#include "losses/loss.h"
+#include "metrics/metric.h"
+#include "models/models.h"
+#include "ops/ops.h"
+#include "optimizers/optimizer.h"
+#include "optimizers/schedule.h"
+
+static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+
+/* One thing that can be named. */
+typedef struct entry {
+    const char *name;
+    const char *doc;             /* "" where its name says it all */
+    const char *default_text;    /* of configuration keys; else NULL */
+    const liana__fields *fields; /* its options; NULL: none */
+} entry;
+
+enum { MAX_ENTRIES = 256 };
+
+typedef struct entries {
+    entry items[MAX_ENTRIES];
+    size_t count;
+    liana__arena *arena;
+} entries;
+
+static void add(entries *list, const char *name, const char *doc, const liana__fields *fields)
+{
+    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields};
+}
+
+/* ---- the kinds ---- */
+
+static void list_ops(entries *list)
+{
+    for (size_t i = 0; liana__ops[i]; i++) add(list, liana__ops[i]->name, liana__ops[i]->doc, liana__ops[i]->attributes);
+}
+
+static void list_layers(entries *list)
+{
+    for (size_t i = 0; liana__layer_types[i]; i++) {
+        add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
+    }
+}
+
+static void list_models(entries *list)
+{
+    for (size_t i = 0; liana__architectures[i]; i++) {
+        add(list, liana__architectures[i]->name, liana__architectures[i]->doc, liana__architectures[i]->options);
+    }
+}
+
+static void list_activations(entries *list)
+{
+    for (size_t i = 0; liana__activations[i].name; i++) {
+        add(list, liana__activations[i].name, liana__activations[i].doc, NULL);
+    }
+}
+
+static void list_initializers(entries *list)
+{
+    const char *const *names = liana__initializer_names();
+    for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
+}
+
+static void list_losses(entries *list)
+{
+    for (size_t i = 0; liana__losses[i]; i++) add(list, liana__losses[i]->name, liana__losses[i]->doc, NULL);
+}
+
+static void list_metrics(entries *list)
+{
+    for (size_t i = 0; liana__metrics[i]; i++) add(list, liana__metrics[i]->name, liana__metrics[i]->doc, NULL);
+}
+
+static void list_optimizers(entries *list)
+{
+    for (size_t i = 0; liana__optimizers[i]; i++) {
+        add(list, liana__optimizers[i]->name, liana__optimizers[i]->doc, liana__optimizers[i]->options);
+    }
+}
+
+static void list_schedules(entries *list)
+{
+    for (size_t i = 0; liana__schedules[i]; i++) {
+        add(list, liana__schedules[i]->name, liana__schedules[i]->doc, liana__schedules[i]->options);
+    }
+}
+
+static void list_sources(entries *list)
+{
+#define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
+#include "data/sources.def"
+#undef LIANA__SOURCE
+}
+
+static void list_devices(entries *list)
+{
+    for (size_t i = 0; liana__backends[i]; i++) add(list, liana__backends[i]->name, liana__backends[i]->doc, NULL);
+}
+
+static void list_strategies(entries *list)
+{
+#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#include "distribute/strategies.def"
+#undef LIANA__STRATEGY
+}
+
+static void list_environment(entries *list)
+{
+#define LIANA__ENV(symbol, text) add(list, #symbol, text, NULL);
+#include "base/env.def"
+#undef LIANA__ENV
+}
+
+/* As it would be written in YAML. */
+static const char *default_of(const liana__field *field)
+{
+    if (field->required) return "required";
+    if (field->default_text) return field->default_text;
+    switch (field->kind) {
+    case LIANA__FIELD_BOOL: return "false";
+    case LIANA__FIELD_INT: return "0";
+    case LIANA__FIELD_FLOAT: return "0.0";
+    case LIANA__FIELD_INT_PAIR: return "[0, 0]";
+    case LIANA__FIELD_INTS:
+    case LIANA__FIELD_STRINGS:
+    case LIANA__FIELD_PATHS: return "[]";
+    case LIANA__FIELD_ENUM: return field->names[0];
+    default: return "null";
+    }
+}
+
+static void list_keys(entries *list, const liana__fields *fields, const char *prefix)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const liana__field *field = &fields->items[i];
+        const char *key = liana__arena_format(list->arena, "%s%s%s", prefix, *prefix ? "." : "", field->name);
+        if (!key) return;
+        if (field->kind == LIANA__FIELD_SECTION) {
+            list_keys(list, field->section, key);
+        } else if (list->count < MAX_ENTRIES) {
+            list->items[list->count++] = (entry){key, field->doc, default_of(field), NULL};
+        }
+    }
+}
+
+static void list_configuration(entries *list)
+{
+    list_keys(list, liana__config_fields(), "");
+}
+
+typedef struct kind {
+    const char *name;
+    const char *doc;
+    void (*list)(entries *list);
+    const liana__fields *common; /* options that all of them have; NULL: none */
+} kind;
+
+static const kind kinds[] = {
+    {"configuration", "keys of the configuration", list_configuration, NULL},
+    {"models", "architectures, for model.base", list_models, NULL},
+    {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
+    {"activations", "activation functions of layers", list_activations, NULL},
+    {"initializers", "initial values of weights", list_initializers, NULL},
+    {"losses", "losses, for train.loss", list_losses, NULL},
+    {"metrics", "metrics, for train.metrics", list_metrics, NULL},
+    {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
+    {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
+    {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
+    {"devices", "what computes, for train.device", list_devices, NULL},
+    {"strategies", "who computes which part of a batch", list_strategies, NULL},
+    {"ops", "operations of a graph", list_ops, NULL},
+    {"environment", "environment variables", list_environment, NULL},
+};
+
+enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+
+static void fill(liana__invocation *invocation, const kind *which, entries *list)
+{
+    *list = (entries){.arena = &invocation->arena};
+    which->list(list);
+}
+
+/* ---- finding ---- */
+
+static liana_status find_kind(liana__invocation *invocation, const char *name, const kind **found)
+{
+    const char *names[NUM_KINDS];
+    for (size_t i = 0; i < NUM_KINDS; i++) {
+        names[i] = kinds[i].name;
+        *found = &kinds[i];
+        if (strcmp(name, names[i]) == 0) return LIANA_OK;
+    }
+    const char *nearest = liana__nearest(name, names, NUM_KINDS);
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no kind '%.100s'%s%s%s", name,
+                       nearest ? "; did you mean '" : "; 'liana list' shows them", nearest ? nearest : "",
+                       nearest ? "'?" : "");
+}
+
+static bool is_below(const char *key, const char *section)
+{
+    size_t length = strlen(section);
+    return strncmp(key, section, length) == 0 && key[length] == '.';
+}
+
+/* Leaves the entry of that name; of the configuration, a section's keys too. */
+static liana_status select_name(liana__invocation *invocation, const kind *which, const char *name, entries *list)
+{
+    const char *names[MAX_ENTRIES];
+    size_t kept = 0, count = list->count;
+    for (size_t i = 0; i < count; i++) names[i] = list->items[i].name;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0 || is_below(names[i], name)) list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
+    if (kept) return LIANA_OK;
+    const char *nearest = liana__nearest(name, names, count);
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no '%.100s' among the %s%s%s%s", name,
+                       which->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+/* ---- printing ---- */
+
+static const char *type_of(const liana__field *field)
+{
+    switch (field->kind) {
+    case LIANA__FIELD_BOOL: return "true or false";
+    case LIANA__FIELD_INT: return "a whole number";
+    case LIANA__FIELD_FLOAT: return "a number";
+    case LIANA__FIELD_STRING: return "text";
+    case LIANA__FIELD_PATH: return "a path";
+    case LIANA__FIELD_ENUM: return "a word";
+    case LIANA__FIELD_INT_PAIR: return "one or two whole numbers";
+    case LIANA__FIELD_INTS: return "whole numbers";
+    case LIANA__FIELD_STRINGS: return "texts";
+    case LIANA__FIELD_PATHS: return "paths";
+    case LIANA__FIELD_VALUE: return "a value";
+    case LIANA__FIELD_SECTION: return "a section";
+    }
+    return "";
+}
+
+static void add_options(const liana__fields *fields, liana__value *list, liana__arena *arena)
+{
+    for (size_t i = 0; fields && i < fields->count; i++) {
+        const liana__field *field = &fields->items[i];
+        liana__value *map = liana__value_map(arena);
+        liana__value_set(arena, map, "name", liana__value_string(arena, field->name));
+        liana__value_set(arena, map, "type", liana__value_string(arena, type_of(field)));
+        liana__value_set(arena, map, "required", liana__value_bool(arena, field->required));
+        if (!field->required) {
+            liana__value_set(arena, map, "default", liana__value_string(arena, default_of(field)));
+        }
+        if (field->kind == LIANA__FIELD_ENUM) {
+            liana__value *names = liana__value_list(arena);
+            for (size_t k = 0; field->names[k]; k++) {
+                liana__value_add(arena, names, liana__value_string(arena, field->names[k]));
+            }
+            liana__value_set(arena, map, "words", names);
+        }
+        liana__value_set(arena, map, "doc", liana__value_string(arena, field->doc ? field->doc : ""));
+        liana__value_add(arena, list, map);
+    }
+}
+
+static void print_json(liana__invocation *invocation, const kind *which, const entries *list)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *event = liana__session_event(invocation, "list"), *items = liana__value_list(arena);
+    for (size_t i = 0; i < list->count; i++) {
+        const entry *item = &list->items[i];
+        liana__value *map = liana__value_map(arena), *own = liana__value_list(arena);
+        liana__value_set(arena, map, "name", liana__value_string(arena, item->name));
+        liana__value_set(arena, map, "doc", liana__value_string(arena, item->doc));
+        if (item->default_text) {
+            liana__value_set(arena, map, "default", liana__value_string(arena, item->default_text));
+        }
+        add_options(item->fields, own, arena);
+        add_options(which->common, own, arena);
+        if (own->count) liana__value_set(arena, map, "options", own);
+        liana__value_add(arena, items, map);
+    }
+    liana__value_set(arena, event, "kind", liana__value_string(arena, which->name));
+    liana__value_set(arena, event, "items", items);
+    liana__invocation_print_json(invocation, event);
+}
+
+static void widen(int *width, const char *text)
+{
+    if ((int)strlen(text) > *width) *width = (int)strlen(text);
+}
+
+static void print_fields(liana__invocation *invocation, const liana__fields *fields, int names, int defaults)
+{
+    for (size_t i = 0; fields && i < fields->count; i++) {
+        const liana__field *field = &fields->items[i];
+        fprintf(invocation->out, "    %-*s  %-*s  %s", names, field->name, defaults, default_of(field),
+                field->doc ? field->doc : "");
+        for (size_t k = 0; field->kind == LIANA__FIELD_ENUM && field->names[k]; k++) {
+            fprintf(invocation->out, "%s%s%s", k ? ", " : " (", field->names[k], field->names[k + 1] ? "" : ")");
+        }
+        fputc('\n', invocation->out);
+    }
+}
+
+/* One thing with its options. */
+static void print_entry(liana__invocation *invocation, const kind *which, const entry *item)
+{
+    const liana__fields *both[] = {item->fields, which->common};
+    int names = (int)strlen("option"), defaults = (int)strlen("default");
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; both[i] && k < both[i]->count; k++) {
+            widen(&names, both[i]->items[k].name);
+            widen(&defaults, default_of(&both[i]->items[k]));
+        }
+    }
+    fprintf(invocation->out, "%s%s%s\n", item->name, *item->doc ? ": " : "", item->doc);
+    if (!item->fields && !which->common) return;
+    fprintf(invocation->out, "    %-*s  %-*s\n", names, "option", defaults, "default");
+    for (size_t i = 0; i < 2; i++) print_fields(invocation, both[i], names, defaults);
+}
+
+static void print_entries(liana__invocation *invocation, const entries *list)
+{
+    int names = 0, defaults = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        widen(&names, list->items[i].name);
+        if (list->items[i].default_text) widen(&defaults, list->items[i].default_text);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const entry *item = &list->items[i];
+        fprintf(invocation->out, "%-*s", *item->doc ? names : 0, item->name);
+        if (item->default_text) fprintf(invocation->out, "  %-*s", defaults, item->default_text);
+        fprintf(invocation->out, "%s%s\n", *item->doc ? "  " : "", item->doc);
+    }
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    bool json = liana__invocation_has(invocation, "json");
+    entries *list = liana__arena_allocate(&invocation->arena, sizeof *list);
+    if (!list) return liana__fail_memory(&invocation->error, "the list");
+    for (size_t i = 0; i < NUM_KINDS && invocation->num_operands == 0; i++) {
+        fill(invocation, &kinds[i], list);
+        if (json) print_json(invocation, &kinds[i], list);
+        if (!json) fprintf(invocation->out, "%-13s  %3zu  %s\n", kinds[i].name, list->count, kinds[i].doc);
+    }
+    if (invocation->num_operands == 0) return LIANA_OK;
+    const kind *which;
+    LIANA_TRY(find_kind(invocation, invocation->operands[0], &which));
+    fill(invocation, which, list);
+    bool one = invocation->num_operands == 2;
+    if (one) LIANA_TRY(select_name(invocation, which, invocation->operands[1], list));
+    if (json) {
+        print_json(invocation, which, list);
+    } else if (one && list->count == 1 && !list->items[0].default_text) {
+        print_entry(invocation, which, &list->items[0]);
+    } else {
+        print_entries(invocation, list);
+    }
+    return LIANA_OK;
+}
+
+const liana__command liana__subcommand_list = {
+    .name = "list",
+    .operands = "[KIND [NAME]]",
+    .summary = "List what can be named in a configuration",
+    .help = "Without a KIND, the kinds. 'liana list layers Conv2D' explains the options of one of them,\n"
+            "'liana list configuration train' the keys of a section with their defaults.\n",
+    .options = options,
+    .max_operands = 2,
+    .run = run,
+};

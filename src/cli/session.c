@@ -1,0 +1,40 @@
+#include "cli/session.h"
+
+#include "base/context.h"
+#include "base/file.h"
+
+liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
+{
+    *session = (liana__session){0};
+    LIANA_TRY(liana__config_load(config_path, invocation->overrides, invocation->num_overrides, &invocation->arena,
+                                 &session->config, &invocation->error));
+    liana_context_options options = {.num_threads = (int)session->config.train.threads};
+    liana_status status = liana_context_create(&options, &session->context);
+    if (status != LIANA_OK && session->context) invocation->error = session->context->error;
+    return status;
+}
+
+void liana__session_close(liana__session *session)
+{
+    liana_context_destroy(session->context);
+    *session = (liana__session){0};
+}
+
+liana_status liana__session_find_run(liana__invocation *invocation, const char *folder, const char **config_path)
+{
+    const char *path = liana__path_join(&invocation->arena, folder, "config.yaml");
+    if (!path) return liana__fail_memory(&invocation->error, "the run folder");
+    *config_path = path;
+    if (liana__file_exists(path)) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is no run folder: %s",
+                       invocation->command->name, folder,
+                       liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");
+}
+
+liana__value *liana__session_event(liana__invocation *invocation, const char *name)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *event = liana__value_map(arena);
+    liana__value_set(arena, event, "event", liana__value_string(arena, name));
+    return event;
+}

@@ -1,0 +1,123 @@
+#include "base/file.h"
+#include "cli/session.h"
+#include "formats/json.h"
+#include "layers/model.h"
+
+static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+
+static liana__value *layer_value(const liana_model *model, const liana__layer *layer, liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena), *inputs = liana__value_list(arena);
+    int64_t parameters = 0;
+    for (size_t i = 0; i < layer->num_weights; i++) {
+        parameters += liana_shape_size(&model->weights[layer->first_weight + i].shape);
+    }
+    liana__value_add(arena, shape, liana__value_null(arena));
+    for (int i = 1; i < layer->shape.rank; i++) {
+        liana__value_add(arena, shape, liana__value_int(arena, layer->shape.dims[i]));
+    }
+    for (size_t i = 0; i < layer->num_inputs; i++) {
+        liana__value_add(arena, inputs, liana__value_string(arena, model->layers[layer->inputs[i]].name));
+    }
+    liana__value_set(arena, map, "name", liana__value_string(arena, layer->name));
+    liana__value_set(arena, map, "class", liana__value_string(arena, layer->type->name));
+    liana__value_set(arena, map, "output_shape", shape);
+    liana__value_set(arena, map, "parameters", liana__value_int(arena, parameters));
+    liana__value_set(arena, map, "trainable", liana__value_bool(arena, layer->trainable));
+    liana__value_set(arena, map, "inputs", inputs);
+    return map;
+}
+
+static liana_status print(liana__invocation *invocation, const liana_model *model)
+{
+    if (liana__invocation_has(invocation, "json")) {
+        liana__arena *arena = &invocation->arena;
+        liana__value *event = liana__session_event(invocation, "summary"), *layers = liana__value_list(arena);
+        for (size_t i = 0; i < model->num_layers; i++) {
+            liana__value_add(arena, layers, layer_value(model, &model->layers[i], arena));
+        }
+        liana__value_set(arena, event, "model", liana__value_string(arena, liana__model_name(model)));
+        liana__value_set(arena, event, "parameters",
+                         liana__value_int(arena, liana_model_num_parameters(model, false)));
+        liana__value_set(arena, event, "trainable_parameters",
+                         liana__value_int(arena, liana_model_num_parameters(model, true)));
+        liana__value_set(arena, event, "layers", layers);
+        liana__invocation_print_json(invocation, event);
+        return LIANA_OK;
+    }
+    liana__text text = {0};
+    liana__model_summary(model, &text);
+    if (!text.failed) fputs(text.data, invocation->out);
+    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the summary") : LIANA_OK;
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status read_architecture(liana__invocation *invocation, const char *path, liana_model *model)
+{
+    liana__error *error = &invocation->error;
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(path, &invocation->arena, &architecture, error));
+    liana_status status = liana__model_from_keras(model, architecture);
+    if (status == LIANA_OK) return liana__model_check(model, error);
+    *error = model->error;
+    return status;
+}
+
+static liana_status summarise_architecture(liana__invocation *invocation, const char *path)
+{
+    if (invocation->num_overrides) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "summary: '%s' changes a configuration, but '%s' is an architecture", invocation->overrides[0],
+                           path);
+    }
+    liana_context *context;
+    liana_model *model = NULL;
+    liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
+    if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
+    if (status != LIANA_OK && context) invocation->error = context->error;
+    if (status == LIANA_OK) status = read_architecture(invocation, path, model);
+    if (status == LIANA_OK) status = print(invocation, model);
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+    return status;
+}
+
+static liana_status summarise_config(liana__invocation *invocation, const char *path)
+{
+    liana__session session;
+    liana__run run;
+    liana_status status = liana__session_open(invocation, path, &session);
+    if (status == LIANA_OK) {
+        status = liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run,
+                                       &invocation->error);
+    }
+    if (status == LIANA_OK) {
+        status = print(invocation, run.model);
+        liana__run_close(&run);
+    }
+    liana__session_close(&session);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *path = invocation->operands[0];
+    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path);
+    if (liana__folder_exists(path)) LIANA_TRY(liana__session_find_run(invocation, path, &path));
+    return summarise_config(invocation, path);
+}
+
+const liana__command liana__subcommand_summary = {
+    .name = "summary",
+    .operands = "CONFIG.yaml | RUN | model.json [key=value ...]",
+    .summary = "Print a model as a table of layers",
+    .help = "Layers, the shapes of what they give, and their numbers of parameters, as Keras prints them.\n"
+            "The data are opened only where the configuration leaves the shape of the images or the\n"
+            "number of classes open.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

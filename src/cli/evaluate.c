@@ -33,8 +33,8 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     liana__error *error = &invocation->error;
     const char *folder = invocation->operands[0], *checkpoint;
     liana__run run;
-    LIANA_TRY(liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run,
-                              error));
+    LIANA_TRY(
+        liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run, error));
     liana_status status =
         liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
     liana__totals totals;

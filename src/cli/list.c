@@ -37,7 +37,8 @@ static void add(entries *list, const char *name, const char *doc, const liana__f
 
 static void list_ops(entries *list)
 {
-    for (size_t i = 0; liana__ops[i]; i++) add(list, liana__ops[i]->name, liana__ops[i]->doc, liana__ops[i]->attributes);
+    for (size_t i = 0; liana__ops[i]; i++)
+        add(list, liana__ops[i]->name, liana__ops[i]->doc, liana__ops[i]->attributes);
 }
 
 static void list_layers(entries *list)

@@ -11,13 +11,13 @@ typedef struct liana__session {
 } liana__session;
 
 /* Reads a configuration with the invocation's overrides and makes a context as it says. Close it in any case. */
-liana_status liana__session_open(liana__invocation *invocation, const char *config_path,
-                                 liana__session *session) LIANA_MUST_USE;
+liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
+    LIANA_MUST_USE;
 void liana__session_close(liana__session *session);
 
 /* The config.yaml of a run folder, in the invocation's arena. Errors: INVALID_CONFIG if the folder is none. */
-liana_status liana__session_find_run(liana__invocation *invocation, const char *folder,
-                                     const char **config_path) LIANA_MUST_USE;
+liana_status liana__session_find_run(liana__invocation *invocation, const char *folder, const char **config_path)
+    LIANA_MUST_USE;
 
 /* A map with "event", for liana__invocation_print_json. */
 liana__value *liana__session_event(liana__invocation *invocation, const char *name);

@@ -37,8 +37,7 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
             liana__value_add(arena, layers, layer_value(model, &model->layers[i], arena));
         }
         liana__value_set(arena, event, "model", liana__value_string(arena, liana__model_name(model)));
-        liana__value_set(arena, event, "parameters",
-                         liana__value_int(arena, liana_model_num_parameters(model, false)));
+        liana__value_set(arena, event, "parameters", liana__value_int(arena, liana_model_num_parameters(model, false)));
         liana__value_set(arena, event, "trainable_parameters",
                          liana__value_int(arena, liana_model_num_parameters(model, true)));
         liana__value_set(arena, event, "layers", layers);
@@ -68,8 +67,8 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
 {
     if (invocation->num_overrides) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "summary: '%s' changes a configuration, but '%s' is an architecture", invocation->overrides[0],
-                           path);
+                           "summary: '%s' changes a configuration, but '%s' is an architecture",
+                           invocation->overrides[0], path);
     }
     liana_context *context;
     liana_model *model = NULL;
@@ -89,8 +88,8 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
     liana__run run;
     liana_status status = liana__session_open(invocation, path, &session);
     if (status == LIANA_OK) {
-        status = liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run,
-                                       &invocation->error);
+        status =
+            liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run, &invocation->error);
     }
     if (status == LIANA_OK) {
         status = print(invocation, run.model);

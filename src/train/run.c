@@ -119,6 +119,10 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
         return LIANA_OK;
     }
+    if (run->state.epoch >= run->config->train.epochs) {
+        liana__run_note(options, "'%s' is of the last epoch: nothing is left to train", path);
+        return LIANA_OK;
+    }
     liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path, (long long)run->state.epoch + 1,
                     (long long)run->state.step);
     return LIANA_OK;

@@ -62,8 +62,8 @@ liana_status liana__run_open(liana_context *context, const liana__config *config
 /* The same up to the model: no device, no weights. Data are opened only if the model's shape cannot be known without
  * them. */
 liana_status liana__run_open_model(liana_context *context, const liana__config *config,
-                                   const liana__run_options *options, liana__run *run,
-                                   liana__error *error) LIANA_MUST_USE;
+                                   const liana__run_options *options, liana__run *run, liana__error *error)
+    LIANA_MUST_USE;
 void liana__run_close(liana__run *run);
 
 /* Trains to the end and writes everything that a run folder holds. */

@@ -9,17 +9,20 @@ static bool is_configured(const liana__source_config *where)
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
-static liana_status open_source(const liana__run *run, const liana__source_config *where, label_use use,
+/* `take`: only the first so many records; 0: all. */
+static liana_status open_source(const liana__run *run, const liana__source_config *where, label_use use, int64_t take,
                                 liana__source **source, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    liana__source_options options = {.kind = where->kind ? where->kind : where->images ? "idx" : "auto",
+    liana__source_options options = {.kind = where->kind     ? where->kind
+                                             : where->images ? "idx"
+                                                             : "auto",
                                      .image_feature = data->features.image,
                                      .label_feature = data->features.label,
                                      .id_feature = data->features.id,
                                      .labels = where->labels,
                                      .class_names = run->class_names,
-                                     .take = (uint64_t)data->take,
+                                     .take = (uint64_t)take,
                                      .need_labels = use == LABELS_NEEDED,
                                      .ignore_labels = use == LABELS_IGNORED};
     const char *const *patterns = where->images ? &where->images : where->paths.items;
@@ -122,7 +125,7 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
                                   liana__error *error)
 {
     *data = (liana__run_data){0};
-    LIANA_TRY(open_source(run, where, LABELS_IGNORED, &data->source, error));
+    LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
     liana_status status = start_loader(run, data, false, error);
     if (status != LIANA_OK) liana__run_close_data(data);
     return status;
@@ -138,12 +141,13 @@ static liana_status open_parts(liana__run *run, const liana__run_options *option
         liana__place place = liana__config_place(run->config, "data.validation");
         return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
     }
-    if (options->training) LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, &run->training.source, error));
+    if (options->training)
+        LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
     if (has_validation && (options->training || options->validation)) {
-        LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, &run->validation.source, error));
+        LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }
     if (options->training && is_configured(&data->test)) {
-        LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, &run->test.source, error));
+        LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, data->take, &run->test.source, error));
     }
     return LIANA_OK;
 }
@@ -187,7 +191,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                            run->config->file);
     }
     liana__source *source;
-    LIANA_TRY(open_source(run, where, LABELS_NEEDED, &source, error));
+    LIANA_TRY(open_source(run, where, LABELS_NEEDED, data->take, &source, error));
     liana_status status = find_shapes(run, source, error);
     liana__source_close(source);
     return status;

@@ -126,9 +126,9 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     if (!path) return liana__fail_memory(error, "the run folder");
     if (!liana__file_exists(path)) return LIANA_OK;
     if (!resume) {
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "'%s' already holds a run; go on with it with --resume, or choose another folder with --out", run->folder);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",
+                           run->folder);
     }
     liana__config old;
     LIANA_TRY(liana__config_load(path, NULL, 0, &run->arena, &old, error));

@@ -4,8 +4,8 @@
 
 #include "train/run.h"
 
-/* run_data.c: opens what the options ask for of the data, finds classes and the shape of the images. Number of classes 0:
- * not known, which is an error only if the model is to be made for it. */
+/* run_data.c: opens what the options ask for of the data, finds classes and the shape of the images. Number of classes
+ * 0: not known, which is an error only if the model is to be made for it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Starts the loaders, once the shape of the images is final. */
 liana_status liana__run_start_loaders(liana__run *run, liana__error *error);

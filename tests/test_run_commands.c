@@ -1,0 +1,269 @@
+/* evaluate, predict, summary and list, on a small run that train made. */
+#include "harness/command_run.h"
+
+#include "base/file.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Trains the small run, and then takes away the data that only training needs. */
+static const char *make_run(void)
+{
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(200);
+    assert_code(liana__test_command("train", config), 0);
+    remove(liana__test_path("train-images"));
+    remove(liana__test_path("train-labels"));
+    static char run[256];
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    return run;
+}
+
+static json_t *parse(const char *text)
+{
+    json_error_t problem;
+    json_t *json = json_loads(text, 0, &problem);
+    if (!json) print_error("%s: %s\n", problem.text, text);
+    assert_non_null(json);
+    return json;
+}
+
+static json_t *command_json(liana__test_result got)
+{
+    if (got.code) print_error("%s", got.err);
+    assert_int_equal(got.code, 0);
+    json_t *json = parse(got.out);
+    liana__test_free_result(&got);
+    return json;
+}
+
+static json_t *read_json(const char *name)
+{
+    json_error_t problem;
+    json_t *json = json_load_file(liana__test_path(name), 0, &problem);
+    assert_non_null(json);
+    return json;
+}
+
+static double number(const json_t *json, const char *key)
+{
+    return json_number_value(json_object_get(json, key));
+}
+
+static void test_evaluate_gives_the_history(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    json_t *history = read_json("run/history.json"), *epochs = json_object_get(history, "epochs");
+    assert_int_equal(json_array_size(epochs), 3);
+    json_t *got = command_json(liana__test_command("evaluate", run, "--json"));
+    assert_string_equal(json_string_value(json_object_get(got, "event")), "evaluation");
+    assert_int_equal(number(got, "examples"), 100);
+    assert_true(number(got, "loss") == number(json_array_get(epochs, 2), "val_loss"));
+    assert_true(number(got, "accuracy") == number(json_array_get(epochs, 2), "val_accuracy"));
+    json_decref(got);
+    /* An earlier checkpoint, by its name: 200 examples in batches of 32 are 7 updates an epoch. */
+    got = command_json(liana__test_command("evaluate", run, "--json", "--checkpoint", "step-0000000007"));
+    assert_true(number(got, "loss") == number(json_array_get(epochs, 0), "val_loss"));
+    json_decref(got);
+    /* Other data. */
+    liana__test_tiny_data("other", 60, 9);
+    char data[256];
+    snprintf(data, sizeof data, "data.validation={images: %s, labels: %s}", liana__test_path("other-images"),
+             liana__test_path("other-labels"));
+    got = command_json(liana__test_command("evaluate", run, "--json", data));
+    assert_int_equal(number(got, "examples"), 60);
+    json_decref(got);
+    json_decref(history);
+    liana__test_result plain = liana__test_command("evaluate", run);
+    assert_non_null(strstr(plain.out, "accuracy 0."));
+    assert_non_null(strstr(plain.out, "over 100 examples, with '"));
+    assert_code(plain, 0);
+}
+
+static void test_evaluate_refuses(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    assert_refused(liana__test_command("evaluate", liana__test_path("nothing")), 2, "nothing", "is no run folder");
+    assert_refused(liana__test_command("evaluate", liana__test_path("run/checkpoints")), 2, "no config.yaml in it");
+    assert_refused(liana__test_command("evaluate", run, "--checkpoint", "step-9"), 1, "step-9", "checkpoints");
+    assert_refused(liana__test_command("evaluate", run, "data.validation=null"), 2, "data.validation", "is missing");
+    assert_ok(liana__folder_remove(liana__test_path("run/checkpoints"), NULL), NULL);
+    assert_refused(liana__test_command("evaluate", run), 1, "has no checkpoint yet", "liana train");
+}
+
+static char *read_file(const char *name)
+{
+    char *text;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(liana__test_path(name), 1 << 20, &text, &size, &error), &error);
+    return text;
+}
+
+/* The rows of the run's own predictions (id,label) are the first two columns of predict's. */
+static void test_predict_agrees_with_the_run(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    assert_code(liana__test_command("predict", run, "--data", liana__test_path("test-images"), "--out",
+                                    liana__test_path("p.csv")),
+                0);
+    char *full = read_file("p.csv"), *short_form = read_file("run/test_predictions.csv");
+    assert_true(strncmp(full, "id,label,class,confidence\n", 26) == 0);
+    assert_true(strncmp(short_form, "id,label\n", 9) == 0);
+    char *row = full, *expected = short_form, *row_end, *expected_end;
+    int rows = 0, right = 0;
+    for (; (row_end = strchr(row, '\n')) && (expected_end = strchr(expected, '\n')); rows++) {
+        *expected_end = 0;
+        int id = -1, label = -1;
+        double confidence;
+        if (rows) {
+            assert_true(strncmp(row, expected, strlen(expected)) == 0);
+            assert_int_equal(sscanf(row, "%d,%d,,%lf\n", &id, &label, &confidence), 3);
+            assert_int_equal(id, rows - 1);
+            assert_true(confidence > 0.25 && confidence <= 1);
+            uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+            right += label == liana__test_tiny_image(3, (uint32_t)id, pixels);
+        }
+        row = row_end + 1;
+        expected = expected_end + 1;
+    }
+    assert_int_equal(rows, 101);
+    assert_true(right >= 80);
+    free(full);
+    free(short_form);
+}
+
+/* Class names come from the configuration; labels that make no sense are not looked at. */
+static void test_predict_names_classes_and_ignores_labels(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    uint8_t labels[8 + 100] = {0, 0, 8, 1, 0, 0, 0, 100};
+    memset(labels + 8, 77, 100);
+    liana__test_write("validation-labels", labels, sizeof labels);
+    json_t *got = command_json(
+        liana__test_command("predict", run, "data.class_names=[\"upper, left\", upper right, lower left, lower right]",
+                            "--json", "--data", liana__test_path("validation-images"), "--out",
+                            liana__test_path("p.csv")));
+    assert_int_equal(number(got, "examples"), 100);
+    json_decref(got);
+    char *text = read_file("p.csv");
+    assert_non_null(strstr(text, ",0,\"upper, left\",0."));
+    assert_non_null(strstr(text, ",3,lower right,0."));
+    free(text);
+}
+
+static void test_predict_refuses(void **state)
+{
+    (void)state;
+    const char *run = make_run(), *images = liana__test_path("test-images");
+    assert_refused(liana__test_command("predict", run, "--out", "x.csv"), 2, "--data is missing");
+    assert_refused(liana__test_command("predict", run, "--data", images), 2, "--out is missing");
+    assert_refused(liana__test_command("predict", run, "--data", liana__test_path("no*"), "--out", "x.csv"), 1, "no*");
+    assert_refused(liana__test_command("predict", run, "--data", images, "--out",
+                                       liana__test_path("no/such/folder/p.csv")),
+                   1, "no/such/folder/p.csv", "No such file or directory");
+}
+
+static void test_summary(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    liana__test_result of_run = liana__test_command("summary", run);
+    liana__test_result of_json = liana__test_command("summary", liana__test_path("run/model.json"));
+    assert_string_equal(of_run.err, "");
+    assert_non_null(strstr(of_run.out, "Total params: 916\n"));
+    assert_non_null(strstr(of_run.out, "Non-trainable params: 16\n"));
+    assert_string_equal(of_run.out, of_json.out);
+    liana__test_free_result(&of_json);
+    assert_code(of_run, 0);
+    /* Without the data, what the configuration says has to do. */
+    const char *config = liana__test_path("config.yaml");
+    assert_refused(liana__test_command("summary", config), 1, "train-images");
+    json_t *got =
+        command_json(liana__test_command("summary", config, "data.image_size=12", "data.channels=1", "--json"));
+    assert_int_equal(number(got, "parameters"), 916);
+    assert_int_equal(number(got, "trainable_parameters"), 900);
+    json_t *layer = json_array_get(json_object_get(got, "layers"), 1);
+    assert_string_equal(json_string_value(json_object_get(layer, "class")), "Conv2D");
+    assert_int_equal(number(layer, "parameters"), 80);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(layer, "output_shape"), 3)), 8);
+    json_decref(got);
+    assert_refused(liana__test_command("summary", liana__test_path("run/model.json"), "train.epochs=2"), 2,
+                   "train.epochs=2");
+    liana__test_write("bad.json", "{", 1);
+    assert_refused(liana__test_command("summary", liana__test_path("bad.json")), 1, "bad.json:1");
+}
+
+static void test_list(void **state)
+{
+    (void)state;
+    liana__test_result all = liana__test_command("list");
+    static const char *const kinds[] = {"configuration", "models",      "layers",      "losses",      "metrics",
+                                        "optimizers",    "schedules",   "sources",     "devices",     "strategies",
+                                        "ops",           "environment", "activations", "initializers"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        assert_non_null(strstr(all.out, kinds[i]));
+        json_t *got = command_json(liana__test_command("list", kinds[i], "--json"));
+        json_t *items = json_object_get(got, "items"), *item;
+        assert_true(json_array_size(items) > 0);
+        size_t index;
+        json_array_foreach(items, index, item) assert_true(*json_string_value(json_object_get(item, "name")) != 0);
+        json_decref(got);
+    }
+    assert_code(all, 0);
+    liana__test_result one = liana__test_command("list", "layers", "Conv2D");
+    assert_non_null(strstr(one.out, "kernel_size"));
+    assert_non_null(strstr(one.out, "glorot_uniform"));
+    assert_non_null(strstr(one.out, "valid, same"));
+    assert_code(one, 0);
+    one = liana__test_command("list", "configuration", "checkpoint");
+    assert_non_null(strstr(one.out, "checkpoint.keep"));
+    assert_null(strstr(one.out, "train.epochs"));
+    assert_code(one, 0);
+    assert_refused(liana__test_command("list", "layer"), 2, "layer", "did you mean 'layers'");
+    assert_refused(liana__test_command("list", "layers", "Conv3D"), 2, "Conv3D", "did you mean 'Conv2D'");
+}
+
+/* What liana list says is what the configuration takes. */
+static void test_listed_defaults_can_be_written(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(40);
+    json_t *got = command_json(liana__test_command("list", "configuration", "--json"));
+    json_t *items = json_object_get(got, "items"), *item;
+    size_t index;
+    int tried = 0;
+    json_array_foreach(items, index, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        if (strncmp(name, "model.", 6) == 0 || strncmp(name, "data.t", 6) == 0 || strncmp(name, "data.v", 6) == 0)
+            continue;
+        char word[256];
+        snprintf(word, sizeof word, "%s=%s", name, json_string_value(json_object_get(item, "default")));
+        assert_code(liana__test_command("summary", config, word), 0);
+        tried++;
+    }
+    assert_true(tried > 30);
+    json_decref(got);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_evaluate_gives_the_history),
+        cmocka_unit_test(test_evaluate_refuses),
+        cmocka_unit_test(test_predict_agrees_with_the_run),
+        cmocka_unit_test(test_predict_names_classes_and_ignores_labels),
+        cmocka_unit_test(test_predict_refuses),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_listed_defaults_can_be_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,7 +15,8 @@ foreach(source ${LIANA_TEST_SOURCES})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
   if(LIANA_SANITIZE)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/lsan.supp:print_suppressions=0")
+      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/lsan.supp:print_suppressions=0;\
+TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/tsan.supp")
   endif()
   add_dependencies(${name} liana)
 endforeach()

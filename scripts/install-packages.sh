@@ -2,13 +2,14 @@
 # Installs the Debian 12 packages that liana needs: as root, or through sudo. Packages already there cost nothing.
 #   scripts/install-packages.sh            what building and running need (and cmocka)
 #   scripts/install-packages.sh --tests    and what `make test` needs
+#   scripts/install-packages.sh --tfjs     and npm, for scripts/install-tfjs.sh (without it a few tests are skipped)
 #   scripts/install-packages.sh --bench    and the peers that `make bench` measures against
 set -eu
 
 build="gcc libc6-dev make cmake ninja-build pkg-config
     libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libcairo2-dev fonts-dejavu-core
     libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libhdf5-dev libcmocka-dev"
-# The headers are checked with clang and as C++; the format with clang-format 14; npm fetches tfjs.
+# The headers are checked with clang and as C++; the format with clang-format 14.
 tests="clang-14 clang-format-14 g++"
 bench="python3 python3-torch python3-numpy python3-pil"
 
@@ -16,9 +17,13 @@ wanted=$build
 for option in "$@"; do
     case $option in
     --tests) wanted="$wanted $tests" ;;
+    --tfjs)
+        # Node.js often comes from elsewhere than Debian, with its own npm, and the two do not go together.
+        if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
+        ;;
     --bench) wanted="$wanted $bench" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests or --bench" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs or --bench" >&2
         exit 2
         ;;
     esac

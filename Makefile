@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan fuzz format check-format check-includes check-registry check-docs-long install clean
+.PHONY: all help demo test asan tsan bench fuzz format check-format check-includes check-registry check-docs-long install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -51,6 +51,11 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 			$$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)-fuzz/ \
 			$(BUILD)-fuzz/corpus/$$(basename $$target); \
 	done
+
+bench: ## training speed beside PyTorch's, a table (nothing else should run; ROUNDS, STEPS, WORKLOADS: see bench/bench.sh)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana bench_steps
+	bench/bench.sh $(BUILD)
 
 format: ## format every C file in place (clang-format 14)
 	scripts/format.sh

@@ -36,7 +36,8 @@ static void add_means(const liana__run *run, const liana__totals *totals, const 
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
-    if (event->kind == LIANA__FIT_CHECKPOINT) return liana__signals_caught() == 0;
+    bool shown = event->kind != LIANA__FIT_CHECKPOINT && event->kind != LIANA__FIT_PREDICTION;
+    if (!shown) return liana__signals_caught() == 0;
     static const liana__phase phases[] = {[LIANA__FIT_STEP] = LIANA__PHASE_TRAIN,
                                           [LIANA__FIT_VALIDATION] = LIANA__PHASE_VALIDATE,
                                           [LIANA__FIT_EPOCH] = LIANA__PHASE_EPOCH_DONE};

@@ -235,7 +235,8 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
 /* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later. */
 static liana_status call_damaged(const char *path, liana_status status, liana__error *error)
 {
-    bool unreadable = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE;
+    bool unreadable = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE ||
+                      status == LIANA_DATA_LOSS;
     if (!unreadable) return status;
     if (error) error->status = LIANA_DATA_LOSS;
     return liana__fail_within(error, "the checkpoint '%s' is damaged", path);

@@ -127,7 +127,6 @@ typedef struct validation {
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     (void)outputs;
-    (void)error;
     validation *own = user;
     own->wait += batch->wait_seconds;
     own->batches++;
@@ -139,7 +138,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
                                         .images = own->totals->count,
                                         .training = &own->fit->state->running,
                                         .validation = own->totals});
-    return LIANA_OK;
+    return own->fit->stopping ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
 }
 
 static liana_status finish_epoch(fit_run *fit)
@@ -212,7 +211,8 @@ liana_status liana__fit(const liana__fit_options *given, liana__run_state *state
                                   epoch_trained ? 0 : (uint64_t)state->step, error));
     while (state->epoch < options.epochs) {
         LIANA_TRY(train_epoch(&fit));
-        if (state->step >= fit.steps_per_epoch) LIANA_TRY(finish_epoch(&fit));
+        liana_status status = state->step >= fit.steps_per_epoch ? finish_epoch(&fit) : LIANA_OK;
+        if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit.stopping)) return status;
         if (fit.stopping && state->epoch < options.epochs) return stop(&fit);
     }
     return LIANA_OK;

@@ -10,6 +10,7 @@
 typedef enum liana__fit_event_kind {
     LIANA__FIT_STEP,       /* an update is done */
     LIANA__FIT_VALIDATION, /* a batch of validation is done */
+    LIANA__FIT_PREDICTION, /* a batch of the predictions after the last epoch is done; from liana__run_train */
     LIANA__FIT_EPOCH,      /* an epoch is done, validation included */
     LIANA__FIT_CHECKPOINT, /* one was saved */
 } liana__fit_event_kind;
@@ -44,7 +45,8 @@ typedef struct liana__fit_options {
     int64_t every_steps;
     double every_minutes;
     int64_t keep;
-    /* Called after each event. Returning false stops the run in good order: with a checkpoint, and CANCELLED. */
+    /* Called after each event. Returning false stops the run in good order: with a checkpoint, and CANCELLED; out of a
+     * validation too, which is then done again. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     void *user;
 } liana__fit_options;

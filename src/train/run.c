@@ -217,12 +217,12 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
 }
 
 static liana_status write_predictions(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                      const char *name, liana__error *error)
+                                      const char *name, const liana__run_options *options, liana__error *error)
 {
     if (!data->source) return LIANA_OK;
     const char *path = liana__path_join(&run->arena, run->folder, name);
     if (!path) return liana__fail_memory(error, name);
-    return liana__run_predict(run, data, columns, path, NULL, error);
+    return liana__run_predict(run, data, columns, path, options, error);
 }
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -231,7 +231,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     LIANA_TRY(fit(run, options, error));
     if (!run->folder) return LIANA_OK;
     LIANA_TRY(liana__run_write_history(run, error));
-    LIANA_TRY(
-        write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv", error));
-    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", error);
+    LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
+                                options, error));
+    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
 }

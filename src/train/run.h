@@ -83,9 +83,10 @@ typedef enum liana__prediction_columns {
 } liana__prediction_columns;
 
 /* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are called by
- * their number. `totals` may be NULL. */
+ * their number. `options` (NULL: nobody) is told of each batch and may stop it: CANCELLED, no file. */
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, liana__totals *totals, liana__error *error) LIANA_MUST_USE;
+                                const char *path, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Opens data for prediction: patterns, a folder or IDX images. Labels are not looked at. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,

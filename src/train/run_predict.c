@@ -7,6 +7,10 @@
 
 typedef struct predictions {
     const liana__run *run;
+    const liana__run_options *options; /* who may stop it; NULL: nobody */
+    liana__totals totals;
+    int64_t batches;
+    int64_t steps;
     liana__prediction_columns columns;
     liana__text text;
 } predictions;
@@ -56,27 +60,50 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
     }
 }
 
+/* Whether to go on. */
+static bool report(predictions *own, const liana__batch *batch)
+{
+    const liana__run_options *options = own->options;
+    if (!options || !options->on_event) return true;
+    int64_t epochs = own->run->config->train.epochs;
+    liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
+                              .epoch = epochs,
+                              .epochs = epochs,
+                              .step = ++own->batches,
+                              .steps = own->steps,
+                              .wait = batch->wait_seconds,
+                              .images = own->totals.count,
+                              .training = &own->run->state.running,
+                              .validation = &own->totals};
+    return options->on_event(options->user, &event);
+}
+
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
     int64_t num_classes = liana__trainer_num_classes(own->run->trainer);
     for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * num_classes);
-    return own->text.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+    if (own->text.failed) return liana__fail_memory(error, "the predictions");
+    if (report(own, batch)) return LIANA_OK;
+    return liana__fail(error, LIANA_CANCELLED,
+                       "stopped on request while predicting; training is done, --resume predicts again");
 }
 
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, liana__totals *totals, liana__error *error)
+                                const char *path, const liana__run_options *options, liana__error *error)
 {
     static const char *const headers[] = {
         [LIANA__PREDICTIONS_SUBMISSION] = "id,label\n",
         [LIANA__PREDICTIONS_FULL] = "id,label,class,confidence\n",
         [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence\n",
     };
-    predictions own = {.run = run, .columns = columns};
+    predictions own = {.run = run,
+                       .columns = columns,
+                       .options = options,
+                       .steps = (int64_t)liana__loader_steps_per_epoch(data->loader)};
     liana__text_add(&own.text, "%s", headers[columns]);
-    liana__totals ignored;
-    liana_status status = liana__evaluate(run->trainer, data->loader, data->source->has_labels,
-                                          totals ? totals : &ignored, add_batch, &own, error);
+    liana_status status =
+        liana__evaluate(run->trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__file_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
     return status;

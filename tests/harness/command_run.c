@@ -193,7 +193,9 @@ const char *liana__test_tiny_run(uint32_t count)
 
 const char *liana__test_newest_checkpoint(const char *run)
 {
-    static char newest[512];
+    static char buffers[2][512];
+    static int next;
+    char *newest = buffers[next ^= 1];
     liana__error error = {0};
     liana__arena arena = {0};
     liana__paths names;
@@ -204,7 +206,7 @@ const char *liana__test_newest_checkpoint(const char *run)
     *newest = 0;
     for (size_t i = 0; i < names.count; i++) {
         bool is_one = liana__starts_with(names.items[i], "step-") && !strchr(names.items[i], '.');
-        if (is_one) snprintf(newest, sizeof newest, "%s/%s", folder, names.items[i]);
+        if (is_one) snprintf(newest, sizeof buffers[0], "%s/%s", folder, names.items[i]);
     }
     liana__arena_free(&arena);
     return newest;

@@ -50,7 +50,8 @@ void liana__test_tiny_data(const char *name, uint32_t count, uint32_t seed);
  * normalisation and dropout. Returns the path of the configuration. */
 const char *liana__test_tiny_run(uint32_t count);
 
-/* The path of the newest checkpoint of a run in the test's folder, such as "run"; in a static buffer. */
+/* The path of the newest checkpoint of a run in the test's folder, such as "run"; "" if there is none. In a static
+ * buffer that the next call but one overwrites. */
 const char *liana__test_newest_checkpoint(const char *run);
 
 #endif

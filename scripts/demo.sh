@@ -12,7 +12,7 @@ liana=build/liana
 data=runs/demo-flowers
 if [ ! -e "$data/complete" ]; then
     rm -rf "$data"
-    "$liana" synth flowers --out "$data" --seed 1
+    "$liana" synth flowers --out "$data" classes=5 images=4600 image_size=64 test=0.1 seed=1
     : >"$data/complete"
 fi
 rm -rf runs/demo

@@ -1,0 +1,597 @@
+/* One update, in its three parts: what the shards' sums are, what they are divided by, and what a step costs. */
+#include "harness/command_run.h"
+
+#include "base/context.h"
+#include "base/threads.h"
+#include "train/trainer.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <liana/layers.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SIDE = LIANA__TINY_SIZE, PIXELS = SIDE * SIDE, CLASSES = LIANA__TINY_CLASSES, MAX_BATCH = 64 };
+
+/* ---- set-up ---- */
+
+typedef struct fixture {
+    liana_context *context;
+    liana__device *device;
+    liana_model *model;
+    liana__variables variables;
+    liana__trainer *trainer;
+    void *optimizer_options;
+    liana__arena arena;
+    uint8_t images[MAX_BATCH * PIXELS];
+    int32_t labels[MAX_BATCH];
+    uint64_t positions[MAX_BATCH];
+} fixture;
+
+typedef void (*build)(liana_model *model);
+
+static void build_dense(liana_model *model)
+{
+    liana_input(model, .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_flatten(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+}
+
+static void build_plain(liana_model *model)
+{
+    liana_input(model, .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_conv2d(model, .filters = 6, .kernel_size = 3, .activation = "relu");
+    liana_max_pooling2d(model);
+    liana_depthwise_conv2d(model, .kernel_size = 3, .padding = LIANA_PADDING_SAME, .activation = "relu");
+    liana_flatten(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+}
+
+static void build_full(liana_model *model)
+{
+    liana_input(model, .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_conv2d(model, .filters = 6, .kernel_size = 3, .use_bias = false);
+    liana_batch_normalization(model, .momentum = 0.9);
+    liana_relu(model, .max_value = 6);
+    liana_depthwise_conv2d(model, .kernel_size = 3, .strides = 2, .padding = LIANA_PADDING_SAME);
+    liana_batch_normalization(model, .momentum = 0.9);
+    liana_dropout(model, .rate = 0.3);
+    liana_global_average_pooling2d(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+}
+
+typedef struct recipe {
+    build build;
+    const liana__optimizer *optimizer;
+    int64_t batch_size;
+    int64_t microbatch;
+    int num_threads;
+    const char *device;
+    const liana__backend *backend; /* in place of the device's; NULL: its own */
+    const char *train_from;        /* freezes the layers before it; NULL: none */
+} recipe;
+
+static void set_up(fixture *own, const recipe *wanted)
+{
+    memset(own, 0, sizeof *own);
+    liana__error error = {0};
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = wanted->num_threads}, &own->context),
+                     LIANA_OK);
+    assert_ok(liana__device_open(own->context, wanted->device ? wanted->device : "cpu", &own->device, &error), &error);
+    if (wanted->backend) own->device->backend = wanted->backend;
+    liana__variables_init(&own->variables, own->device);
+    assert_int_equal(liana_model_create(own->context, NULL, &own->model), LIANA_OK);
+    wanted->build(own->model);
+    assert_ok(liana_model_status(own->model), &own->context->error);
+    if (wanted->train_from) assert_ok(liana__model_train_from(own->model, wanted->train_from, &error), &error);
+    own->optimizer_options = liana__arena_allocate(&own->arena, wanted->optimizer->options->size);
+    assert_ok(liana__fields_default(wanted->optimizer->options, &own->arena, own->optimizer_options, &error), &error);
+    liana__trainer_options options = {.model = own->model,
+                                      .loss = &liana__loss_sparse_categorical_crossentropy,
+                                      .metrics = {&liana__metric_accuracy},
+                                      .num_metrics = 1,
+                                      .optimizer = wanted->optimizer,
+                                      .optimizer_options = own->optimizer_options,
+                                      .batch_size = wanted->batch_size,
+                                      .microbatch = wanted->microbatch,
+                                      .seed = 11,
+                                      .scale = 1 / 255.0};
+    assert_ok(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, &error), &error);
+    for (uint32_t i = 0; i < MAX_BATCH; i++) {
+        own->labels[i] = liana__test_tiny_image(5, i, own->images + i * PIXELS);
+        own->positions[i] = i;
+    }
+}
+
+static void tear_down(fixture *own)
+{
+    liana__trainer_destroy(own->trainer);
+    liana__variables_free(&own->variables);
+    if (strcmp(own->device->backend->name, "watched") == 0) own->device->backend = &liana__backend_cpu;
+    liana__device_close(own->device);
+    liana_model_destroy(own->model);
+    liana_context_destroy(own->context);
+    liana__arena_free(&own->arena);
+}
+
+static liana__trainer_batch first(const fixture *own, int64_t count)
+{
+    return (liana__trainer_batch){count, own->images, own->labels, own->positions};
+}
+
+static liana__trainer_sums step(fixture *own, int64_t count, double rate, int64_t iteration)
+{
+    liana__trainer_batch batch = first(own, count);
+    liana__trainer_sums sums = {{0}};
+    liana__error error = {0};
+    assert_ok(liana__trainer_step(own->trainer, &batch, rate, iteration, &sums, &error), &error);
+    return sums;
+}
+
+/* The contents of a variable, malloc'ed. */
+static float *read_variable(const fixture *own, const char *name, size_t *count)
+{
+    const liana__variable *variable = liana__variables_find(&own->variables, name);
+    assert_non_null(variable);
+    float *values = malloc(variable->buffer->size);
+    liana__error error = {0};
+    assert_ok(own->device->backend->buffer_read(variable->buffer, values, &error), &error);
+    *count = variable->buffer->size / sizeof *values;
+    return values;
+}
+
+/* The largest difference between the variables of two trainers; 0 only for the same bits. */
+static double compare_variables(const fixture *a, const fixture *b)
+{
+    assert_int_equal(a->variables.count, b->variables.count);
+    double worst = 0;
+    for (size_t i = 0; i < a->variables.count; i++) {
+        size_t count;
+        float *left = read_variable(a, a->variables.items[i].name, &count);
+        float *right = read_variable(b, a->variables.items[i].name, &count);
+        for (size_t k = 0; k < count; k++) {
+            double difference = fabs((double)left[k] - (double)right[k]);
+            if (difference == 0 && memcmp(&left[k], &right[k], sizeof *left) != 0) difference = INFINITY;
+            if (!(difference <= worst)) worst = difference;
+        }
+        free(left);
+        free(right);
+    }
+    return worst;
+}
+
+/* ---- sums and counts ---- */
+
+/* A partial batch of 13 in 4 shards, against softmax regression written out: the loss, the accuracy, and the mean
+ * gradient over the 13 (SGD with rate 1 changes the weights by it). */
+static void test_a_partial_batch_against_formulas(void **state)
+{
+    (void)state;
+    enum { COUNT = 13 };
+    fixture own;
+    set_up(&own, &(recipe){.build = build_dense,
+                           .optimizer = &liana__optimizer_SGD,
+                           .batch_size = 32,
+                           .microbatch = 4,
+                           .num_threads = 2});
+    size_t count;
+    float *kernel = read_variable(&own, "dense/kernel", &count);
+    assert_int_equal(count, PIXELS * CLASSES);
+    static double gradient[PIXELS][CLASSES];
+    memset(gradient, 0, sizeof gradient);
+    double bias_gradient[CLASSES] = {0}, loss = 0;
+    int right = 0;
+    for (int n = 0; n < COUNT; n++) {
+        double logits[CLASSES] = {0}, sum = 0;
+        int best = 0;
+        for (int k = 0; k < PIXELS; k++) {
+            for (int c = 0; c < CLASSES; c++)
+                logits[c] += own.images[n * PIXELS + k] / 255.0 * (double)kernel[k * CLASSES + c];
+        }
+        for (int c = 0; c < CLASSES; c++) {
+            sum += exp(logits[c]);
+            if (logits[c] > logits[best]) best = c;
+        }
+        right += best == own.labels[n];
+        loss -= logits[own.labels[n]] - log(sum);
+        for (int c = 0; c < CLASSES; c++) {
+            double error = (exp(logits[c]) / sum - (c == own.labels[n])) / COUNT;
+            bias_gradient[c] += error;
+            for (int k = 0; k < PIXELS; k++) gradient[k][c] += error * own.images[n * PIXELS + k] / 255.0;
+        }
+    }
+    liana__trainer_sums sums = step(&own, COUNT, 1, 1);
+    assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);
+    assert_true(sums.values[1] == (float)right);
+    float *after = read_variable(&own, "dense/kernel", &count), *bias = read_variable(&own, "dense/bias", &count);
+    for (int k = 0; k < PIXELS; k++) {
+        for (int c = 0; c < CLASSES; c++) {
+            double change = (double)kernel[k * CLASSES + c] - (double)after[k * CLASSES + c];
+            assert_true(fabs(change - gradient[k][c]) < 1e-6);
+        }
+    }
+    for (int c = 0; c < CLASSES; c++) assert_true(fabs(-(double)bias[c] - bias_gradient[c]) < 1e-6);
+    free(kernel);
+    free(after);
+    free(bias);
+    tear_down(&own);
+}
+
+/* However a batch is cut, the gradient is the same up to rounding, and each example counts once. */
+static void test_shards_give_the_gradient_of_the_whole(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {32, 27};
+    for (int i = 0; i < 2; i++) {
+        fixture whole;
+        set_up(&whole, &(recipe){.build = build_plain,
+                                 .optimizer = &liana__optimizer_SGD,
+                                 .batch_size = 32,
+                                 .microbatch = 32,
+                                 .num_threads = 1});
+        liana__trainer_sums expected = step(&whole, counts[i], 1, 1);
+        static const int64_t microbatches[] = {1, 5, 16};
+        for (int k = 0; k < 3; k++) {
+            fixture cut;
+            set_up(&cut, &(recipe){.build = build_plain,
+                                   .optimizer = &liana__optimizer_SGD,
+                                   .batch_size = 32,
+                                   .microbatch = microbatches[k],
+                                   .num_threads = 2});
+            liana__trainer_sums sums = step(&cut, counts[i], 1, 1);
+            assert_true(fabs((double)(sums.values[0] - expected.values[0])) < 1e-4);
+            assert_true(sums.values[1] == expected.values[1]);
+            double difference = compare_variables(&whole, &cut);
+            assert_true(difference < 2e-6);
+            tear_down(&cut);
+        }
+        tear_down(&whole);
+    }
+}
+
+/* What evaluation sums is what its outputs say, whatever the shards. */
+static void test_evaluation_sums_its_outputs(void **state)
+{
+    (void)state;
+    fixture own;
+    set_up(&own, &(recipe){.build = build_full,
+                           .optimizer = &liana__optimizer_Adam,
+                           .batch_size = 32,
+                           .microbatch = 8,
+                           .num_threads = 2});
+    for (int i = 0; i < 5; i++) step(&own, 32, 0.01, i + 1);
+    enum { COUNT = 29 };
+    static float outputs[COUNT * CLASSES];
+    liana__trainer_batch batch = first(&own, COUNT);
+    liana__trainer_sums sums;
+    liana__error error = {0};
+    assert_ok(liana__trainer_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
+    double loss = 0;
+    int right = 0;
+    for (int n = 0; n < COUNT; n++) {
+        const float *row = outputs + n * CLASSES;
+        int best = 0;
+        double total = 0;
+        for (int c = 0; c < CLASSES; c++) {
+            if (row[c] > row[best]) best = c;
+            total += (double)row[c];
+        }
+        assert_true(fabs(total - 1) < 1e-5);
+        loss -= log((double)row[own.labels[n]]);
+        right += best == own.labels[n];
+    }
+    assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);
+    assert_true(sums.values[1] == (float)right);
+    tear_down(&own);
+}
+
+static void test_frozen_layers_stay_as_they_are(void **state)
+{
+    (void)state;
+    fixture own, untouched;
+    set_up(&own, &(recipe){.build = build_full,
+                           .optimizer = &liana__optimizer_Adam,
+                           .batch_size = 32,
+                           .microbatch = 8,
+                           .num_threads = 2,
+                           .train_from = "batch_normalization_1"});
+    set_up(&untouched, &(recipe){.build = build_full,
+                                 .optimizer = &liana__optimizer_Adam,
+                                 .batch_size = 32,
+                                 .microbatch = 8,
+                                 .num_threads = 1,
+                                 .train_from = "batch_normalization_1"});
+    for (int i = 0; i < 3; i++) step(&own, 32, 0.01, i + 1);
+    int changed = 0, kept = 0;
+    for (size_t i = 0; i < own.model->num_weights; i++) {
+        const liana__weight *weight = &own.model->weights[i];
+        size_t count;
+        float *before = read_variable(&untouched, weight->name, &count),
+              *after = read_variable(&own, weight->name, &count);
+        bool same = memcmp(before, after, count * sizeof *before) == 0;
+        bool frozen = strncmp(weight->name, "conv2d/", 7) == 0 ||
+                      strncmp(weight->name, "batch_normalization/", 20) == 0 ||
+                      strncmp(weight->name, "depthwise_conv2d/", 17) == 0;
+        if (same != frozen) print_error("%s\n", weight->name);
+        assert_true(same == frozen);
+        kept += same;
+        changed += !same;
+        free(before);
+        free(after);
+    }
+    assert_int_equal(kept, 1 + 4 + 2);
+    assert_int_equal(changed, 4 + 2);
+    tear_down(&own);
+    tear_down(&untouched);
+}
+
+/* ---- threads ---- */
+
+/* 30 examples in shards of 7: 4 of 7 or 8 (more than there are threads), then a partial update of 3. */
+static void test_same_bits_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    fixture one;
+    set_up(&one, &(recipe){.build = build_full,
+                           .optimizer = &liana__optimizer_Adam,
+                           .batch_size = 30,
+                           .microbatch = 7,
+                           .num_threads = 1});
+    for (int i = 0; i < 6; i++) step(&one, i % 3 == 2 ? 17 : 30, 0.01, i + 1);
+    for (int threads = 2; threads <= 4; threads++) {
+        for (int repeat = 0; repeat < 5; repeat++) {
+            fixture many;
+            set_up(&many, &(recipe){.build = build_full,
+                                    .optimizer = &liana__optimizer_Adam,
+                                    .batch_size = 30,
+                                    .microbatch = 7,
+                                    .num_threads = threads});
+            for (int i = 0; i < 6; i++) step(&many, i % 3 == 2 ? 17 : 30, 0.01, i + 1);
+            assert_true(compare_variables(&one, &many) == 0);
+            tear_down(&many);
+        }
+    }
+    tear_down(&one);
+}
+
+/* A backend that is the CPU's, but whose first execution waits until another one begins beside it. */
+static struct {
+    atomic_int running;
+    atomic_bool met;
+    double patience; /* seconds */
+} meeting;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static liana_status execute_watched(liana__executable *executable, int worker, liana__buffer *const *inputs,
+                                    liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
+{
+    if (atomic_fetch_add(&meeting.running, 1) > 0) atomic_store(&meeting.met, true);
+    for (double begin = now(); !atomic_load(&meeting.met) && now() - begin < meeting.patience;) {
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    liana_status status = liana__backend_cpu.execute(executable, worker, inputs, variables, outputs, error);
+    atomic_fetch_sub(&meeting.running, 1);
+    return status;
+}
+
+static void test_two_threads_work_side_by_side(void **state)
+{
+    (void)state;
+    liana__backend watched = liana__backend_cpu;
+    watched.name = "watched";
+    watched.execute = execute_watched;
+    for (int threads = 1; threads <= 2; threads++) {
+        atomic_store(&meeting.running, 0);
+        atomic_store(&meeting.met, false);
+        meeting.patience = threads == 2 ? 60 : 0.02;
+        fixture own;
+        set_up(&own, &(recipe){.build = build_plain,
+                               .optimizer = &liana__optimizer_SGD,
+                               .batch_size = 32,
+                               .microbatch = 8,
+                               .num_threads = threads,
+                               .backend = &watched});
+        step(&own, 32, 0.1, 1);
+        assert_int_equal(atomic_load(&meeting.met), threads == 2);
+        tear_down(&own);
+    }
+}
+
+/* ---- devices ---- */
+
+static void test_cpu_agrees_with_reference(void **state)
+{
+    (void)state;
+    fixture fast, plain;
+    set_up(&fast, &(recipe){.build = build_full,
+                            .optimizer = &liana__optimizer_Adam,
+                            .batch_size = 24,
+                            .microbatch = 8,
+                            .num_threads = 2});
+    set_up(&plain, &(recipe){.build = build_full,
+                             .optimizer = &liana__optimizer_Adam,
+                             .batch_size = 24,
+                             .microbatch = 8,
+                             .num_threads = 1,
+                             .device = "reference"});
+    double begin = 0;
+    for (int i = 0; i < 12; i++) {
+        int64_t count = i % 4 == 3 ? 11 : 24;
+        double a = (double)step(&fast, count, 0.01, i + 1).values[0] / (double)count;
+        double b = (double)step(&plain, count, 0.01, i + 1).values[0] / (double)count;
+        assert_true(fabs(a - b) < 1e-3 * fabs(b));
+        if (i == 0) begin = a;
+        if (i == 11) assert_true(a < begin);
+    }
+    tear_down(&fast);
+    tear_down(&plain);
+}
+
+static void test_a_step_passes_validation(void **state)
+{
+    (void)state;
+    setenv("LIANA_VALIDATE", "1", 1);
+    fixture own;
+    set_up(&own, &(recipe){.build = build_full,
+                           .optimizer = &liana__optimizer_Adam,
+                           .batch_size = 24,
+                           .microbatch = 8,
+                           .num_threads = 2});
+    unsetenv("LIANA_VALIDATE");
+    assert_true(own.context->validate);
+    for (int i = 0; i < 2; i++) step(&own, 24 - 5 * i, 0.01, i + 1);
+    tear_down(&own);
+}
+
+/* ---- memory ---- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+static void test_a_step_allocates_nothing(void **state)
+{
+    (void)state;
+    print_message("skipped: the sanitizer has its own malloc\n");
+    skip();
+}
+
+#else
+
+/* These take the place of the C library's functions in this program, and note who calls them during a step. */
+enum { MAX_FRAMES = 24, MAX_NOTED = 4096 };
+
+static struct {
+    atomic_bool counting;
+    atomic_int count;
+    int depth[MAX_NOTED];
+    void *frames[MAX_NOTED][MAX_FRAMES];
+} allocations;
+static _Thread_local bool within;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static void note_allocation(void)
+{
+    if (within || !atomic_load_explicit(&allocations.counting, memory_order_relaxed)) return;
+    within = true;
+    int index = atomic_fetch_add(&allocations.count, 1);
+    if (index < MAX_NOTED) allocations.depth[index] = backtrace(allocations.frames[index], MAX_FRAMES);
+    within = false;
+}
+
+void *malloc(size_t size)
+{
+    note_allocation();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    note_allocation();
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    note_allocation();
+    return __libc_realloc(memory, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    note_allocation();
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+    note_allocation();
+    *memory = __libc_memalign(alignment, size);
+    return *memory ? 0 : 12; /* ENOMEM */
+}
+
+/* Whose code asked: the innermost caller outside of this program's malloc and of the language's run-time libraries. */
+static const char *who_asked(int index)
+{
+    Dl_info here, at;
+    assert_true(dladdr((void *)(uintptr_t)who_asked, &here) != 0);
+    for (int i = 2; i < allocations.depth[index]; i++) {
+        if (!dladdr(allocations.frames[index][i], &at) || !at.dli_fname) continue;
+        if (strcmp(at.dli_fname, here.dli_fname) == 0) return "liana";
+        if (strstr(at.dli_fname, "libdnnl")) return "oneDNN";
+    }
+    return "somebody else";
+}
+
+static void count_allocations(build wanted, int64_t full, int64_t partial)
+{
+    liana__error error = {0};
+    fixture own;
+    set_up(&own, &(recipe){.build = wanted,
+                           .optimizer = &liana__optimizer_Adam,
+                           .batch_size = full,
+                           .microbatch = 8,
+                           .num_threads = 2});
+    assert_ok(liana__trainer_prepare(own.trainer, partial, true, &error), &error);
+    void *warm[4];
+    backtrace(warm, 4); /* allocates when it is called first */
+    step(&own, full, 0.01, 1);
+    atomic_store(&allocations.count, 0);
+    atomic_store(&allocations.counting, true);
+    for (int i = 0; i < 4; i++) step(&own, i == 2 ? partial : full, 0.01, i + 2);
+    atomic_store(&allocations.counting, false);
+    int count = atomic_load(&allocations.count);
+    assert_true(count <= MAX_NOTED);
+    for (int i = 0; i < count; i++) {
+        const char *who = who_asked(i);
+        if (strcmp(who, "oneDNN") == 0) continue;
+        print_error("an allocation in a step, by %s:\n", who);
+        backtrace_symbols_fd(allocations.frames[i], allocations.depth[i], 2);
+        fail();
+    }
+    tear_down(&own);
+}
+
+static void test_a_step_allocates_nothing(void **state)
+{
+    (void)state;
+    count_allocations(build_full, 32, 13);
+    count_allocations(build_plain, 32, 13);
+    /* The count counts. */
+    atomic_store(&allocations.count, 0);
+    atomic_store(&allocations.counting, true);
+    void *volatile memory = malloc(10);
+    atomic_store(&allocations.counting, false);
+    free(memory);
+    assert_int_equal(atomic_load(&allocations.count), 1);
+    assert_string_equal(who_asked(0), "liana");
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_partial_batch_against_formulas),
+        cmocka_unit_test(test_shards_give_the_gradient_of_the_whole),
+        cmocka_unit_test(test_evaluation_sums_its_outputs),
+        cmocka_unit_test(test_frozen_layers_stay_as_they_are),
+        cmocka_unit_test(test_same_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_two_threads_work_side_by_side),
+        cmocka_unit_test(test_cpu_agrees_with_reference),
+        cmocka_unit_test(test_a_step_passes_validation),
+        cmocka_unit_test(test_a_step_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+#include "cli/session.h"
+
+#include "base/file.h"
+#include "report/run_report.h"
+
+static const liana__option options[] = {
+    LIANA__OPTION_OUT("where the pictures go (default: the run folder)"),
+    {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+static void print(liana__invocation *invocation, const char *path)
+{
+    if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "%s\n", path);
+        return;
+    }
+    liana__value *event = liana__session_event(invocation, "picture");
+    liana__value_set(&invocation->arena, event, "out", liana__value_string(&invocation->arena, path));
+    liana__invocation_print_json(invocation, event);
+}
+
+static liana_status draw_predictions(liana__invocation *invocation, const liana__session *session, const char *path)
+{
+    liana__error *error = &invocation->error;
+    liana__run run;
+    LIANA_TRY(
+        liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run, error));
+    liana_status status =
+        liana__run_load(&run, invocation->operands[0], liana__invocation_text(invocation, "checkpoint"), NULL, error);
+    if (status == LIANA_OK) status = liana__report_predictions(&run, path, error);
+    liana__run_close(&run);
+    return status;
+}
+
+/* The curves first: they need neither the data nor a checkpoint. */
+static liana_status draw(liana__invocation *invocation, const liana__session *session)
+{
+    liana__arena *arena = &invocation->arena;
+    const char *folder = invocation->operands[0], *out = liana__invocation_text(invocation, "out");
+    if (!out) out = folder;
+    const char *history = liana__path_join(arena, folder, "history.json");
+    const char *curves = liana__path_join(arena, out, "curves.png");
+    const char *predictions = liana__path_join(arena, out, "predictions.png");
+    if (!history || !curves || !predictions) return liana__fail_memory(&invocation->error, "the report");
+    LIANA_TRY(liana__folder_make(out, &invocation->error));
+    LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
+    print(invocation, curves);
+    LIANA_TRY(draw_predictions(invocation, session, predictions));
+    print(invocation, predictions);
+    return LIANA_OK;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *config_path;
+    liana__session session;
+    LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
+    liana_status status = liana__session_open(invocation, config_path, &session);
+    if (status == LIANA_OK) status = draw(invocation, &session);
+    liana__session_close(&session);
+    return status;
+}
+
+const liana__command liana__subcommand_report = {
+    .name = "report",
+    .operands = "RUN [key=value ...]",
+    .summary = "Draw what a run has learnt: curves and predictions",
+    .help = "Draws curves.png (loss and metrics by epoch) and predictions.png (validation images with\n"
+            "what the model says of them, framed green where it is right and red where not).\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

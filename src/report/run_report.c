@@ -1,0 +1,155 @@
+#include "report/run_report.h"
+
+#include "formats/json.h"
+#include "report/curves.h"
+#include "report/grid.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cells are wide enough for the names of most classes. */
+enum { MAX_IMAGES = 24, CELL_SIZE = 168, MAX_PANELS = 1 + LIANA__MAX_METRICS };
+
+/* ---- predictions ---- */
+
+/* The images that are drawn, gathered batch by batch. Pixels are copies: batches are given back. */
+typedef struct gathering {
+    liana__run *run;
+    liana__arena arena;
+    float *outputs; /* of one batch */
+    liana__grid_item items[MAX_IMAGES];
+    size_t count;
+    size_t num_right;
+    liana__error *error;
+} gathering;
+
+static const char *class_name(gathering *own, int64_t label)
+{
+    const liana__strings *names = &own->run->class_names;
+    return (size_t)label < names->count ? names->items[label]
+                                        : liana__arena_format(&own->arena, "class %lld", (long long)label);
+}
+
+static void add_image(gathering *own, const liana__batch *batch, int64_t index)
+{
+    const liana__run *run = own->run;
+    int64_t num_classes = liana__trainer_num_classes(run->trainer), best = 0;
+    const float *output = own->outputs + index * num_classes;
+    for (int64_t i = 1; i < num_classes; i++) {
+        if (output[i] > output[best]) best = i;
+    }
+    size_t size = (size_t)(run->image_shape[0] * run->image_shape[1] * run->image_shape[2]);
+    uint8_t *pixels = liana__arena_allocate(&own->arena, size);
+    if (!pixels) return;
+    memcpy(pixels, batch->images + (size_t)index * size, size);
+    own->num_right += batch->labels[index] == best;
+    own->items[own->count++] = (liana__grid_item){
+        .pixels = pixels,
+        .height = (int)run->image_shape[0],
+        .width = (int)run->image_shape[1],
+        .channels = (int)run->image_shape[2],
+        .predicted = class_name(own, best),
+        .truth = class_name(own, batch->labels[index]),
+        .confidence = (double)output[best],
+    };
+}
+
+static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
+{
+    const liana__trainer_batch data = {
+        .count = batch->count,
+        .images = batch->images,
+        .labels = batch->labels,
+        .positions = batch->positions,
+    };
+    liana__trainer_sums sums;
+    return liana__trainer_evaluate(own->run->trainer, &data, own->outputs, &sums, own->error);
+}
+
+/* Image k of `wanted` is example k * total / wanted; each batch with such examples is run once. */
+static liana_status gather(gathering *own)
+{
+    liana__loader *loader = own->run->validation.loader;
+    uint64_t total = liana__loader_epoch_length(loader), wanted = total < MAX_IMAGES ? total : MAX_IMAGES;
+    uint64_t batch_size = (uint64_t)own->run->config->train.batch_size;
+    for (uint64_t k = 0; k < wanted;) {
+        uint64_t step = k * total / wanted / batch_size;
+        LIANA_TRY(liana__loader_begin(loader, 0, step, own->error));
+        liana__batch *batch;
+        LIANA_TRY(liana__loader_next(loader, &batch, own->error));
+        liana_status status = evaluate_batch(own, batch);
+        for (; status == LIANA_OK && k < wanted && k * total / wanted / batch_size == step; k++) {
+            add_image(own, batch, (int64_t)(k * total / wanted % batch_size));
+        }
+        liana__loader_release(loader, batch);
+        LIANA_TRY(status);
+    }
+    return own->arena.failed ? liana__fail_memory(own->error, "the images") : LIANA_OK;
+}
+
+liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error)
+{
+    gathering own = {.run = run, .error = error};
+    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_num_classes(run->trainer));
+    own.outputs = malloc(num_outputs * sizeof *own.outputs);
+    liana_status status = own.outputs ? gather(&own) : liana__fail_memory(error, "the model's outputs");
+    if (status == LIANA_OK) {
+        char title[64];
+        snprintf(title, sizeof title, "Validation images: %zu of these %zu are right", own.num_right, own.count);
+        status = liana__grid_write(path, own.items, own.count,
+                                   &(liana__grid_options){.title = title, .cell_size = CELL_SIZE}, error);
+    }
+    free(own.outputs);
+    liana__arena_free(&own.arena);
+    return status;
+}
+
+/* ---- curves ---- */
+
+/* The values of a key in each epoch; NULL if no epoch has it. */
+static const double *curve(const liana__value *epochs, const char *key, liana__arena *arena)
+{
+    double *values = liana__arena_allocate(arena, (epochs->count + 1) * sizeof *values);
+    bool any = false;
+    for (size_t i = 0; values && i < epochs->count; i++) {
+        const liana__value *epoch = epochs->items[i];
+        const liana__value *value = epoch->kind == LIANA__VALUE_MAP ? liana__value_get(epoch, key) : NULL;
+        bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
+        values[i] = number ? value->number : NAN;
+        any |= number;
+    }
+    return any ? values : NULL;
+}
+
+liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
+{
+    liana__value *history;
+    LIANA_TRY(liana__json_read(history_path, arena, &history, error));
+    const liana__value *epochs = liana__value_get(history, "epochs");
+    bool has_epochs =
+        epochs && epochs->kind == LIANA__VALUE_LIST && epochs->count > 0 && epochs->items[0]->kind == LIANA__VALUE_MAP;
+    if (!has_epochs) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s': expected {\"epochs\": [...]} with at least one epoch, as liana train writes it",
+                           history_path);
+    }
+    liana__curve_panel panels[MAX_PANELS];
+    size_t num_panels = 0;
+    const liana__value *first = epochs->items[0];
+    for (size_t i = 0; i < first->count && num_panels < MAX_PANELS; i++) {
+        const char *key = first->keys[i];
+        if (strcmp(key, "epoch") == 0 || strcmp(key, "learning_rate") == 0 || strncmp(key, "val_", 4) == 0) continue;
+        const char *validation_key = liana__arena_format(arena, "val_%s", key);
+        if (!validation_key) break;
+        panels[num_panels++] = (liana__curve_panel){
+            .name = key,
+            .train = curve(epochs, key, arena),
+            .validation = curve(epochs, validation_key, arena),
+            .higher_is_better = strcmp(key, "loss") != 0,
+        };
+    }
+    if (arena->failed) return liana__fail_memory(error, history_path);
+    return liana__curves_write(path, NULL, panels, num_panels, epochs->count, error);
+}

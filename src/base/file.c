@@ -204,8 +204,12 @@ liana_status liana__folder_make(const char *path, liana__error *error)
         if (copy[i] != '/' && copy[i] != 0) continue;
         char kept = copy[i];
         copy[i] = 0;
-        bool made = mkdir(copy, 0777) == 0 || liana__folder_exists(copy);
-        if (!made) status = fail_errno(error, "make the folder", copy);
+        if (mkdir(copy, 0777) != 0) {
+            int code = errno;
+            bool exists = liana__folder_exists(copy);
+            errno = code;
+            if (!exists) status = fail_errno(error, "make the folder", copy);
+        }
         copy[i] = kept;
     }
     free(copy);

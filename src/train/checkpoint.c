@@ -193,14 +193,23 @@ liana_status liana__checkpoint_set_aside(const char *path, liana__error *error)
 
 /* ---- loading ---- */
 
+liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
+{
+    LIANA_TRY(list_checkpoints(folder, arena, paths, error));
+    for (size_t i = 0; i < paths->count; i++) {
+        paths->items[i] = liana__path_join(arena, folder, paths->items[i]);
+        if (!paths->items[i]) return liana__fail_memory(error, "the name of a checkpoint");
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
 {
+    liana__paths paths;
     *path = NULL;
-    liana__paths names;
-    LIANA_TRY(list_checkpoints(folder, arena, &names, error));
-    if (!names.count) return LIANA_OK;
-    *path = liana__path_join(arena, folder, names.items[names.count - 1]);
-    return *path ? LIANA_OK : liana__fail_memory(error, "the name of a checkpoint");
+    LIANA_TRY(liana__checkpoint_list(folder, arena, &paths, error));
+    if (paths.count) *path = paths.items[paths.count - 1];
+    return LIANA_OK;
 }
 
 static bool same_type(const liana__safetensors_tensor *tensor, const liana__buffer *buffer)

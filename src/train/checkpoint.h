@@ -6,6 +6,7 @@
 #ifndef LIANA_TRAIN_CHECKPOINT_H
 #define LIANA_TRAIN_CHECKPOINT_H
 
+#include "base/file.h"
 #include "train/history.h"
 #include "train/variables.h"
 
@@ -25,6 +26,10 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
 
 /* The path of the newest checkpoint in a folder, in the arena; NULL if there is none (or no folder). */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The paths of all of them, oldest first. */
+liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
     LIANA_MUST_USE;
 
 /* Renames a damaged checkpoint, to its name and ".damaged", so that it is the newest no longer. */

@@ -83,30 +83,35 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
     return liana__checkpoint_load(path, &run->variables, run->num_metrics, NULL, error);
 }
 
-/* Damaged checkpoints are set aside, not trusted and not removed; what came after the one before is trained again. */
+/* Tries them from the newest on. Damaged ones are set aside, not trusted and not removed, once it is known that an
+ * older one is whole: what came after it is trained again. */
 static liana_status load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
                                       const char **path, liana__error *error)
 {
-    liana__error first = {0};
-    for (;;) {
-        LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, path, error));
-        if (!*path) break;
-        liana__error damage = {0};
-        if (liana__checkpoint_load(*path, &run->variables, run->num_metrics, &run->state, &damage) == LIANA_OK) {
-            return LIANA_OK;
-        }
-        if (damage.status != LIANA_DATA_LOSS) {
-            if (error) *error = damage;
-            return damage.status;
-        }
-        if (first.status == LIANA_OK) first = damage;
-        LIANA_TRY(liana__checkpoint_set_aside(*path, error));
-        liana__run_note(options, "%s; set it aside as '%s.damaged'", damage.message, *path);
+    liana__paths all;
+    liana__error damage = {0};
+    *path = NULL;
+    LIANA_TRY(liana__checkpoint_list(checkpoints, &run->arena, &all, error));
+    for (size_t i = all.count; i-- > 0 && !*path;) {
+        liana__error own = {0};
+        liana_status status =
+            liana__checkpoint_load(all.items[i], &run->variables, run->num_metrics, &run->state, &own);
+        if (status == LIANA_OK) *path = all.items[i];
+        if (status == LIANA_DATA_LOSS) liana__run_note(options, "%s", own.message);
+        if (status != LIANA_OK) damage = own;
+        if (status != LIANA_OK && status != LIANA_DATA_LOSS) break;
     }
-    if (first.status == LIANA_OK) return LIANA_OK;
-    return liana__fail(error, LIANA_DATA_LOSS,
-                       "no checkpoint in '%s' is whole (%s); remove the folder '%s' to start from the beginning",
-                       checkpoints, first.message, run->folder);
+    if (!*path && damage.status != LIANA_OK) {
+        if (error) *error = damage;
+        if (damage.status != LIANA_DATA_LOSS) return damage.status;
+        return liana__fail_within(error, "no checkpoint in '%s' is whole; to start from the beginning, remove '%s'",
+                                  checkpoints, run->folder);
+    }
+    for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
+        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
+        liana__run_note(options, "the damaged checkpoint was set aside as '%s.damaged'", all.items[i]);
+    }
+    return LIANA_OK;
 }
 
 static liana_status resume(liana__run *run, const liana__run_options *options, bool *resumed, liana__error *error)

@@ -125,6 +125,11 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     const char *path = in_folder(&run->arena, run, "config.yaml");
     if (!path) return liana__fail_memory(error, "the run folder");
     if (!liana__file_exists(path)) return LIANA_OK;
+    /* A run that came to nothing, such as by a wrong label in its first step, has nothing to lose or to mix. */
+    const char *checkpoint, *checkpoints = in_folder(&run->arena, run, "checkpoints");
+    if (!checkpoints) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &checkpoint, error));
+    if (!checkpoint) return LIANA_OK;
     if (!resume) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",

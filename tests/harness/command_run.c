@@ -188,7 +188,9 @@ const char *liana__test_tiny_run(uint32_t count)
                                  "  optimizer: {name: Adam, learning_rate: 0.003}\n"
                                  "  seed: 7\n"
                                  "output: run\n";
-    return liana__test_write("config.yaml", config, sizeof config - 1);
+    static char path[256];
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", config, sizeof config - 1));
+    return path;
 }
 
 const char *liana__test_newest_checkpoint(const char *run)

@@ -47,7 +47,7 @@ int liana__test_tiny_image(uint32_t seed, uint32_t index, uint8_t pixels[LIANA__
 /* Writes NAME-images and NAME-labels into the test's folder, as IDX files. */
 void liana__test_tiny_data(const char *name, uint32_t count, uint32_t seed);
 /* Writes all of it: train (count), validation (count / 2), test, and config.yaml with a network that has batch
- * normalisation and dropout. Returns the path of the configuration. */
+ * normalisation and dropout. Returns the path of the configuration, in a static buffer. */
 const char *liana__test_tiny_run(uint32_t count);
 
 /* The path of the newest checkpoint of a run in the test's folder, such as "run"; "" if there is none. In a static

@@ -3,7 +3,7 @@
 # the test data beside it, and runs there what a newcomer or CI runs. What lies on this machine cannot help.
 #   scripts/check_bare_debian.sh [--keep] [--folder DIR] [--without-data] [COMMAND]
 # COMMAND is run by bash in the clone (default: bash .ci/run). --keep leaves the chroot for a look inside. --folder
-# says where to make it (default: a new folder in /var/tmp; about 3 GB). Mirrors are this machine's own.
+# says where to make it (default: a new folder in /var/tmp; about 3 GB). Mirrors and trusted certificates are this machine's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -56,6 +56,12 @@ if [ ! -e "$root/etc/debian_version" ]; then
     apt-config dump Acquire::http::Proxy >"$root/etc/apt/apt.conf.d/90proxy"
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+# npm in there must trust what npm out here trusts: the network may lead through a proxy with its own certificate.
+certificates=/etc/ssl/certs/ca-certificates.crt
+if [ -e "$certificates" ]; then
+    mkdir -p "$root/etc/ssl/certs"
+    cp "$certificates" "$root/etc/ssl/certs/outside.crt"
+fi
 rm -rf "$root/srv/newcomer"
 mkdir -p "$root/srv/newcomer"
 git clone -q . "$root/srv/newcomer/liana"
@@ -70,6 +76,7 @@ unshare --mount --propagation private /bin/sh -c '
     mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm" &&
     root=$1 && shift && exec chroot "$root" "$@"' sh "$root" \
     /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C \
+    NODE_EXTRA_CA_CERTS=/etc/ssl/certs/outside.crt \
     /bin/bash -c "cd /srv/newcomer/liana && $command" </dev/null || status=$?
 echo "check_bare_debian.sh: '$command' ended with $status after $(($(date +%s) - start)) s"
 exit $status

@@ -28,6 +28,8 @@ void liana_model_destroy(liana_model *model)
     liana__arena_free(&model->arena);
     free(model->layers);
     free(model->weights);
+    for (size_t i = 0; i < model->num_values; i++) free(model->values[i]);
+    free(model->values);
     free(model);
 }
 

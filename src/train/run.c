@@ -30,7 +30,7 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
-static liana_status make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
+liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__train_config *train = &run->config->train;
     liana__trainer_options wanted = {.model = run->model,
@@ -83,10 +83,8 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
     return liana__checkpoint_load(path, &run->variables, run->num_metrics, NULL, error);
 }
 
-/* Tries them from the newest on. Damaged ones are set aside, not trusted and not removed, once it is known that an
- * older one is whole: what came after it is trained again. */
-static liana_status load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
-                                      const char **path, liana__error *error)
+liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
+                                          const char **path, liana__error *error)
 {
     liana__paths all;
     liana__error damage = {0};
@@ -104,8 +102,9 @@ static liana_status load_newest_whole(liana__run *run, const liana__run_options 
     if (!*path && damage.status != LIANA_OK) {
         if (error) *error = damage;
         if (damage.status != LIANA_DATA_LOSS) return damage.status;
-        return liana__fail_within(error, "no checkpoint in '%s' is whole; to start from the beginning, remove '%s'",
-                                  checkpoints, run->folder);
+        return liana__fail_within(error,
+                                  "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
+                                  checkpoints);
     }
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
@@ -118,7 +117,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
 {
     const char *checkpoints = checkpoint_folder(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(load_newest_whole(run, options, checkpoints, &path, error));
+    LIANA_TRY(liana__run_load_newest_whole(run, options, checkpoints, &path, error));
     *resumed = path != NULL;
     if (!path) {
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
@@ -143,7 +142,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     LIANA_TRY(open_model(run, options, error));
-    LIANA_TRY(make_trainer(run, options, error));
+    LIANA_TRY(liana__run_make_trainer(run, options, error));
     bool resumed = false;
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));

@@ -15,6 +15,16 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error);
 /* Loads model.weights into the variables. */
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error);
 
+/* run.c: opens the device and compiles run->model with the optimizer (for training), loss and metrics that the
+ * configuration names, and chooses the shard size. */
+liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error);
+
+/* run.c: loads variables and state from the newest checkpoint of a folder that is whole; *path is NULL if there is none
+ * at all. Damaged ones are set aside, not trusted and not removed, once it is known that an older one is whole: what
+ * came after it is trained again. */
+liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
+                                          const char **path, liana__error *error);
+
 /* run_optimizer.c: reads optimizer, schedule, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);

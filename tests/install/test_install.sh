@@ -34,6 +34,23 @@ cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags liana) \
     "$library/libliana.a" $(pkg-config --static --libs liana | sed 's/-lliana//')
 "$folder/use" "$version"
 
+# The example as its own first lines say, on digits that are noise: 64 to learn from and 64 to test on.
+echo "examples/mnist.c"
+mkdir "$folder/digits"
+for part in train t10k; do
+    { printf '\000\000\010\003\000\000\000\100\000\000\000\034\000\000\000\034' && head -c 50176 /dev/urandom; } |
+        gzip -1 >"$folder/digits/$part-images-idx3-ubyte.gz"
+    { printf '\000\000\010\001\000\000\000\100' &&
+        for _ in 1 2 3 4 5 6 7 8; do printf '\000\001\002\003\004\005\006\011'; done; } |
+        gzip -1 >"$folder/digits/$part-labels-idx1-ubyte.gz"
+done
+cc $strict "$here/../../examples/mnist.c" -o "$folder/mnist" $(pkg-config --cflags --libs liana)
+(cd "$folder" && LD_LIBRARY_PATH=$library ./mnist digits 2 >"$folder/log") || { cat "$folder/log" && exit 1; }
+grep -q '^epoch 2/2: loss ' "$folder/log" || fail "examples/mnist.c: no second epoch"
+grep -q '^test accuracy 0' "$folder/log" || fail "examples/mnist.c: no test accuracy"
+[ -s "$folder/mnist-model/weights.safetensors" ] || fail "examples/mnist.c: nothing was saved"
+[ "$(wc -l <"$here/../../examples/mnist.c")" -lt 80 ] || fail "examples/mnist.c: it is to stay below 80 lines"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }

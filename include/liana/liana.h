@@ -1,0 +1,15 @@
+/* liana.h - all of the library's interface. */
+#ifndef LIANA_H
+#define LIANA_H
+
+#include <liana/context.h>
+#include <liana/dataset.h>
+#include <liana/graph.h>
+#include <liana/layers.h>
+#include <liana/model.h>
+#include <liana/models.h>
+#include <liana/ops.h>
+#include <liana/status.h>
+#include <liana/train.h>
+
+#endif

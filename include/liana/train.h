@@ -1,0 +1,93 @@
+/* train.h - fit, evaluate, predict; save and load.
+ *
+ *     liana_dataset *training, *test;
+ *     liana_dataset_open(context, "mnist/train-images-idx3-ubyte.gz", NULL, &training);
+ *     liana_fit(model, &(liana_fit_options){.training = training, .epochs = 5, .batch_size = 128});
+ *     liana_evaluate(model, test, NULL, &results);
+ *     liana_model_save(model, "mnist-model");
+ *
+ * A model's input is [height, width, channels] of images and its output [classes]. Its weights start as its
+ * initialisers say, and are kept with it from then on. Messages of failures are the context's. */
+#ifndef LIANA_TRAIN_H
+#define LIANA_TRAIN_H
+
+#include <liana/dataset.h>
+#include <liana/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LIANA_MAX_METRICS = 8 };
+
+/* Means over examples. */
+typedef struct liana_results {
+    int64_t num_examples; /* 0: there was nothing to measure */
+    double loss;
+    double metrics[LIANA_MAX_METRICS]; /* in the order in which they were asked for */
+} liana_results;
+
+typedef struct liana_epoch {
+    int64_t epoch; /* from 1 */
+    int64_t epochs;
+    liana_results training; /* while the weights were changing */
+    liana_results validation;
+    double learning_rate; /* of the epoch's last update */
+    double seconds;       /* of training */
+} liana_epoch;
+
+/* Zeros are the defaults. Names and options are those of the configuration: `liana list`. */
+typedef struct liana_fit_options {
+    const liana_dataset *training;
+    const liana_dataset *validation; /* NULL: none */
+    int64_t epochs;                  /* 0: 1 */
+    int64_t steps_per_epoch;         /* 0: every example once */
+    int64_t batch_size;              /* examples of an update; 0: 32 */
+    int64_t microbatch;              /* examples that are computed together; 0: chosen from the model */
+    /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
+    const char *optimizer;
+    const char *loss;                       /* NULL: "sparse_categorical_crossentropy" */
+    const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
+    uint64_t seed;                          /* of the order of the data and of dropout */
+    bool keep_order;                        /* of the examples, instead of another one in each epoch */
+    /* A folder for a checkpoint after each epoch, from the newest of which `resume` goes on; NULL: none. */
+    const char *checkpoints;
+    bool resume;
+    /* Called after each epoch; may be NULL. Returning false ends the fit: CANCELLED, the weights are kept. */
+    bool (*on_epoch)(void *user, const liana_epoch *epoch);
+    void *user;
+} liana_fit_options;
+
+/* Trains the model from the weights that it has. The same options, data and weights give the same weights, bit for
+ * bit, on any number of threads. After a failure the weights are what they were before.
+ * Errors: those of the data (by file and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE
+ * (training has diverged), CANCELLED. */
+LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
+
+/* Zeros are the defaults, as above. */
+typedef struct liana_evaluate_options {
+    int64_t batch_size;
+    const char *loss;
+    const char *metrics[LIANA_MAX_METRICS];
+} liana_evaluate_options;
+
+/* Measures the model; `options` may be NULL. */
+LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
+                                                     const liana_evaluate_options *options, liana_results *results);
+
+/* What the model gives for each example, in the order of the data: outputs [num_examples, classes]. */
+LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
+
+/* Writes a folder with model.json (Keras's architecture) and weights.safetensors. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
+/* Reads such a folder, or a run folder's model.json with its newest checkpoint, into a new model. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
+
+/* Loads weights by layer name from a Keras HDF5 or a safetensors file. With `partial`, layers that the file lacks (a
+ * new head) keep theirs; otherwise they are INVALID_DATA, as are layers of another shape. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

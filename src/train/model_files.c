@@ -1,0 +1,134 @@
+/* A model in a folder, and weights from files. */
+#include "base/file.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "train/checkpoint.h"
+#include "train/model_values.h"
+#include "train/weights.h"
+
+#include <liana/train.h>
+#include <stdlib.h>
+
+static const char *const ARCHITECTURE = "model.json";
+static const char *const WEIGHTS = "weights.safetensors";
+
+static liana_status save_weights(const liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+{
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        tensors[i] = (liana__safetensors_tensor){.name = weight->name,
+                                                 .dtype = LIANA__SAFETENSORS_F32,
+                                                 .rank = weight->shape.rank,
+                                                 .data = model->values[i]};
+        for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
+    }
+    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
+    liana__safetensors_contents contents = {tensors, model->num_weights, &entry, 1};
+    return liana__safetensors_write(path, &contents, true, NULL, error);
+}
+
+static liana_status save_architecture(const liana_model *model, const char *path, liana__arena *arena,
+                                      liana__error *error)
+{
+    const liana__value *architecture = liana__model_to_keras(model, arena);
+    if (!architecture) return liana__fail_memory(error, path);
+    liana__text text = {0};
+    liana__value_write_json(architecture, 2, &text);
+    liana_status status =
+        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_values_complete(model, error));
+    const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
+    const char *weights = liana__path_join(arena, folder, WEIGHTS);
+    if (!architecture || !weights) return liana__fail_memory(error, folder);
+    LIANA_TRY(liana__folder_make(folder, error));
+    LIANA_TRY(save_weights(model, weights, arena, error));
+    return save_architecture(model, architecture, arena, error);
+}
+
+liana_status liana_model_save(liana_model *model, const char *folder)
+{
+    liana__arena arena = {0};
+    liana_status status = save(model, folder, &arena, &model->context->error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
+                                 liana__error *error)
+{
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_values_complete(model, error));
+    /* Read beside the values, which must stay as they are if anything is wrong. */
+    float **values = calloc(model->num_weights + 1, sizeof *values);
+    if (!values) return liana__fail_memory(error, "the weights");
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < model->num_weights; i++) {
+        size_t size = liana__byte_size(LIANA_F32, &model->weights[i].shape);
+        values[i] = malloc(size);
+        if (!values[i]) status = liana__fail_memory(error, "the weights");
+        if (values[i]) memcpy(values[i], model->values[i], size);
+    }
+    if (status == LIANA_OK) status = liana__weights_load(model, path, num_required, values, arena, NULL, error);
+    float **old = status == LIANA_OK ? model->values : values;
+    if (status == LIANA_OK) model->values = values;
+    for (size_t i = 0; i < model->num_weights; i++) free(old[i]);
+    free(old);
+    return status;
+}
+
+liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
+{
+    liana__arena arena = {0};
+    size_t num_required = partial ? 0 : model->num_layers;
+    liana_status status = load_weights(model, path, num_required, &arena, &model->context->error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana__error *error)
+{
+    *path = liana__path_join(arena, folder, WEIGHTS);
+    const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest;
+    if (!*path || !checkpoints) return liana__fail_memory(error, folder);
+    if (liana__file_exists(*path)) return LIANA_OK;
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
+    if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
+    *path = liana__path_join(arena, newest, "variables.safetensors");
+    return *path ? LIANA_OK : liana__fail_memory(error, folder);
+}
+
+static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    const char *path = liana__path_join(arena, folder, ARCHITECTURE);
+    if (!path) return liana__fail_memory(error, folder);
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    LIANA_TRY(liana__model_from_keras(model, architecture));
+    LIANA_TRY(find_weights(folder, arena, &path, error));
+    return load_weights(model, path, model->num_layers, arena, error);
+}
+
+liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+{
+    *out = NULL;
+    liana__arena arena = {0};
+    liana_model *model;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_status status = load_model(model, folder, &arena, &context->error);
+    liana__arena_free(&arena);
+    if (status != LIANA_OK) {
+        liana_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return LIANA_OK;
+}

@@ -1,0 +1,270 @@
+/* fit, evaluate and predict of the public interface: a run without a folder, on a model that is there already. */
+#include "formats/yaml.h"
+#include "train/dataset.h"
+#include "train/model_values.h"
+#include "train/run_internal.h"
+
+#include <liana/train.h>
+#include <string.h>
+
+/* What is asked of a run, whichever of the three it is for. */
+typedef struct request {
+    liana_model *model;
+    const liana_dataset *data; /* whose scale the model gets */
+    int64_t batch_size;
+    int64_t microbatch;
+    const char *optimizer; /* of fit; NULL: Adam */
+    const char *loss;
+    const char *const *metrics; /* LIANA_MAX_METRICS, of which those before the first NULL count; NULL: accuracy */
+    uint64_t seed;
+    bool training;
+} request;
+
+static liana_status read_optimizer(const char *text, liana__arena *arena, const liana__value **optimizer,
+                                   liana__error *error)
+{
+    liana__value *value, *map;
+    if (!text) text = "Adam";
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "optimizer", arena, &value, error));
+    map = value;
+    if (value->kind == LIANA__VALUE_STRING) {
+        map = liana__value_map(arena);
+        liana__value_set(arena, map, "name", value);
+    }
+    if (!map) return liana__fail_memory(error, "the optimizer");
+    *optimizer = map;
+    const liana__value *name = liana__value_get(map->kind == LIANA__VALUE_MAP ? map : NULL, "name");
+    if (name && name->kind == LIANA__VALUE_STRING) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "optimizer: found '%s', expected a name or {name: NAME, learning_rate: RATE, ...}", text);
+}
+
+static liana_status check_request(const request *wanted, liana__error *error)
+{
+    if (!wanted->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
+    if (wanted->batch_size < 1 || wanted->batch_size > INT32_MAX || wanted->microbatch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "batch_size is %lld and microbatch %lld, expected at least 1 and 0 (or 0: the default)",
+                           (long long)wanted->batch_size, (long long)wanted->microbatch);
+    }
+    return liana__model_check(wanted->model, error);
+}
+
+static liana_status make_config(liana__run *run, const request *wanted, liana__error *error)
+{
+    liana__arena *arena = &run->arena;
+    liana__config *config = liana__arena_allocate(arena, sizeof *config);
+    const char **metrics = liana__arena_allocate(arena, (LIANA_MAX_METRICS + 1) * sizeof *metrics);
+    if (!config || !metrics) return liana__fail_memory(error, "the options");
+    LIANA_TRY(liana__fields_default(liana__config_fields(), arena, config, error));
+    config->train.batch_size = wanted->batch_size;
+    config->train.microbatch = wanted->microbatch;
+    config->train.seed = (int64_t)wanted->seed;
+    if (wanted->loss) config->train.loss = wanted->loss;
+    size_t count = 0;
+    while (wanted->metrics && count < LIANA_MAX_METRICS && wanted->metrics[count]) {
+        metrics[count] = wanted->metrics[count];
+        count++;
+    }
+    if (count) config->train.metrics = (liana__strings){count, metrics};
+    run->config = config;
+    return read_optimizer(wanted->optimizer, arena, &config->train.optimizer, error);
+}
+
+static void set_scale(liana__run *run, liana_scale scale)
+{
+    run->scale = scale == LIANA_SCALE_NONE ? 1 : scale == LIANA_SCALE_MINUS_ONE_ONE ? 1 / 127.5 : 1 / 255.0;
+    run->offset = scale == LIANA_SCALE_MINUS_ONE_ONE ? -1 : 0;
+}
+
+/* Makes a run of it, whose weights are the model's. Close it in any case. */
+static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
+{
+    *run = (liana__run){.context = wanted->model->context, .model = wanted->model};
+    LIANA_TRY(check_request(wanted, error));
+    LIANA_TRY(liana__model_values_complete(wanted->model, error));
+    LIANA_TRY(make_config(run, wanted, error));
+    set_scale(run, wanted->data->scale);
+    LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
+    return liana__model_values_write(wanted->model, &run->variables, error);
+}
+
+/* The model and the sources are not the run's to close. */
+static void close_run(liana__run *run)
+{
+    run->model = NULL;
+    liana__run_close(run);
+}
+
+static liana_status start_loader(const liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
+                                 liana__loader **loader, liana__error *error)
+{
+    liana_shape input = liana__model_input_shape(run->model);
+    liana__loader_options options = {.image = {.height = input.dims[1],
+                                               .width = input.dims[2],
+                                               .channels = (int)input.dims[3],
+                                               .antialias = data->antialias},
+                                     .batch_size = run->config->train.batch_size,
+                                     .seed = (uint64_t)run->config->train.seed,
+                                     .num_classes = liana__trainer_num_classes(run->trainer),
+                                     .label_offset = data->label_offset,
+                                     .shuffle = fit && !fit->keep_order,
+                                     .steps_per_epoch = fit ? fit->steps_per_epoch : 0,
+                                     .cache_memory = fit ? (size_t)1 << 30 : 0};
+    if (input.dims[3] != 1 && input.dims[3] != 3) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
+                           (long long)input.dims[3]);
+    }
+    return liana__loader_create(data->source, &options, loader, error);
+}
+
+static liana_results means(const liana__totals *totals, size_t num_metrics)
+{
+    liana_results results = {.num_examples = totals->count, .loss = liana__totals_mean(totals, 0)};
+    for (size_t i = 0; i < num_metrics; i++) results.metrics[i] = liana__totals_mean(totals, i + 1);
+    return results;
+}
+
+/* ---- fit ---- */
+
+typedef struct watcher {
+    const liana__run *run;
+    const liana_fit_options *options;
+} watcher;
+
+static bool watch(void *user, const liana__fit_event *event)
+{
+    const watcher *own = user;
+    if (event->kind != LIANA__FIT_EPOCH || !own->options->on_epoch) return true;
+    liana_epoch epoch = {.epoch = event->epoch,
+                         .epochs = event->epochs,
+                         .training = means(event->training, own->run->num_metrics),
+                         .validation = means(event->validation, own->run->num_metrics),
+                         .learning_rate = event->learning_rate,
+                         .seconds = event->seconds};
+    return own->options->on_epoch(own->options->user, &epoch);
+}
+
+static liana_status fit(liana__run *run, const liana_fit_options *options, liana__error *error)
+{
+    LIANA_TRY(start_loader(run, options->training, options, &run->training.loader, error));
+    if (options->validation) {
+        LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation.loader, error));
+    }
+    if (options->resume && options->checkpoints) {
+        const char *path;
+        LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));
+    }
+    watcher own = {run, options};
+    liana__fit_options wanted = {.trainer = run->trainer,
+                                 .variables = &run->variables,
+                                 .training = run->training.loader,
+                                 .validation = run->validation.loader,
+                                 .batch_size = run->config->train.batch_size,
+                                 .epochs = options->epochs ? options->epochs : 1,
+                                 .num_metrics = run->num_metrics,
+                                 .learning_rate = run->learning_rate,
+                                 .checkpoint_folder = options->checkpoints,
+                                 .every_epoch = true,
+                                 .keep = 3,
+                                 .on_event = watch,
+                                 .user = &own};
+    liana_status status = liana__fit(&wanted, &run->state, error);
+    if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
+    LIANA_TRY(liana__model_values_read(run->model, &run->variables, error));
+    return status;
+}
+
+static liana_status check_fit(const liana_fit_options *options, liana__error *error)
+{
+    if (options->epochs < 0 || options->steps_per_epoch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
+                           (long long)options->epochs, (long long)options->steps_per_epoch);
+    }
+    if (options->training && options->validation && options->training->scale != options->validation->scale) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the training data are opened with scale %d, the validation data with %d; open both alike",
+                           (int)options->training->scale, (int)options->validation->scale);
+    }
+    return LIANA_OK;
+}
+
+enum { DEFAULT_BATCH_SIZE = 32 };
+
+liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+{
+    request wanted = {.model = model,
+                      .data = options->training,
+                      .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
+                      .microbatch = options->microbatch,
+                      .optimizer = options->optimizer,
+                      .loss = options->loss,
+                      .metrics = options->metrics,
+                      .seed = options->seed,
+                      .training = true};
+    liana__error *error = &model->context->error;
+    LIANA_TRY(check_fit(options, error));
+    liana__run run;
+    liana_status status = open_run(&run, &wanted, error);
+    if (status == LIANA_OK) status = fit(&run, options, error);
+    close_run(&run);
+    return status;
+}
+
+/* ---- evaluate and predict ---- */
+
+/* Runs over the data once. */
+static liana_status measure(const request *wanted, bool has_labels, liana__on_outputs on_outputs, void *user,
+                            liana_results *results, liana__error *error)
+{
+    liana__run run;
+    liana__totals totals;
+    liana_status status = open_run(&run, wanted, error);
+    if (status == LIANA_OK) status = start_loader(&run, wanted->data, NULL, &run.validation.loader, error);
+    if (status == LIANA_OK) {
+        status = liana__evaluate(run.trainer, run.validation.loader, has_labels, &totals, on_outputs, user, error);
+    }
+    if (status == LIANA_OK && results) *results = means(&totals, run.num_metrics);
+    close_run(&run);
+    return status;
+}
+
+liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
+                            liana_results *results)
+{
+    static const liana_evaluate_options defaults;
+    if (!options) options = &defaults;
+    liana__error *error = &model->context->error;
+    request wanted = {.model = model,
+                      .data = dataset,
+                      .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
+                      .loss = options->loss,
+                      .metrics = options->metrics};
+    if (dataset && !dataset->source->has_labels) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
+    }
+    return measure(&wanted, true, NULL, NULL, results, error);
+}
+
+typedef struct destination {
+    float *next;
+    size_t num_classes;
+} destination;
+
+static liana_status copy_outputs(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    (void)error;
+    destination *own = user;
+    size_t count = (size_t)batch->count * own->num_classes;
+    memcpy(own->next, outputs, count * sizeof *outputs);
+    own->next += count;
+    return LIANA_OK;
+}
+
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
+{
+    request wanted = {.model = model, .data = dataset, .batch_size = DEFAULT_BATCH_SIZE};
+    liana_shape output = liana__model_output_shape(model);
+    destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
+    return measure(&wanted, dataset && dataset->source->has_labels, copy_outputs, &own, NULL, &model->context->error);
+}

@@ -1,0 +1,301 @@
+/* fit, evaluate, predict, save and load, as a C program sees them. */
+#include "harness/command_run.h"
+
+#include "base/file.h"
+
+#include <liana/liana.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUM_TRAINING = 200, NUM_VALIDATION = 100, CLASSES = LIANA__TINY_CLASSES };
+
+typedef struct fixture {
+    liana_context *context;
+    liana_dataset *training;
+    liana_dataset *validation;
+} fixture;
+
+static fixture set_up(void)
+{
+    fixture own;
+    liana__test_folder();
+    liana__test_tiny_run(NUM_TRAINING);
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own.context), LIANA_OK);
+    assert_int_equal(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &own.training), LIANA_OK);
+    assert_int_equal(liana_dataset_open(own.context, liana__test_path("validation-images"), NULL, &own.validation),
+                     LIANA_OK);
+    return own;
+}
+
+static void tear_down(fixture *own)
+{
+    liana_dataset_close(own->training);
+    liana_dataset_close(own->validation);
+    liana_context_destroy(own->context);
+}
+
+/* The network of the test run's configuration. */
+static liana_model *make_model(liana_context *context)
+{
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1));
+    liana_conv2d(model, .filters = 8, .kernel_size = 3, .activation = "relu");
+    liana_batch_normalization(model, .momentum = 0.9);
+    liana_max_pooling2d(model);
+    liana_dropout(model, .rate = 0.25);
+    liana_flatten(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+    assert_int_equal(liana_model_status(model), LIANA_OK);
+    return model;
+}
+
+static void check_done(const fixture *own, liana_status status, int line)
+{
+    if (status != LIANA_OK) print_error("%s:%d: %s\n", __FILE__, line, liana_context_message(own->context));
+    assert_int_equal(status, LIANA_OK);
+}
+#define done(status) check_done(&own, (status), __LINE__)
+
+static void check_refused(const fixture *own, liana_status status, liana_status expected, const char *text, int line)
+{
+    const char *message = liana_context_message(own->context);
+    if (status != expected || !strstr(message, text)) {
+        print_error("%s:%d: %s: %s\n", __FILE__, line, liana_status_name(status), message);
+    }
+    assert_int_equal(status, expected);
+    assert_non_null(strstr(message, text));
+}
+#define refused(status, expected, text) check_refused(&own, (status), (expected), (text), __LINE__)
+
+static float *outputs_of(const fixture *own, liana_model *model)
+{
+    float *outputs = malloc(NUM_VALIDATION * CLASSES * sizeof *outputs);
+    check_done(own, liana_predict(model, own->validation, outputs), __LINE__);
+    return outputs;
+}
+
+static bool same_outputs(const fixture *own, liana_model *a, liana_model *b)
+{
+    float *first = outputs_of(own, a), *second = outputs_of(own, b);
+    bool same = memcmp(first, second, NUM_VALIDATION * CLASSES * sizeof *first) == 0;
+    free(first);
+    free(second);
+    return same;
+}
+
+typedef struct epochs {
+    liana_epoch last;
+    int64_t stop_at;
+} epochs;
+
+static bool note_epoch(void *user, const liana_epoch *epoch)
+{
+    epochs *own = user;
+    assert_int_equal(epoch->epoch, own->last.epoch + 1);
+    own->last = *epoch;
+    return epoch->epoch != own->stop_at;
+}
+
+static void test_datasets(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    assert_int_equal(liana_dataset_num_examples(own.training), NUM_TRAINING);
+    int64_t classes, shape[3];
+    done(liana_dataset_count_classes(own.training, &classes));
+    assert_int_equal(classes, CLASSES);
+    done(liana_dataset_image_shape(own.training, shape));
+    assert_true(shape[0] == LIANA__TINY_SIZE && shape[1] == LIANA__TINY_SIZE && shape[2] == 1);
+    liana_dataset *other;
+    liana_dataset_options options = {.take = 7, .unlabelled = true};
+    done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
+    assert_int_equal(liana_dataset_num_examples(other), 7);
+    liana_dataset_close(other);
+    refused(liana_dataset_open(own.context, liana__test_path("no-*"), NULL, &other), LIANA_NOT_FOUND, "no-*");
+    assert_null(other);
+    options.take = -1;
+    refused(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other), LIANA_INVALID_ARGUMENT,
+            "take is -1");
+    tear_down(&own);
+}
+
+static void test_fit_evaluate_and_predict_agree(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    liana_model *model = make_model(own.context);
+    liana_results before, after;
+    done(liana_evaluate(model, own.validation, NULL, &before));
+    epochs seen = {.stop_at = 0};
+    liana_fit_options options = {.training = own.training,
+                                 .validation = own.validation,
+                                 .epochs = 6,
+                                 .optimizer = "{name: Adam, learning_rate: 0.003}",
+                                 .metrics = {"accuracy", "top_5_accuracy"},
+                                 .on_epoch = note_epoch,
+                                 .user = &seen};
+    done(liana_fit(model, &options));
+    assert_int_equal(seen.last.epoch, 6);
+    assert_int_equal(seen.last.training.num_examples, NUM_TRAINING);
+    assert_true(seen.last.learning_rate == 0.003);
+    liana_evaluate_options measured = {.batch_size = 32, .metrics = {"accuracy", "top_5_accuracy"}};
+    done(liana_evaluate(model, own.validation, &measured, &after));
+    assert_int_equal(after.num_examples, NUM_VALIDATION);
+    assert_true(after.loss == seen.last.validation.loss && after.metrics[0] == seen.last.validation.metrics[0]);
+    assert_true(after.metrics[1] == 1);
+    assert_true(after.loss < 0.8 * before.loss && after.metrics[0] > 0.85);
+    float *outputs = outputs_of(&own, model);
+    int right = 0;
+    double loss = 0;
+    for (uint32_t i = 0; i < NUM_VALIDATION; i++) {
+        uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+        int label = liana__test_tiny_image(2, i, pixels), best = 0;
+        for (int c = 1; c < CLASSES; c++) {
+            if (outputs[i * CLASSES + (uint32_t)c] > outputs[i * CLASSES + (uint32_t)best]) best = c;
+        }
+        right += best == label;
+        loss -= log((double)outputs[i * CLASSES + (uint32_t)label]);
+    }
+    assert_int_equal(right, (int)round(after.metrics[0] * NUM_VALIDATION));
+    assert_true(fabs(loss / NUM_VALIDATION - after.loss) < 1e-5);
+    free(outputs);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+/* The library and the command are one: the same weights, byte for byte. */
+static void test_fit_is_what_the_command_does(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "train.seed=0"), 0);
+    liana_model *trained, *model = make_model(own.context);
+    liana_fit_options options = {.training = own.training,
+                                 .epochs = 3,
+                                 .batch_size = 32,
+                                 .microbatch = 8,
+                                 .optimizer = "{name: Adam, learning_rate: 0.003}"};
+    done(liana_fit(model, &options));
+    done(liana_model_load(own.context, liana__test_path("run"), &trained));
+    assert_true(same_outputs(&own, model, trained));
+    liana_model_destroy(trained);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+static void test_save_and_load(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    liana_model *model = make_model(own.context), *copy;
+    done(liana_fit(model, &(liana_fit_options){.training = own.training}));
+    char folder[256], weights[300];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("saved/here"));
+    snprintf(weights, sizeof weights, "%s/weights.safetensors", folder);
+    done(liana_model_save(model, folder));
+    done(liana_model_load(own.context, folder, &copy));
+    assert_true(same_outputs(&own, model, copy));
+    /* Another fit from there changes it, in the same way for both. */
+    liana_fit_options options = {.training = own.training, .optimizer = "SGD", .seed = 3};
+    done(liana_fit(copy, &options));
+    assert_false(same_outputs(&own, model, copy));
+    done(liana_fit(model, &options));
+    assert_true(same_outputs(&own, model, copy));
+    liana_model_destroy(copy);
+    /* Weights alone, into a model with another head. */
+    liana_model *other;
+    done(liana_model_create(own.context, NULL, &other));
+    liana_input(other, .shape = LIANA_INTS(LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1));
+    liana_conv2d(other, .filters = 8, .kernel_size = 3, .activation = "relu");
+    liana_global_average_pooling2d(other);
+    liana_dense(other, .units = CLASSES, .activation = "softmax", .name = "head");
+    refused(liana_model_load_weights(other, weights, false), LIANA_INVALID_DATA, "head");
+    done(liana_model_load_weights(other, weights, true));
+    refused(liana_model_load_weights(other, liana__test_path("nothing"), true), LIANA_NOT_FOUND, "nothing");
+    refused(liana_model_load(own.context, liana__test_path("nothing"), &copy), LIANA_NOT_FOUND, "nothing/model.json");
+    assert_null(copy);
+    liana_model_destroy(other);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+static void test_a_stopped_fit_goes_on(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    char checkpoints[256];
+    snprintf(checkpoints, sizeof checkpoints, "%s", liana__test_path("checkpoints"));
+    liana_model *whole = make_model(own.context), *model = make_model(own.context);
+    liana_fit_options options = {.training = own.training, .epochs = 4, .on_epoch = note_epoch};
+    epochs seen = {.stop_at = 0};
+    options.user = &seen;
+    done(liana_fit(whole, &options));
+    seen = (epochs){.stop_at = 2};
+    options.checkpoints = checkpoints;
+    refused(liana_fit(model, &options), LIANA_CANCELLED, "stopped on request");
+    assert_int_equal(seen.last.epoch, 2);
+    assert_false(same_outputs(&own, whole, model));
+    options.resume = true;
+    seen.stop_at = 0;
+    done(liana_fit(model, &options));
+    assert_int_equal(seen.last.epoch, 4);
+    assert_true(same_outputs(&own, whole, model));
+    liana_model_destroy(whole);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    liana_model *model = make_model(own.context), *same = make_model(own.context);
+    liana_results results;
+    refused(liana_fit(model, &(liana_fit_options){.epochs = 1}), LIANA_INVALID_ARGUMENT, "no data");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .epochs = -1}), LIANA_INVALID_ARGUMENT,
+            "epochs is -1");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .batch_size = -3}), LIANA_INVALID_ARGUMENT,
+            "batch_size is -3");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = "Adm"}), LIANA_INVALID_CONFIG,
+            "did you mean 'Adam'");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = "{name: SGD, momentm: 1}"}),
+            LIANA_INVALID_CONFIG, "did you mean 'momentum'");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = "[1]"}), LIANA_INVALID_CONFIG,
+            "expected a name or");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .loss = "hinge"}), LIANA_INVALID_CONFIG,
+            "'hinge'");
+    refused(liana_evaluate(model, own.validation, &(liana_evaluate_options){.metrics = {"accurcy"}}, &results),
+            LIANA_INVALID_CONFIG, "did you mean 'accuracy'");
+    liana_dataset *other;
+    liana_dataset_options options = {.scale = LIANA_SCALE_MINUS_ONE_ONE, .label_offset = 1};
+    done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .validation = other}),
+            LIANA_INVALID_ARGUMENT, "open both alike");
+    /* A label that is one too large, after some updates: the weights are as before. */
+    refused(liana_fit(model, &(liana_fit_options){.training = other, .batch_size = 2, .keep_order = true}),
+            LIANA_OUT_OF_RANGE, "out of range [0, 4)");
+    assert_true(same_outputs(&own, model, same));
+    liana_dataset_close(other);
+    options = (liana_dataset_options){.unlabelled = true};
+    done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
+    refused(liana_evaluate(model, other, NULL, &results), LIANA_INVALID_ARGUMENT, "no labels");
+    liana_dataset_close(other);
+    liana_model_destroy(model);
+    liana_model_destroy(same);
+    tear_down(&own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_datasets),
+        cmocka_unit_test(test_fit_evaluate_and_predict_agree),
+        cmocka_unit_test(test_fit_is_what_the_command_does),
+        cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_a_stopped_fit_goes_on),
+        cmocka_unit_test(test_what_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -55,7 +55,7 @@ static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statisti
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
  * n / (n - 1) times the population's; other ranks keep the population's. */
-static liana_tensor moving_variance_statistic(liana__layer_call *call, liana_tensor statistics)
+static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor statistics)
 {
     liana_tensor variance = statistic_row(call, statistics, 1);
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
@@ -64,6 +64,21 @@ static liana_tensor moving_variance_statistic(liana__layer_call *call, liana_ten
     liana_tensor factor =
         liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), count / (count - 1));
     return liana_op_multiply_at(call->here, variance, factor);
+}
+
+/* Inference normalises with the variance over all examples. The average of the shards' variances leaves out how far
+ * their means lie apart, which for shards of 16 images is several percent, and the error grows from layer to layer. So
+ * the moving variance gets the second moment about the moving mean. */
+static void register_updates(liana__layer_call *call, liana_tensor statistics, size_t mean, size_t variance,
+                             double momentum)
+{
+    liana_tensor shard_mean = statistic_row(call, statistics, 0);
+    liana_tensor distance = liana_op_subtract_at(call->here, shard_mean, call->weights[mean]);
+    liana_tensor moment =
+        liana_op_add_at(call->here, unbiased_variance(call, statistics), liana_op_square_at(call->here, distance));
+    call->updates[0] = (liana__layer_update){mean, shard_mean, momentum, LIANA__NO_WEIGHT};
+    call->updates[1] = (liana__layer_update){variance, moment, momentum, mean};
+    call->num_updates = 2;
 }
 
 static liana_tensor call_layer(liana__layer_call *call)
@@ -81,9 +96,7 @@ static liana_tensor call_layer(liana__layer_call *call)
                                                 call->weights[variance], chosen->epsilon);
     }
     liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);
-    call->updates[0] = (liana__layer_update){mean, statistic_row(call, statistics, 0), chosen->momentum};
-    call->updates[1] = (liana__layer_update){variance, moving_variance_statistic(call, statistics), chosen->momentum};
-    call->num_updates = 2;
+    register_updates(call, statistics, mean, variance, chosen->momentum);
     return liana_op_batch_norm_training_at(call->here, x, gamma, beta, statistics, chosen->epsilon);
 }
 

@@ -48,11 +48,18 @@ liana_status liana__build_images(liana__layer_build *build) LIANA_MUST_USE;
 
 /* ---- building graph ---- */
 
-/* A new value for a moving average: average = momentum * average + (1 - momentum) * statistic. */
+/* No weight. */
+static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
+
+/* A new value for a moving average: average = momentum * average + (1 - momentum) * statistic, the statistic averaged
+ * over the shards of the update. A variance over all shards is not the average of their variances: its statistic is the
+ * second moment about the old value of another moving average (`about`), from which the square of that mean's own
+ * change of place is subtracted once both are averaged. */
 typedef struct liana__layer_update {
     size_t weight; /* which of the layer's weights */
     liana_tensor statistic;
     double momentum;
+    size_t about; /* which of the layer's weights, or LIANA__NO_WEIGHT */
 } liana__layer_update;
 
 enum { LIANA__MAX_LAYER_UPDATES = 2 };

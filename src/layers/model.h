@@ -122,11 +122,15 @@ typedef struct liana__model_mode {
 } liana__model_mode;
 
 /* A moving average to be updated: average = momentum * average + (1 - momentum) * statistic, where the statistic
- * (weight's shape) is to be averaged over the shards of the update, weighted by their example counts. */
+ * (weight's shape) is to be averaged over the shards of the update, weighted by their example counts. If `about` is a
+ * weight, the statistic is a second moment about that weight's old value, and the square of (the average of that
+ * weight's own statistic - its old value) has to be subtracted: so the variance is that of the whole update, however it
+ * was cut into shards, and stays exact when the mean is far larger than the deviation. */
 typedef struct liana__model_update {
     size_t weight;
     liana_tensor statistic;
     double momentum;
+    size_t about; /* or LIANA__NO_WEIGHT */
 } liana__model_update;
 
 /* Arrays live in the graph's arena. */

@@ -46,6 +46,8 @@ static void call_layer(const liana_model *model, size_t index, const liana__mode
             .weight = layer->first_weight + call.updates[i].weight,
             .statistic = call.updates[i].statistic,
             .momentum = call.updates[i].momentum,
+            .about = call.updates[i].about == LIANA__NO_WEIGHT ? LIANA__NO_WEIGHT
+                                                               : layer->first_weight + call.updates[i].about,
         };
     }
 }

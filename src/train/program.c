@@ -112,7 +112,7 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
 }
 
 liana_status liana__build_training_shard(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                         double *momenta, liana_graph **out)
+                                         liana__average *averages, liana_graph **out)
 {
     *out = NULL;
     liana_graph *graph;
@@ -124,7 +124,7 @@ liana_status liana__build_training_shard(liana_context *context, const liana__tr
         liana_tensor count = liana_graph_scalar(graph, LIANA_F32, (double)size);
         for (size_t i = 0; i < made.results.num_updates; i++) {
             const liana__model_update *update = &made.results.updates[i];
-            momenta[update->weight] = update->momentum;
+            averages[update->weight] = (liana__average){update->momentum, update->about};
             liana_graph_output(graph, model->weights[update->weight].name, liana_op_multiply(update->statistic, count));
         }
     }
@@ -154,11 +154,16 @@ typedef struct update_scalars {
     liana_tensor iteration;
 } update_scalars;
 
+static liana_tensor weight_variable(liana_graph *graph, const liana__weight *weight)
+{
+    return liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape);
+}
+
 static void update_weight(const liana__trainer_options *options, liana_graph *graph, const liana__weight *weight,
                           liana_tensor sum, const update_scalars *scalars)
 {
     liana__optimizer_step step = {.options = options->optimizer_options,
-                                  .variable = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape),
+                                  .variable = weight_variable(graph, weight),
                                   .gradient = liana_op_divide(sum, scalars->count),
                                   .learning_rate = scalars->learning_rate,
                                   .iteration = scalars->iteration};
@@ -173,38 +178,57 @@ static void update_weight(const liana__trainer_options *options, liana_graph *gr
     for (size_t i = 0; i < num_slots; i++) liana_graph_assign(step.slots[i], step.new_slots[i]);
 }
 
-/* average + (1 - momentum) * (statistic - average) */
-static void update_average(liana_graph *graph, const liana__weight *weight, double momentum, liana_tensor sum,
-                           const update_scalars *scalars)
+/* What the moving averages need of each other: by weight, the sum of its statistic. */
+typedef struct statistics {
+    const liana_model *model;
+    const liana__average *averages;
+    liana_tensor *sums;
+    const update_scalars *scalars;
+} statistics;
+
+/* The statistic of the whole update. */
+static liana_tensor whole_statistic(liana_graph *graph, const statistics *known, size_t weight)
 {
-    liana_tensor average = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape);
-    liana_tensor change = liana_op_subtract(liana_op_divide(sum, scalars->count), average);
-    liana_tensor rate = liana_graph_scalar(graph, LIANA_F32, 1 - momentum);
+    liana_tensor value = liana_op_divide(known->sums[weight], known->scalars->count);
+    size_t about = known->averages[weight].about;
+    if (about == LIANA__NO_WEIGHT) return value;
+    liana_tensor centre = weight_variable(graph, &known->model->weights[about]);
+    liana_tensor moved = liana_op_subtract(whole_statistic(graph, known, about), centre);
+    return liana_op_subtract(value, liana_op_square(moved));
+}
+
+/* average + (1 - momentum) * (statistic - average) */
+static void update_average(liana_graph *graph, const statistics *known, size_t weight)
+{
+    liana_tensor average = weight_variable(graph, &known->model->weights[weight]);
+    liana_tensor change = liana_op_subtract(whole_statistic(graph, known, weight), average);
+    liana_tensor rate = liana_graph_scalar(graph, LIANA_F32, 1 - known->averages[weight].momentum);
     liana_graph_assign(average, liana_op_add(average, liana_op_multiply(rate, change)));
 }
 
 liana_status liana__build_update(liana_context *context, const liana__trainer_options *options,
-                                 const liana_graph *training_shard, const double *momenta, liana_graph **out)
+                                 const liana_graph *training_shard, const liana__average *averages, liana_graph **out)
 {
     *out = NULL;
     const liana_model *model = options->model;
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
-    liana_tensor *sums = liana__arena_allocate(&graph->arena, training_shard->num_outputs * sizeof *sums);
+    liana_tensor *sums = liana__arena_allocate(&graph->arena, (model->num_weights + 1) * sizeof *sums);
     for (size_t i = 1; sums && i < training_shard->num_outputs; i++) {
         const liana__output *output = &training_shard->outputs[i];
-        sums[i] = liana_graph_input(graph, output->name, output->node->dtype, output->node->shape);
+        size_t weight = (size_t)liana__model_find_weight(model, output->name);
+        sums[weight] = liana_graph_input(graph, output->name, output->node->dtype, output->node->shape);
     }
     update_scalars scalars = {.count = liana_graph_input(graph, "count", LIANA_F32, LIANA_SCALAR),
                               .learning_rate = liana_graph_input(graph, "learning_rate", LIANA_F32, LIANA_SCALAR),
                               .iteration = liana_graph_input(graph, "iteration", LIANA_F32, LIANA_SCALAR)};
-    for (size_t i = 1; sums && i < training_shard->num_outputs; i++) {
-        size_t index = (size_t)liana__model_find_weight(model, training_shard->outputs[i].name);
-        const liana__weight *weight = &model->weights[index];
-        if (liana__weight_trainable(model, index)) {
-            update_weight(options, graph, weight, sums[i], &scalars);
+    statistics known = {model, averages, sums, &scalars};
+    for (size_t weight = 0; sums && weight < model->num_weights; weight++) {
+        if (!sums[weight].id) continue;
+        if (liana__weight_trainable(model, weight)) {
+            update_weight(options, graph, &model->weights[weight], sums[weight], &scalars);
         } else {
-            update_average(graph, weight, momenta[index], sums[i], &scalars);
+            update_average(graph, &known, weight);
         }
     }
     return finish_graph(graph, out);

@@ -21,11 +21,17 @@ liana_status liana__program_compile(liana__device *device, liana_graph *graph, c
 /* The order of a shard program's inputs. */
 enum { LIANA__SHARD_IMAGES, LIANA__SHARD_LABELS, LIANA__SHARD_POSITIONS, LIANA__NUM_SHARD_INPUTS };
 
+/* How a moving average follows its statistic; see liana__model_update. */
+typedef struct liana__average {
+    double momentum;
+    size_t about;
+} liana__average;
+
 /* The graph of a training shard of `size` examples. Outputs: the vector of loss and metric sums; the gradient of each
- * trainable weight, in the model's order; each batch-normalisation statistic times `size`. momenta[weight] receives the
- * momentum of each moving average. */
+ * trainable weight, in the model's order; each batch-normalisation statistic times `size`. averages[weight] says
+ * afterwards how each moving average is updated. */
 liana_status liana__build_training_shard(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                         double *momenta, liana_graph **graph) LIANA_MUST_USE;
+                                         liana__average *averages, liana_graph **graph) LIANA_MUST_USE;
 
 /* The graph of an evaluation shard. Outputs: the vector of loss and metric sums; what the model gives,
  * [size, classes]. */
@@ -35,7 +41,7 @@ liana_status liana__build_evaluation_shard(liana_context *context, const liana__
 /* The graph of the update, whose inputs are the training shard's outputs but the first, summed over the shards, and
  * then three f32 scalars: the number of examples, the learning rate, the update's number. Assigns weights and slots. */
 liana_status liana__build_update(liana_context *context, const liana__trainer_options *options,
-                                 const liana_graph *training_shard, const double *momenta, liana_graph **graph)
+                                 const liana_graph *training_shard, const liana__average *averages, liana_graph **graph)
     LIANA_MUST_USE;
 
 /* "optimizer/Adam/m/conv2d/kernel". */

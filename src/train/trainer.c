@@ -38,7 +38,7 @@ struct liana__trainer {
     size_t example_size; /* bytes of one image */
     program_set training;
     program_set evaluation;
-    double *momenta; /* by weight */
+    liana__average *averages; /* by weight */
     /* The update: buffers of the last three inputs are the trainer's own, the others the strategy's. */
     liana__program update;
     liana__buffer **update_inputs;
@@ -102,7 +102,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
         if (trainer->scalars[i]) trainer->device->backend->buffer_destroy(trainer->scalars[i]);
     }
     free(trainer->update_inputs);
-    free(trainer->momenta);
+    free(trainer->averages);
     free(trainer);
 }
 
@@ -147,7 +147,7 @@ static liana_status add_program(liana__trainer *trainer, program_set *set, int64
     liana_context *context = trainer->device->context;
     liana_graph *graph;
     liana_status status = is_training
-                              ? liana__build_training_shard(context, &trainer->options, size, trainer->momenta, &graph)
+                              ? liana__build_training_shard(context, &trainer->options, size, trainer->averages, &graph)
                               : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
     LIANA_TRY(take_context_error(trainer, status, error));
     char name[64];
@@ -195,7 +195,7 @@ static liana_status make_update(liana__trainer *trainer, liana__error *error)
     const liana_graph *shard_graph = trainer->training.items[0].program.graph;
     liana_graph *graph;
     liana_status status =
-        liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->momenta, &graph);
+        liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->averages, &graph);
     LIANA_TRY(take_context_error(trainer, status, error));
     LIANA_TRY(liana__program_compile(trainer->device, graph, "update", trainer->variables, &trainer->update, error));
     trainer->num_sums = shard_graph->num_outputs - 1;
@@ -276,8 +276,8 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
-    trainer->momenta = calloc(options->model->num_weights + 1, sizeof *trainer->momenta);
-    if (!trainer->momenta) return liana__fail_memory(error, "the trainer");
+    trainer->averages = calloc(options->model->num_weights + 1, sizeof *trainer->averages);
+    if (!trainer->averages) return liana__fail_memory(error, "the trainer");
     LIANA_TRY(add_variables(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);

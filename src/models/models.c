@@ -107,6 +107,6 @@ void liana__head_add(liana_model *model, liana_location here, double dropout, li
     model->blamed = &here;
     if (dropout > 0) liana_dropout(model, .rate = dropout);
     liana__pooling_add(model, pooling);
-    liana_dense(model, .units = classes, .activation = "softmax", .name = "classifier");
+    liana_dense(model, .units = classes, .activation = "softmax", .kernel_initializer = "zeros", .name = "classifier");
     model->blamed = outer;
 }

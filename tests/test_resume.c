@@ -234,6 +234,9 @@ static void test_signals_save_a_checkpoint(void **state)
     for (int i = 0; i < 2; i++) {
         pid_t process = start("run", 1, more);
         wait_for(in_run("run", "history.json"), 60);
+        /* While it is at work, nobody else is let in. */
+        assert_refused(liana__test_command("train", config_path, "--out", liana__test_path("run"), "--resume"), 1,
+                       "another process is training in '");
         kill(process, signals[i]);
         liana__test_result got = liana__test_wait(process);
         assert_non_null(strstr(got.err, "stopped on request in epoch "));

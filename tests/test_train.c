@@ -180,6 +180,8 @@ static void test_steps_per_epoch(void **state)
     double right = 160 * history("long", 1, "accuracy");
     assert_true(fabs(right - round(right)) < 1e-9);
     assert_refused(train("none", "data.repeat=true"), 2, "data.repeat", "train.steps_per_epoch");
+    assert_refused(train("none", "train.steps_per_epoch=3"), 2, "train.steps_per_epoch", "40", "after 2 updates of 32",
+                   "data.repeat");
 }
 
 static void test_remainder(void **state)
@@ -196,6 +198,47 @@ static void test_remainder(void **state)
     assert_false(liana__folder_exists(liana__test_path("refuse")));
     assert_code(train("refuse", "train.remainder=refuse", "train.batch_size=25"), 0);
     assert_int_equal(updates("refuse"), 12);
+}
+
+static size_t count_checkpoints(const char *run)
+{
+    liana__arena arena = {0};
+    liana__paths names;
+    liana__error error = {0};
+    char name[128];
+    snprintf(name, sizeof name, "%s/checkpoints", run);
+    assert_ok(liana__folder_list(liana__test_path(name), &arena, &names, &error), &error);
+    liana__arena_free(&arena);
+    return names.count;
+}
+
+static void test_when_checkpoints_are_saved(void **state)
+{
+    (void)state;
+    make_data(128); /* 3 epochs of 4 updates */
+    assert_code(train("all", "checkpoint.every_steps=1", "checkpoint.keep=0"), 0);
+    assert_int_equal(count_checkpoints("all"), 12);
+    assert_code(train("kept", "checkpoint.every_steps=1", "checkpoint.keep=5"), 0);
+    assert_int_equal(count_checkpoints("kept"), 5);
+    assert_code(train("steps", "checkpoint.every_epoch=false", "checkpoint.every_steps=5", "checkpoint.keep=0"), 0);
+    assert_int_equal(count_checkpoints("steps"), 3); /* 5, 10, and the end */
+    assert_code(train("time", "checkpoint.every_epoch=false", "checkpoint.every_minutes=1.0e-9", "checkpoint.keep=0"),
+                0);
+    assert_int_equal(count_checkpoints("time"), 12);
+    assert_code(train("last", "checkpoint.every_epoch=false"), 0);
+    assert_int_equal(count_checkpoints("last"), 1);
+}
+
+/* More examples than 4096 are predicted at once where a shard is that large. */
+static void test_large_shards(void **state)
+{
+    (void)state;
+    make_data(5000);
+    assert_code(train("run", "train.batch_size=5000", "train.microbatch=5000", "train.epochs=1"), 0);
+    assert_code(liana__test_command("predict", liana__test_path("run"), "--data", liana__test_path("train-images"),
+                                    "--out", liana__test_path("p.csv")),
+                0);
+    assert_int_equal(count_lines("", "p.csv", "id,label,class,confidence\n0,"), 5001);
 }
 
 static void test_learning_rate_follows_its_schedule(void **state)
@@ -281,6 +324,8 @@ int main(void)
         cmocka_unit_test(test_events_for_machines),
         cmocka_unit_test(test_steps_per_epoch),
         cmocka_unit_test(test_remainder),
+        cmocka_unit_test(test_when_checkpoints_are_saved),
+        cmocka_unit_test(test_large_shards),
         cmocka_unit_test(test_learning_rate_follows_its_schedule),
         cmocka_unit_test(test_threads_change_no_byte),
         cmocka_unit_test(test_instruction_sets_train_alike),

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 void liana__run_note(const liana__run_options *options, const char *format, ...)
 {
@@ -26,6 +27,7 @@ void liana__run_close(liana__run *run)
     liana__device_close(run->device);
     liana_model_destroy(run->model);
     liana__history_free(&run->state.history);
+    if (run->locked) close(run->lock);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
 }

@@ -38,6 +38,8 @@ typedef struct liana__run {
     const char *metric_names[LIANA__MAX_METRICS];
     size_t num_metrics;
     liana__run_state state;
+    bool locked; /* the folder, by `lock` */
+    int lock;
 } liana__run;
 
 typedef struct liana__run_options {

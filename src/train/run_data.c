@@ -1,6 +1,8 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run_internal.h"
 
+#include <unistd.h>
+
 static bool is_configured(const liana__source_config *where)
 {
     return where->images || where->paths.count > 0;
@@ -87,11 +89,46 @@ static liana_status find_image_shape(liana__run *run, const liana__source *sourc
 
 /* ---- loaders ---- */
 
-static liana_status start_loader(const liana__run *run, liana__run_data *part, bool training, liana__error *error)
+/* Bytes that a part of the data may take: what may be read ahead, and what is kept decoded. */
+typedef struct memory_share {
+    size_t ahead;
+    size_t cache;
+} memory_share;
+
+/* Training data are read in each epoch, and so are validation data; test data once. */
+static memory_share share_memory(const liana__run *run, const liana__run_data *part)
+{
+    const liana__data_config *data = &run->config->data;
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+    size_t machine = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : (size_t)4 << 30;
+    size_t total = data->memory ? (size_t)data->memory << 20 : machine / 4;
+    memory_share share = {.ahead = total / 8};
+    if (data->cache && part == &run->training) share.cache = total / 2;
+    if (data->cache && part == &run->validation) share.cache = total / 8;
+    return share;
+}
+
+static liana_status check_steps(const liana__run *run, const liana__source *source, liana__error *error)
+{
+    const liana__train_config *train = &run->config->train;
+    uint64_t batch_size = (uint64_t)train->batch_size;
+    uint64_t pass = source->num_records / batch_size + (source->num_records % batch_size != 0);
+    if (run->config->data.repeat || (uint64_t)train->steps_per_epoch <= pass) return LIANA_OK;
+    liana__place place = liana__config_place(run->config, "train.steps_per_epoch");
+    return liana__fail_at(error, &place, "train.steps_per_epoch",
+                          "found the number %lld, but the %llu training examples are used up after %llu updates of "
+                          "%llu; set data.repeat to start over",
+                          (long long)train->steps_per_epoch, (unsigned long long)source->num_records,
+                          (unsigned long long)pass, (unsigned long long)batch_size);
+}
+
+static liana_status start_loader(const liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
     const liana__train_config *train = &run->config->train;
-    size_t memory = data->memory ? (size_t)data->memory << 20 : (size_t)1 << 30;
+    bool training = part == &run->training;
+    if (training) LIANA_TRY(check_steps(run, part->source, error));
+    memory_share memory = share_memory(run, part);
     liana__loader_options options = {
         .image = {.height = run->image_shape[0],
                   .width = run->image_shape[1],
@@ -104,9 +141,9 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, b
         .seed = (uint64_t)train->seed,
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
-        .num_threads = (int)data->threads,
-        .memory = memory / 2,
-        .cache_memory = data->cache ? memory / 2 : 0,
+        .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
+        .memory = memory.ahead,
+        .cache_memory = memory.cache,
     };
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
@@ -116,7 +153,7 @@ liana_status liana__run_start_loaders(liana__run *run, liana__error *error)
     liana__run_data *parts[] = {&run->training, &run->validation, &run->test};
     for (int i = 0; i < 3; i++) {
         if (!parts[i]->source) continue;
-        LIANA_TRY(start_loader(run, parts[i], i == 0, error));
+        LIANA_TRY(start_loader(run, parts[i], error));
     }
     return LIANA_OK;
 }
@@ -126,7 +163,7 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 {
     *data = (liana__run_data){0};
     LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
-    liana_status status = start_loader(run, data, false, error);
+    liana_status status = start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);
     return status;
 }

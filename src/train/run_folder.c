@@ -4,8 +4,12 @@
 #include "base/file.h"
 #include "formats/yaml.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 static char *in_folder(liana__arena *arena, const liana__run *run, const char *name)
 {
@@ -106,6 +110,23 @@ static liana_status check_same_config(const liana__run *run, const char *old_pat
         key, old_path);
 }
 
+/* Two runs in one folder would save over each other. The lock ends with the process, however that ends; file systems
+ * without locks go without, and a folder that is not there yet is locked when it is made. */
+static liana_status lock_folder(liana__run *run, liana__error *error)
+{
+    if (run->locked) return LIANA_OK;
+    int descriptor = open(run->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return LIANA_OK;
+    bool busy = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (busy) {
+        close(descriptor);
+        return liana__fail(error, LIANA_IO_ERROR, "another process is training in '%s' at this moment", run->folder);
+    }
+    run->lock = descriptor;
+    run->locked = true;
+    return LIANA_OK;
+}
+
 /* What was left open is as the first part of the run found or chose it. */
 static void inherit(liana__config *config, const liana__config *old)
 {
@@ -124,6 +145,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
 {
     const char *path = in_folder(&run->arena, run, "config.yaml");
     if (!path) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(lock_folder(run, error));
     if (!liana__file_exists(path)) return LIANA_OK;
     /* A run that came to nothing, such as by a wrong label in its first step, has nothing to lose or to mix. */
     const char *checkpoint, *checkpoints = in_folder(&run->arena, run, "checkpoints");
@@ -147,6 +169,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
 static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__text *config, liana__error *error)
 {
     LIANA_TRY(liana__folder_make(run->folder, error));
+    LIANA_TRY(lock_folder(run, error));
     char *absolute = realpath(run->folder, NULL);
     if (absolute) run->config->output = liana__arena_string(&run->arena, absolute);
     free(absolute);

@@ -39,6 +39,7 @@ struct liana__trainer {
     program_set training;
     program_set evaluation;
     liana__average *averages; /* by weight */
+    int32_t *no_labels;       /* zeros for a shard: predictions come without labels, and nobody reads their sums */
     /* The update: buffers of the last three inputs are the trainer's own, the others the strategy's. */
     liana__program update;
     liana__buffer **update_inputs;
@@ -103,6 +104,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     }
     free(trainer->update_inputs);
     free(trainer->averages);
+    free(trainer->no_labels);
     free(trainer);
 }
 
@@ -277,7 +279,8 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
     trainer->averages = calloc(options->model->num_weights + 1, sizeof *trainer->averages);
-    if (!trainer->averages) return liana__fail_memory(error, "the trainer");
+    trainer->no_labels = calloc((size_t)trainer->microbatch, sizeof *trainer->no_labels);
+    if (!trainer->averages || !trainer->no_labels) return liana__fail_memory(error, "the trainer");
     LIANA_TRY(add_variables(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
@@ -328,25 +331,15 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *inputs, int64_t begin, int64_t size,
+static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *inputs, int64_t begin,
                                 liana__error *error)
 {
     const liana__trainer_batch *batch = trainer->batch;
     const liana__backend *backend = trainer->device->backend;
     const uint8_t *images = batch->images + (size_t)begin * trainer->example_size;
+    const int32_t *labels = batch->labels ? batch->labels + begin : trainer->no_labels;
     LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_IMAGES], images, error));
-    if (batch->labels) {
-        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], batch->labels + begin, error));
-    } else {
-        /* Predictions: any class will do, for sums that nobody reads. */
-        int32_t zeros[4096] = {0};
-        if (size > 4096)
-            return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "a shard has %lld examples, at most 4096 "
-                               "are predicted at once; set train.microbatch",
-                               (long long)size);
-        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], zeros, error));
-    }
+    LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], labels, error));
     return backend->buffer_write(inputs[LIANA__SHARD_POSITIONS], batch->positions + begin, error);
 }
 
@@ -360,7 +353,7 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     int64_t size = trainer->cut.size + (index < larger);
     const shard_program *program = find_program(set, size);
     liana__buffer *const *inputs = program->inputs[worker];
-    LIANA_TRY(write_shard(trainer, inputs, begin, size, error));
+    LIANA_TRY(write_shard(trainer, inputs, begin, error));
     const liana__program *compiled = &program->program;
     if (trainer->is_training) {
         return backend->execute(compiled->executable, worker, inputs, compiled->variables, sums, error);

@@ -2,6 +2,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
+#include "formats/image.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -18,14 +19,15 @@ static void make_data(uint32_t count)
 
 enum { MOST_WORDS = 12 };
 
-/* Trains into the folder `run` of the test's folder. */
-static liana__test_result train_words(const char *run, const char *const *overrides)
+/* Trains into a folder of the test's folder, which the first word names; the others are overrides. */
+static liana__test_result train_words(const char *const *given)
 {
-    const char *words[MOST_WORDS] = {"train", config_path, "--out", liana__test_path(run)};
-    for (int i = 4; *overrides; overrides++) words[i++] = *overrides;
+    const char *words[MOST_WORDS] = {"train", config_path, "--out", liana__test_path(given[0])};
+    for (int i = 4; *++given; i++) words[i] = *given;
     return liana__test_command_words(words);
 }
-#define train(run, ...) train_words((run), (const char *const[]){__VA_ARGS__, NULL})
+/* train("run", "key=value", ...) */
+#define train(...) train_words((const char *const[]){__VA_ARGS__, NULL})
 
 static json_t *read_json(const char *run, const char *name)
 {
@@ -229,6 +231,77 @@ static void test_when_checkpoints_are_saved(void **state)
     assert_int_equal(count_checkpoints("last"), 1);
 }
 
+/* Options that change the model or the loss reach it. */
+static void test_options_of_the_model(void **state)
+{
+    (void)state;
+    make_data(64);
+    assert_code(train("sparse", "train.epochs=1"), 0);
+    assert_code(train("plain", "train.epochs=1", "train.loss=categorical_crossentropy"), 0);
+    assert_true(fabs(history("sparse", 1, "val_loss") - history("plain", 1, "val_loss")) < 1e-5);
+    assert_code(train("momentum", "train.epochs=1", "model.batch_norm_momentum=0.5"), 0);
+    assert_true(history("momentum", 1, "loss") == history("sparse", 1, "loss"));
+    assert_true(history("momentum", 1, "val_loss") != history("sparse", 1, "val_loss"));
+    assert_code(train("frozen", "train.epochs=1", "model.trainable_from=dense"), 0);
+    liana__test_result got = liana__test_command("summary", liana__test_path("frozen"));
+    assert_non_null(strstr(got.out, "Trainable params: 804\n"));
+    assert_code(got, 0);
+    assert_refused(train("none", "model.trainable_from=dens"), 1, "'dens'", "dense");
+}
+
+/* From a folder for each class to the name of the class of a lone image. */
+static void test_class_folders(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static const char *const classes[LIANA__TINY_CLASSES] = {"a", "b", "c", "d"};
+    liana__error error = {0};
+    uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+    char name[128];
+    for (int i = 0; i < LIANA__TINY_CLASSES; i++) {
+        snprintf(name, sizeof name, "data/%s", classes[i]);
+        assert_ok(liana__folder_make(liana__test_path(name), &error), &error);
+    }
+    assert_ok(liana__folder_make(liana__test_path("new"), &error), &error);
+    for (uint32_t i = 0; i < 240; i++) {
+        int label = liana__test_tiny_image(1, i, pixels);
+        liana__text png = {0};
+        assert_ok(liana__png_encode(pixels, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1, &png, &error), &error);
+        snprintf(name, sizeof name, i < 200 ? "data/%s/%03u.png" : "new/%s%03u.png", classes[label], i);
+        liana__test_write(name, png.data, png.length);
+        liana__text_free(&png);
+    }
+    static const char text[] = "data: {train: data}\n"
+                               "model:\n"
+                               "  layers:\n"
+                               "    - Conv2D: {filters: 8, kernel_size: 3, activation: relu}\n"
+                               "    - MaxPooling2D\n"
+                               "    - Flatten\n"
+                               "    - Dense: {units: 4, activation: softmax}\n"
+                               "train: {epochs: 8, optimizer: {name: Adam, learning_rate: 0.01}}\n";
+    snprintf(config_path, sizeof config_path, "%s", liana__test_write("config.yaml", text, sizeof text - 1));
+    assert_code(train("run"), 0);
+    /* The names of the classes are the run's from now on. */
+    assert_ok(liana__folder_remove(liana__test_path("data"), &error), &error);
+    assert_code(liana__test_command("predict", liana__test_path("run"), "--data", liana__test_path("new"), "--out",
+                                    liana__test_path("p.csv")),
+                0);
+    char *data, *row;
+    size_t size;
+    assert_ok(liana__file_read(liana__test_path("p.csv"), 1 << 20, &data, &size, &error), &error);
+    int rows = 0, right = 0;
+    for (row = strchr(data, '\n') + 1; *row; row = strchr(row, '\n') + 1, rows++) {
+        char id[32] = "", class[8] = "";
+        int label;
+        assert_int_equal(sscanf(row, "%31[^,],%d,%7[^,],", id, &label, class), 3);
+        assert_string_equal(class, classes[label]);
+        right += id[0] == class[0];
+    }
+    assert_int_equal(rows, 40);
+    assert_true(right >= 36);
+    free(data);
+}
+
 /* More examples than 4096 are predicted at once where a shard is that large. */
 static void test_large_shards(void **state)
 {
@@ -325,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_steps_per_epoch),
         cmocka_unit_test(test_remainder),
         cmocka_unit_test(test_when_checkpoints_are_saved),
+        cmocka_unit_test(test_options_of_the_model),
+        cmocka_unit_test(test_class_folders),
         cmocka_unit_test(test_large_shards),
         cmocka_unit_test(test_learning_rate_follows_its_schedule),
         cmocka_unit_test(test_threads_change_no_byte),

@@ -229,15 +229,17 @@ static void test_signals_save_a_checkpoint(void **state)
 {
     (void)state;
     make_data();
-    static const char *const more[] = {"train.epochs=60", "checkpoint.every_epoch=false", NULL};
+    static const char *const more[] = {"train.epochs=120", "checkpoint.every_epoch=false", NULL};
     static const int signals[] = {SIGTERM, SIGINT};
     for (int i = 0; i < 2; i++) {
         pid_t process = start("run", 1, more);
         wait_for(in_run("run", "history.json"), 60);
-        /* While it is at work, nobody else is let in. */
+        /* While it is at work, or asleep, nobody else is let in. */
+        kill(process, SIGSTOP);
         assert_refused(liana__test_command("train", config_path, "--out", liana__test_path("run"), "--resume"), 1,
                        "another process is training in '");
         kill(process, signals[i]);
+        kill(process, SIGCONT);
         liana__test_result got = liana__test_wait(process);
         assert_non_null(strstr(got.err, "stopped on request in epoch "));
         assert_code(got, 128 + signals[i]);

@@ -25,9 +25,10 @@ struct liana_context {
     liana__error error;
     liana__pool *pool;
     liana__isa isa;
-    const char *dump_folder; /* LIANA_DUMP, or NULL */
-    bool validate;           /* LIANA_VALIDATE */
-    unsigned log_topics;     /* bit per liana__topic */
+    const char *dump_folder;    /* LIANA_DUMP, or NULL */
+    const char *skipped_passes; /* LIANA_SKIP_PASSES, or NULL */
+    bool validate;              /* LIANA_VALIDATE */
+    unsigned log_topics;        /* bit per liana__topic */
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;

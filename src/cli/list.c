@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/schedule.h"
+#include "passes/pass.h"
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
@@ -111,6 +112,11 @@ static void list_strategies(entries *list)
 #undef LIANA__STRATEGY
 }
 
+static void list_passes(entries *list)
+{
+    for (size_t i = 0; liana__passes[i]; i++) add(list, liana__passes[i]->name, liana__passes[i]->doc, NULL);
+}
+
 static void list_environment(entries *list)
 {
 #define LIANA__ENV(symbol, text) add(list, #symbol, text, NULL);
@@ -176,6 +182,7 @@ static const kind kinds[] = {
     {"devices", "what computes, for train.device", list_devices, NULL},
     {"strategies", "who computes which part of a batch", list_strategies, NULL},
     {"ops", "operations of a graph", list_ops, NULL},
+    {"passes", "how graphs are rewritten before they run", list_passes, NULL},
     {"environment", "environment variables", list_environment, NULL},
 };
 

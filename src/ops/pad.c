@@ -1,41 +1,35 @@
 /* pad: a border of one value around a tensor and, for the gradient of strided slices, cells between its elements. */
+#include "ops/pad.h"
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
 
-typedef struct pad_attributes {
-    liana__ints low;
-    liana__ints high;
-    liana__ints interior;
-    double value;
-} pad_attributes;
-
 static const liana__field fields[] = {
     {.name = "low",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(pad_attributes, low),
+     .offset = offsetof(liana__pad_attributes, low),
      .doc = "Cells before the first element of each axis."},
     {.name = "high",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(pad_attributes, high),
+     .offset = offsetof(liana__pad_attributes, high),
      .doc = "Cells after the last element of each axis."},
     {.name = "interior",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(pad_attributes, interior),
+     .offset = offsetof(liana__pad_attributes, interior),
      .doc = "Cells between two neighbours of each axis."},
     {.name = "value",
      .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(pad_attributes, value),
+     .offset = offsetof(liana__pad_attributes, value),
      .doc = "What the cells hold."},
 };
-static const liana__fields pad_fields = {"pad", sizeof(pad_attributes), sizeof fields / sizeof *fields, fields};
+static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof fields / sizeof *fields, fields};
 
 /* Sums below stay far from overflow: dimensions are below 2^46, and so must what is added to them be. */
 static const int64_t max_cells = (int64_t)1 << 46;
 
 static liana_status infer_pad(liana__infer *infer)
 {
-    const pad_attributes *attributes = infer->attributes;
+    const liana__pad_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
     for (int i = 0; i < infer->shape.rank; i++) {
         int64_t low = attributes->low.values[i], high = attributes->high.values[i];
@@ -55,7 +49,7 @@ static liana_status infer_pad(liana__infer *infer)
 
 static void pad_gradient(liana__gradient *gradient)
 {
-    const pad_attributes *attributes = gradient->node->attributes;
+    const liana__pad_attributes *attributes = gradient->node->attributes;
     const liana_shape *in = liana__input_shape(gradient->node, 0);
     int64_t limit[LIANA_MAX_RANK], strides[LIANA_MAX_RANK];
     for (int i = 0; i < in->rank; i++) {
@@ -69,7 +63,7 @@ static void pad_gradient(liana__gradient *gradient)
 static liana_status run_strided(const liana__call *call)
 {
     const liana__node *node = call->node;
-    const pad_attributes *attributes = node->attributes;
+    const liana__pad_attributes *attributes = node->attributes;
     const liana_shape *in = liana__input_shape(node, 0);
     size_t element_size = liana_dtype_size(node->dtype);
     uint64_t value = 0;
@@ -91,7 +85,7 @@ static liana_status run_strided(const liana__call *call)
 }
 
 /* Whether a cell of the result holds an element; turns its coordinates into the element's. */
-static bool find_element(const pad_attributes *attributes, const liana_shape *in, int64_t at[LIANA_MAX_RANK])
+static bool find_element(const liana__pad_attributes *attributes, const liana_shape *in, int64_t at[LIANA_MAX_RANK])
 {
     for (int axis = 0; axis < in->rank; axis++) {
         int64_t distance = at[axis] - attributes->low.values[axis], step = attributes->interior.values[axis] + 1;
@@ -104,7 +98,7 @@ static bool find_element(const pad_attributes *attributes, const liana_shape *in
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    const pad_attributes *attributes = node->attributes;
+    const liana__pad_attributes *attributes = node->attributes;
     const liana_shape *in = liana__input_shape(node, 0);
     int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
     for (int64_t i = 0; i < count; i++) {
@@ -137,7 +131,7 @@ liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int6
                                  const int64_t *interior, double value)
 {
     int rank = liana_tensor_shape(x).rank;
-    pad_attributes attributes = {.low.count = rank, .high.count = rank, .interior.count = rank, .value = value};
+    liana__pad_attributes attributes = {.low.count = rank, .high.count = rank, .interior.count = rank, .value = value};
     for (int i = 0; i < rank; i++) {
         attributes.low.values[i] = low[i];
         attributes.high.values[i] = high[i];

@@ -1,33 +1,29 @@
 /* slice: a box of a tensor, optionally with steps. */
+#include "ops/slice.h"
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
 
-typedef struct slice_attributes {
-    liana__ints start;
-    liana__ints limit;
-    liana__ints strides;
-} slice_attributes;
-
 static const liana__field fields[] = {
     {.name = "start",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(slice_attributes, start),
+     .offset = offsetof(liana__slice_attributes, start),
      .doc = "The first element of each axis."},
     {.name = "limit",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(slice_attributes, limit),
+     .offset = offsetof(liana__slice_attributes, limit),
      .doc = "The element of each axis before which the slice ends."},
     {.name = "strides",
      .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(slice_attributes, strides),
+     .offset = offsetof(liana__slice_attributes, strides),
      .doc = "The distance of the elements taken from each axis."},
 };
-static const liana__fields slice_fields = {"slice", sizeof(slice_attributes), sizeof fields / sizeof *fields, fields};
+static const liana__fields slice_fields = {"slice", sizeof(liana__slice_attributes), sizeof fields / sizeof *fields,
+                                           fields};
 
 static liana_status infer_slice(liana__infer *infer)
 {
-    const slice_attributes *attributes = infer->attributes;
+    const liana__slice_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
     liana_shape *shape = &infer->shape;
     for (int i = 0; i < shape->rank; i++) {
@@ -49,7 +45,7 @@ static liana_status infer_slice(liana__infer *infer)
 /* The elements that were taken go back to their places, zeros everywhere else. */
 static void slice_gradient(liana__gradient *gradient)
 {
-    const slice_attributes *attributes = gradient->node->attributes;
+    const liana__slice_attributes *attributes = gradient->node->attributes;
     const liana_shape *in = liana__input_shape(gradient->node, 0), *out = &gradient->node->shape;
     int64_t high[LIANA_MAX_RANK], interior[LIANA_MAX_RANK];
     for (int i = 0; i < in->rank; i++) {
@@ -64,7 +60,7 @@ static void slice_gradient(liana__gradient *gradient)
 static liana_status run_strided(const liana__call *call)
 {
     const liana__node *node = call->node;
-    const slice_attributes *attributes = node->attributes;
+    const liana__slice_attributes *attributes = node->attributes;
     size_t element_size = liana_dtype_size(node->dtype);
     liana__walk walk = {.num_operands = 2, .rank = node->shape.rank};
     int64_t offset = 0;
@@ -82,7 +78,7 @@ static liana_status run_strided(const liana__call *call)
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    const slice_attributes *attributes = node->attributes;
+    const liana__slice_attributes *attributes = node->attributes;
     int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
     for (int64_t i = 0; i < count; i++) {
         liana__coordinates(&node->shape, i, at);
@@ -114,7 +110,7 @@ liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_
                                const int64_t *strides)
 {
     int rank = liana_tensor_shape(x).rank;
-    slice_attributes attributes = {.start.count = rank, .limit.count = rank, .strides.count = rank};
+    liana__slice_attributes attributes = {.start.count = rank, .limit.count = rank, .strides.count = rank};
     for (int i = 0; i < rank; i++) {
         attributes.start.values[i] = start[i];
         attributes.limit.values[i] = limit[i];

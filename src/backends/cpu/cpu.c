@@ -5,6 +5,7 @@
 #include "backends/host.h"
 #include "backends/kernel_choice.h"
 #include "base/memory.h"
+#include "passes/pass.h"
 
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ static void destroy_executable(liana__executable *base)
     free(executable->steps);
     free(executable->externals);
     liana__memory_plan_free(&executable->plan);
+    liana_graph_destroy(executable->optimized);
     free(executable);
 }
 
@@ -112,6 +114,8 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
 static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
+    LIANA_TRY(liana__passes_run(executable->graph, &executable->optimized, error));
+    if (executable->optimized) executable->graph = executable->optimized;
     LIANA_TRY(liana__graph_verify(executable->graph, error));
     LIANA_TRY(liana__memory_plan_make(executable->graph, !context->validate, &executable->plan, error));
     LIANA_TRY(choose_steps(executable, error));

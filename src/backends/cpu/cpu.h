@@ -34,7 +34,8 @@ typedef struct liana__cpu_external {
 
 typedef struct liana__cpu_executable {
     liana__executable base;
-    const liana_graph *graph;
+    const liana_graph *graph; /* what runs: `optimized`, or the caller's if no pass was run */
+    liana_graph *optimized;
     liana__memory_plan plan;
     liana__cpu_step *steps;
     size_t num_steps;

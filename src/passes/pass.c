@@ -1,0 +1,145 @@
+#include "passes/pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const liana__pass *const liana__passes[] = {
+#define LIANA__PASS(stem, name) &liana__pass_##name,
+#include "passes/passes.def"
+#undef LIANA__PASS
+    NULL,
+};
+
+enum { NUM_PASSES = sizeof liana__passes / sizeof *liana__passes - 1 };
+
+static void count_uses(const liana_graph *graph, uint32_t *num_uses)
+{
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        for (uint32_t i = 0; i < node->num_inputs; i++) num_uses[node->inputs[i]->id]++;
+    }
+    for (size_t i = 0; i < graph->num_outputs; i++) num_uses[graph->outputs[i].node->id]++;
+    for (size_t i = 0; i < graph->num_assignments; i++) num_uses[graph->assignments[i].value->id]++;
+}
+
+static liana_tensor copy_leaf(liana_graph *graph, const liana__node *node)
+{
+    if (liana__is_input(node)) return liana_graph_input_at(node->where, graph, node->name, node->dtype, node->shape);
+    if (liana__is_variable(node)) {
+        return liana_graph_variable_at(node->where, graph, node->name, node->dtype, node->shape);
+    }
+    return liana_graph_constant_at(node->where, graph, node->dtype, node->shape, liana__constant_data(node));
+}
+
+static liana_tensor copy_node(const liana__rewriter *rewriter, const liana__node *node)
+{
+    if (!node->op->kernels) return copy_leaf(rewriter->graph, node);
+    liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
+    if (!inputs) {
+        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
+    }
+    for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = rewriter->map[node->inputs[i]->id];
+    liana_tensor copy =
+        liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, node->attributes);
+    free(inputs);
+    return copy;
+}
+
+static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
+{
+    const liana_graph *old = rewriter->old;
+    liana_graph *graph = rewriter->graph;
+    for (size_t id = 1; id < old->num_nodes && graph->status == LIANA_OK; id++) {
+        const liana__node *node = old->nodes[id];
+        liana_tensor made = node->op->kernels ? pass->rewrite(rewriter, node) : (liana_tensor){0};
+        rewriter->map[id] = made.id ? made : copy_node(rewriter, node);
+    }
+    for (size_t i = 0; i < old->num_outputs && graph->status == LIANA_OK; i++) {
+        const liana__output *output = &old->outputs[i];
+        liana_graph_output_at(output->node->where, graph, output->name, rewriter->map[output->node->id]);
+    }
+    for (size_t i = 0; i < old->num_assignments && graph->status == LIANA_OK; i++) {
+        const liana__assignment *assignment = &old->assignments[i];
+        liana_graph_assign_at(assignment->value->where, rewriter->map[assignment->variable->id],
+                              rewriter->map[assignment->value->id]);
+    }
+}
+
+liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,
+                             liana__error *error)
+{
+    *result = NULL;
+    uint32_t *num_uses = calloc(graph->num_nodes, sizeof *num_uses);
+    liana__rewriter rewriter = {.old = graph, .num_uses = num_uses};
+    rewriter.map = calloc(graph->num_nodes, sizeof *rewriter.map);
+    liana_status status = LIANA_OK;
+    if (!num_uses || !rewriter.map) {
+        status = liana__fail_memory(error, "a pass");
+    } else {
+        status = liana_graph_create(graph->context, &rewriter.graph);
+    }
+    if (status == LIANA_OK) {
+        count_uses(graph, num_uses);
+        rebuild(&rewriter, pass);
+        status = rewriter.graph->status;
+        if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;
+        if (status != LIANA_OK) liana__fail_within(error, "pass %s", pass->name);
+    }
+    if (status == LIANA_OK) {
+        liana__log(graph->context, LIANA__LOG_GRAPH, "pass %s: %zu nodes, then %zu", pass->name, graph->num_nodes - 1,
+                   rewriter.graph->num_nodes - 1);
+        *result = rewriter.graph;
+    } else {
+        liana_graph_destroy(rewriter.graph);
+    }
+    free(rewriter.map);
+    free(num_uses);
+    return status;
+}
+
+/* Whether a comma-separated list of words has this one. */
+static bool is_listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
+        if (strncmp(list, word, length) == 0 && (list[length] == ',' || !list[length])) return true;
+    }
+    return false;
+}
+
+static liana_status check_names(const char *list, liana__error *error)
+{
+    const char *names[NUM_PASSES];
+    for (int i = 0; i < NUM_PASSES; i++) names[i] = liana__passes[i]->name;
+    for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(list, ","), list);
+        bool known = false;
+        for (int i = 0; i < NUM_PASSES; i++) known |= strcmp(word, names[i]) == 0;
+        if (known) continue;
+        const char *nearest = liana__nearest(word, names, NUM_PASSES);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "LIANA_SKIP_PASSES names '%s'%s%s%s; 'liana list passes' shows "
+                           "what there is",
+                           word, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, liana__error *error)
+{
+    *result = NULL;
+    const char *skipped = graph->context->skipped_passes;
+    LIANA_TRY(check_names(skipped, error));
+    const liana_graph *current = graph;
+    for (int i = 0; i < NUM_PASSES; i++) {
+        if (is_listed(skipped, liana__passes[i]->name)) continue;
+        liana_graph *next;
+        liana_status status = liana__pass_run(liana__passes[i], current, &next, error);
+        if (*result) liana_graph_destroy(*result);
+        *result = NULL;
+        LIANA_TRY(status);
+        current = *result = next;
+    }
+    return LIANA_OK;
+}

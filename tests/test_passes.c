@@ -1,0 +1,204 @@
+/* Passes: graphs before and after give the same results, and what is meant to vanish does. */
+#include "harness/harness.h"
+
+#include "harness/graph_run.h"
+#include "ops/samples.h"
+#include "passes/pass.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana_context *context;
+static liana__device *reference;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
+    return liana__device_open(context, "reference", &reference, &context->error) == LIANA_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana__device_close(reference);
+    liana_context_destroy(context);
+    return 0;
+}
+
+static liana_graph *new_graph(void)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    return graph;
+}
+
+/* How many nodes of an op the results depend on. */
+static int count_needed(const liana_graph *graph, const liana__op *op)
+{
+    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    assert_non_null(needed);
+    liana__graph_mark_needed(graph, needed);
+    int count = 0;
+    for (size_t id = 1; id < graph->num_nodes; id++) count += needed[id] && graph->nodes[id]->op == op;
+    free(needed);
+    return count;
+}
+
+/* Both graphs on the same inputs with the plain loops: equal up to rounding in f64. */
+static void assert_same_results(const liana_graph *before, const liana_graph *after)
+{
+    liana__test_value inputs[16], expected[16], got[16];
+    assert_int_equal(before->num_outputs, after->num_outputs);
+    liana__test_draw_inputs(before, 3, inputs);
+    liana__test_run(reference, before, inputs, expected);
+    liana__test_run(reference, after, inputs, got);
+    for (size_t i = 0; i < before->num_outputs; i++) {
+        assert_true(liana_shape_equal(&expected[i].shape, &got[i].shape));
+        for (int64_t k = 0; k < liana_shape_size(&expected[i].shape); k++) {
+            double a = liana__load(expected[i].data, expected[i].dtype, k),
+                   b = liana__load(got[i].data, got[i].dtype, k);
+            if (fabs(a - b) > 1e-9 * (1 + fabs(a))) {
+                fail_msg("output %s[%lld] is %.12g before and %.12g after", before->outputs[i].name, (long long)k, a,
+                         b);
+            }
+        }
+    }
+    liana__test_free_values(inputs, before->num_inputs);
+    liana__test_free_values(expected, before->num_outputs);
+    liana__test_free_values(got, after->num_outputs);
+}
+
+typedef struct border {
+    int64_t low[4], high[4];
+    double value;
+} border;
+
+/* y, and the gradients for x and the kernel, of a convolution of bordered images. */
+static liana_graph *bordered_convolution(bool depthwise, const border *b, bool keep_padded)
+{
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 7, 9, 3), -2, 2);
+    liana_shape shape = depthwise ? liana_shape_of(3, 2, 3, 1) : liana_shape_of(3, 2, 3, 4);
+    if (b->low[3] || b->high[3]) shape.dims[2] += b->low[3] + b->high[3];
+    liana_tensor kernel = liana__sample_input(graph, "kernel", LIANA_F64, shape, -1, 1);
+    liana_tensor padded = liana_op_pad(x, b->low, b->high, b->value);
+    liana_conv_options options = {.strides = {2, 1}};
+    liana_tensor y =
+        depthwise ? liana_op_depthwise_conv2d(padded, kernel, options) : liana_op_conv2d(padded, kernel, options);
+    liana_tensor wrt[2] = {x, kernel}, gradients[2];
+    liana_gradients(liana_op_square(y), wrt, 2, gradients);
+    liana_graph_output(graph, "y", y);
+    liana_graph_output(graph, "dx", gradients[0]);
+    liana_graph_output(graph, "dkernel", gradients[1]);
+    if (keep_padded) liana_graph_output(graph, "padded", padded);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+static liana_graph *folded(const liana_graph *graph)
+{
+    liana_graph *result;
+    assert_ok(liana__pass_run(&liana__pass_fold_padding, graph, &result, &context->error), &context->error);
+    assert_ok(liana__graph_verify(result, &context->error), &context->error);
+    return result;
+}
+
+static void test_borders_vanish_forward_and_backward(void **state)
+{
+    (void)state;
+    static const border odd = {.low = {0, 0, 1, 0}, .high = {0, 2, 1, 0}};
+    for (int depthwise = 0; depthwise < 2; depthwise++) {
+        liana_graph *before = bordered_convolution(depthwise, &odd, false), *after = folded(before);
+        assert_int_equal(count_needed(before, &liana__op_pad), 1);
+        assert_int_equal(count_needed(before, &liana__op_slice), 1);
+        assert_int_equal(count_needed(after, &liana__op_pad), 0);
+        assert_int_equal(count_needed(after, &liana__op_slice), 0);
+        assert_same_results(before, after);
+        liana_graph_destroy(before);
+        liana_graph_destroy(after);
+    }
+}
+
+static void test_what_else_reads_the_border_keeps_it(void **state)
+{
+    (void)state;
+    static const border odd = {.low = {0, 1, 0, 0}, .high = {0, 0, 3, 0}};
+    liana_graph *before = bordered_convolution(true, &odd, true), *after = folded(before);
+    assert_int_equal(count_needed(after, &liana__op_pad), 1);
+    assert_same_results(before, after);
+    liana_graph_destroy(before);
+    liana_graph_destroy(after);
+}
+
+static void test_borders_that_are_no_padding_stay(void **state)
+{
+    (void)state;
+    static const border ones = {.low = {0, 1, 1, 0}, .high = {0, 1, 1, 0}, .value = 1};
+    static const border channels = {.low = {0, 1, 1, 1}, .high = {0, 1, 1, 0}};
+    static const border images = {.low = {1, 1, 1, 0}, .high = {0, 1, 1, 0}};
+    const border *const borders[] = {&ones, &channels, &images};
+    for (int i = 0; i < 3; i++) {
+        liana_graph *before = bordered_convolution(false, borders[i], false), *after = folded(before);
+        assert_int_equal(count_needed(after, &liana__op_pad), 1);
+        assert_same_results(before, after);
+        liana_graph_destroy(before);
+        liana_graph_destroy(after);
+    }
+}
+
+/* Inputs, variables, outputs and assignments keep their order and names, whatever a pass does. */
+static void test_the_interface_of_a_graph_stays(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(3));
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 3));
+    liana_tensor a = liana_graph_variable(graph, "a", LIANA_F32, liana_shape_of(3));
+    float ones[3] = {1, 1, 1};
+    liana_tensor sum = liana_op_add(x, liana_graph_constant(graph, LIANA_F32, liana_shape_of(3), ones));
+    liana_graph_output(graph, "second", liana_op_add(sum, b));
+    liana_graph_output(graph, "first", sum);
+    liana_graph_assign(a, liana_op_add(a, b));
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana_graph *copy = folded(graph);
+    char *text = liana_graph_text(graph), *copied = liana_graph_text(copy);
+    assert_string_equal(text, copied);
+    free(text);
+    free(copied);
+    liana_graph_destroy(graph);
+    liana_graph_destroy(copy);
+}
+
+static void test_passes_can_be_skipped_by_name(void **state)
+{
+    (void)state;
+    static const border odd = {.low = {0, 0, 1, 0}, .high = {0, 2, 1, 0}};
+    liana_graph *graph = bordered_convolution(false, &odd, false), *result;
+    context->skipped_passes = "fold_padding";
+    assert_ok(liana__passes_run(graph, &result, &context->error), &context->error);
+    if (result) assert_int_equal(count_needed(result, &liana__op_pad), 1);
+    liana_graph_destroy(result);
+    context->skipped_passes = NULL;
+    assert_ok(liana__passes_run(graph, &result, &context->error), &context->error);
+    assert_int_equal(count_needed(result, &liana__op_pad), 0);
+    liana_graph_destroy(result);
+    context->skipped_passes = "fold_paddings";
+    assert_fails(liana__passes_run(graph, &result, &context->error), LIANA_INVALID_CONFIG, &context->error,
+                 "LIANA_SKIP_PASSES", "fold_paddings", "'fold_padding'");
+    context->skipped_passes = NULL;
+    liana_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_borders_vanish_forward_and_backward),
+        cmocka_unit_test(test_what_else_reads_the_border_keeps_it),
+        cmocka_unit_test(test_borders_that_are_no_padding_stay),
+        cmocka_unit_test(test_the_interface_of_a_graph_stays),
+        cmocka_unit_test(test_passes_can_be_skipped_by_name),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

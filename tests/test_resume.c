@@ -255,6 +255,26 @@ static void test_signals_save_a_checkpoint(void **state)
     }
 }
 
+/* Another instruction set rounds otherwise; whoever resumes under it is told. */
+static void test_another_instruction_set_is_said(void **state)
+{
+    (void)state;
+    make_data();
+    static const char *const more[] = {"train.epochs=120", NULL};
+    static const char *const environment[] = {"LIANA_MAX_ISA=baseline", NULL};
+    pid_t process = start("run", 1, more);
+    wait_for(in_run("run", "history.json"), 60);
+    kill(process, SIGTERM);
+    liana__test_result got = liana__test_wait(process);
+    bool told_apart = !strstr(got.out, "threads, baseline");
+    assert_code(got, 128 + SIGTERM);
+    got = liana__test_process(environment, "train", config_path, "--out", liana__test_path("run"), "--resume",
+                              "train.epochs=120");
+    assert_int_equal(strstr(got.out, "goes on under baseline, which rounds otherwise") != NULL, told_apart);
+    assert_code(got, 0);
+    remove_run("run");
+}
+
 /* Stops the run at its n-th event (0: never), as a signal does. */
 typedef struct stopper {
     int events;
@@ -446,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_killed_at_each_change_of_the_file_system),
         cmocka_unit_test(test_processes_killed_at_random),
         cmocka_unit_test(test_signals_save_a_checkpoint),
+        cmocka_unit_test(test_another_instruction_set_is_said),
         cmocka_unit_test(test_stopped_at_each_event),
         cmocka_unit_test(test_a_run_is_not_mixed_with_another),
         cmocka_unit_test(test_damaged_checkpoints_are_set_aside),

@@ -80,11 +80,13 @@ static bool state_checksum(const liana__value *state, uint32_t *checksum)
     return enough;
 }
 
-static liana_status write_state(const char *path, const liana__run_state *state, size_t num_metrics, uint32_t checksum,
-                                liana__arena *arena, liana__error *error)
+static liana_status write_state(const char *path, const liana__variables *variables, const liana__run_state *state,
+                                size_t num_metrics, uint32_t checksum, liana__arena *arena, liana__error *error)
 {
+    const char *isa = liana__isa_name(variables->device->context->isa);
     liana__value *map = liana__value_map(arena);
     liana__value_set(arena, map, "version", liana__value_int(arena, FORMAT_VERSION));
+    liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
@@ -148,7 +150,7 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
     LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
-    return write_state(state_path, state, num_metrics, checksum, arena, error);
+    return write_state(state_path, variables, state, num_metrics, checksum, arena, error);
 }
 
 static liana_status save(const char *folder, const liana__variables *variables, const liana__run_state *state,
@@ -294,6 +296,8 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
     LIANA_TRY(read_count(value, "step", &state->step, error));
     LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
+    const liana__value *isa = liana__value_get(value, "isa");
+    if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), num_metrics, &state->running, error));
     return liana__history_read(liana__value_get(value, "history"), num_metrics, &state->history, error);
 }

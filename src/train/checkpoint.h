@@ -17,6 +17,8 @@ typedef struct liana__run_state {
     int64_t iteration;     /* updates done in all */
     liana__totals running; /* of the running epoch */
     liana__history history;
+    /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
+    char isa[16];
 } liana__run_state;
 
 /* Writes a checkpoint for state->iteration and removes all but the newest `keep` (0: keeps all). */

@@ -131,6 +131,13 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     }
     liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path, (long long)run->state.epoch + 1,
                     (long long)run->state.step);
+    const char *isa = liana__isa_name(run->context->isa);
+    if (strcmp(run->state.isa, isa) != 0) {
+        liana__run_note(options,
+                        "it was saved under %s and goes on under %s, which rounds otherwise: the result will not "
+                        "be the same to the last bit (LIANA_MAX_ISA can lower this machine's)",
+                        run->state.isa, isa);
+    }
     return LIANA_OK;
 }
 

@@ -19,7 +19,7 @@ if(NOT LIANA_SANITIZE)
   # when it optimises.)
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
     -DCMAKE_BUILD_TYPE=Debug)
-  liana_add_check(builds_without_hdf5 tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-hdf5 gcc
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_TESTS=OFF)
-  set_tests_properties(builds_with_clang builds_without_hdf5 PROPERTIES PROCESSORS 2)
+  liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF)
+  set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
 endif()

@@ -1,5 +1,5 @@
 # libliana (static and shared) and the liana command. A new file in src/ is built without an edit here; the suffix of
-# a file name chooses its instruction set: kernel.avx2.c, kernel.avx512.c, kernel.amx.c.
+# a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c.
 file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 set(LIANA_CLI_SOURCES ${LIANA_SOURCES})
 list(FILTER LIANA_CLI_SOURCES INCLUDE REGEX "/src/cli/")
@@ -8,21 +8,28 @@ set(LIANA_SAMPLE_SOURCES ${LIANA_SOURCES})
 list(FILTER LIANA_SAMPLE_SOURCES INCLUDE REGEX "\\.samples\\.c$")
 list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 
+# Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
 foreach(source ${LIANA_SOURCES})
   if(source MATCHES "\\.avx2\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-O3")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+      "-mavx2;-mfma;-mf16c;-O3;-DLIANA_VECTOR_BYTES=32")
   elseif(source MATCHES "\\.avx512\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;-O3")
-  elseif(source MATCHES "/src/data/resize\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # its plain loops are to become vectors
+      "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;-O3;-DLIANA_VECTOR_BYTES=64")
+  elseif(source MATCHES "\\.generic\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
+  elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # their plain loops are to become vectors
   endif()
 endforeach()
+if(NOT LIANA_X86)
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512)\\.c$")
+endif()
 
 # What every part of liana is compiled with.
 add_library(liana_options INTERFACE)
 target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
-  $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5>)
+  $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>)
 target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off)
 if(LIANA_WERROR)

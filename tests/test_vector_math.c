@@ -17,12 +17,13 @@ static double logistic(double x)
 static const struct {
     const liana__op *op;
     double (*value)(double x);
-    double limit; /* units in the last place, as vector_math.h promises */
+    double limit; /* units in the last place, as vector_math.h promises; `generic`: of the kernels of that name */
+    double generic;
 } functions[] = {
-    {&liana__op_exp, exp, 0.87},
-    {&liana__op_log, log, 0.81},
-    {&liana__op_tanh, tanh, 1.28},
-    {&liana__op_logistic, logistic, 1.9},
+    {&liana__op_exp, exp, 0.87, 0.9},
+    {&liana__op_log, log, 0.81, 1.04},
+    {&liana__op_tanh, tanh, 1.28, 1.28},
+    {&liana__op_logistic, logistic, 1.97, 1.97},
 };
 enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -62,11 +63,13 @@ static void check_block(size_t function, const float *inputs, float *outputs, in
     liana__node y = {.op = op, .num_inputs = 1, .inputs = inputs_of_y, .dtype = LIANA_F32, .shape = x.shape};
     for (const liana__kernel *const *kernel = op->kernels; kernel[1]; kernel++) {
         if ((*kernel)->isa > context->isa) continue;
+        bool generic = strcmp((*kernel)->name, "generic") == 0;
+        double limit = generic ? functions[function].generic : functions[function].limit;
         const void *src[] = {inputs};
         assert_int_equal((*kernel)->run(&(liana__call){.node = &y, .src = src, .dst = outputs}), LIANA_OK);
         for (int64_t i = 0; i < count; i++) {
             double error = ulp_error(outputs[i], functions[function].value(inputs[i]));
-            if (error <= functions[function].limit) continue;
+            if (error <= limit) continue;
             fail_msg("%s, kernel %s: %s(%a) is %a, %.2f units from %a", op->name, (*kernel)->name, op->name, inputs[i],
                      outputs[i], error, functions[function].value(inputs[i]));
         }

@@ -12,7 +12,7 @@ const char *liana__isa_name(liana__isa isa)
     return names[isa];
 }
 
-#if defined(__x86_64__)
+#if defined(LIANA_X86)
 #include <cpuid.h>
 
 enum { ARCH_REQUEST_PERMISSION = 0x1023, AMX_TILE_DATA = 18 };

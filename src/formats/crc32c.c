@@ -21,7 +21,7 @@ uint32_t liana__crc32c_extend_portable(uint32_t crc, const void *bytes, size_t s
     return ~crc;
 }
 
-#if defined(__x86_64__)
+#if defined(LIANA_X86)
 #include <nmmintrin.h>
 
 __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc, const void *bytes, size_t size)

@@ -61,7 +61,7 @@ const liana__op liana__op_argmax = {
     .max_inputs = 1,
     .infer = infer_argmax,
     .gradient = liana__no_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__argmax_avx512, &liana__argmax_avx2) & reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(argmax), &reference, NULL},
 };
 
 liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis)

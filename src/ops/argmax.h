@@ -2,11 +2,10 @@
 #ifndef LIANA_OPS_ARGMAX_H
 #define LIANA_OPS_ARGMAX_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__argmax_avx2, liana__argmax_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(argmax);
 
 typedef struct liana__argmax_attributes {
     int64_t axis; /* not negative after inference */

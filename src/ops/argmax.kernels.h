@@ -1,4 +1,5 @@
 /* argmax.kernels.h - argmax of rows of floats, for one instruction set. */
+#include "kernels/vector_kernels.h"
 #include "kernels/vector_rows.h"
 #include "ops/argmax.h"
 
@@ -43,3 +44,5 @@ static liana_status run_argmax(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(argmax, .applicable = is_rows_of_floats, .run = run_argmax);

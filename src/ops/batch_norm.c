@@ -363,10 +363,8 @@ const liana__op liana__op_batch_norm_statistics = {
     .max_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_statistics_avx512,
-                                                         &liana__batch_norm_statistics_avx2) &
-                                                  statistics_reference,
-                                              NULL},
+    .kernels =
+        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_training = {
@@ -378,10 +376,7 @@ const liana__op liana__op_batch_norm_training = {
     .infer = infer_training,
     .gradient = training_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_training_avx512,
-                                                         &liana__batch_norm_training_avx2) &
-                                                  training_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_inference = {
@@ -393,10 +388,7 @@ const liana__op liana__op_batch_norm_inference = {
     .infer = infer_inference,
     .gradient = inference_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_inference_avx512,
-                                                         &liana__batch_norm_inference_avx2) &
-                                                  inference_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
@@ -407,10 +399,8 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .max_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_gradient_sums_avx512,
-                                                         &liana__batch_norm_gradient_sums_avx2) &
-                                                  gradient_sums_reference,
-                                              NULL},
+    .kernels =
+        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_gradient_sums), &gradient_sums_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
@@ -422,10 +412,8 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__batch_norm_input_gradient_avx512,
-                                                         &liana__batch_norm_input_gradient_avx2) &
-                                                  input_gradient_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_input_gradient),
+                                              &input_gradient_reference, NULL},
 };
 
 liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x)

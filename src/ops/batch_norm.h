@@ -6,6 +6,7 @@
 #ifndef LIANA_OPS_BATCH_NORM_H
 #define LIANA_OPS_BATCH_NORM_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
 typedef struct liana__batch_norm_attributes {
@@ -40,15 +41,10 @@ static inline double liana__batch_norm_epsilon(const liana__node *node)
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
 }
 
-extern const liana__kernel liana__batch_norm_statistics_avx512;
-extern const liana__kernel liana__batch_norm_statistics_avx2;
-extern const liana__kernel liana__batch_norm_training_avx512;
-extern const liana__kernel liana__batch_norm_training_avx2;
-extern const liana__kernel liana__batch_norm_inference_avx512;
-extern const liana__kernel liana__batch_norm_inference_avx2;
-extern const liana__kernel liana__batch_norm_gradient_sums_avx512;
-extern const liana__kernel liana__batch_norm_gradient_sums_avx2;
-extern const liana__kernel liana__batch_norm_input_gradient_avx512;
-extern const liana__kernel liana__batch_norm_input_gradient_avx2;
+LIANA__DECLARE_VECTOR_KERNELS(batch_norm_statistics);
+LIANA__DECLARE_VECTOR_KERNELS(batch_norm_training);
+LIANA__DECLARE_VECTOR_KERNELS(batch_norm_inference);
+LIANA__DECLARE_VECTOR_KERNELS(batch_norm_gradient_sums);
+LIANA__DECLARE_VECTOR_KERNELS(batch_norm_input_gradient);
 
 #endif

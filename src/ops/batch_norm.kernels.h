@@ -5,6 +5,8 @@
  * i % channels. What is left after the last period is less than one. */
 #include "base/memory.h"
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
+#include "ops/applicable.h"
 #include "ops/batch_norm.h"
 
 #include <math.h>
@@ -26,12 +28,6 @@ static periods periods_of(const liana__node *node)
     p.count = s.rows * s.channels / p.period;
     p.rest = s.rows * s.channels % p.period;
     return p;
-}
-
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "dtype is not f32";
-    return node->inputs[0]->dtype == LIANA_F32;
 }
 
 /* Arrays of one float or double for each lane, one after the other in scratch memory. */
@@ -353,3 +349,14 @@ static liana_status run_input_gradient(const liana__call *call)
     run_gradient_span(&lanes, x + done, dy + done, dx + done, p.rest);
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(batch_norm_statistics, .applicable = liana__applicable_f32, .prepare = prepare_statistics,
+                     .run = run_statistics);
+LIANA__VECTOR_KERNEL(batch_norm_training, .applicable = liana__applicable_f32, .prepare = prepare_affine,
+                     .run = run_training);
+LIANA__VECTOR_KERNEL(batch_norm_inference, .applicable = liana__applicable_f32, .prepare = prepare_affine,
+                     .run = run_inference);
+LIANA__VECTOR_KERNEL(batch_norm_gradient_sums, .applicable = liana__applicable_f32, .prepare = prepare_gradient_sums,
+                     .run = run_gradient_sums);
+LIANA__VECTOR_KERNEL(batch_norm_input_gradient, .applicable = liana__applicable_f32, .prepare = prepare_input_gradient,
+                     .run = run_input_gradient);

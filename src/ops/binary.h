@@ -2,11 +2,10 @@
 #ifndef LIANA_OPS_BINARY_H
 #define LIANA_OPS_BINARY_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__binary_avx2, liana__binary_avx512;
-extern const liana__kernel liana__compare_avx2, liana__compare_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(binary);
+LIANA__DECLARE_VECTOR_KERNELS(compare);
 
 #endif

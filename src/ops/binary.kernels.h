@@ -1,6 +1,7 @@
 /* binary.kernels.h - element-wise ops of floats with two inputs, for one instruction set. */
 #include "kernels/strided_walk.h"
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
 #include "ops/binary.h"
 
 LIANA__INLINE vector_float vector_add(vector_float a, vector_float b)
@@ -165,3 +166,5 @@ static liana_status run_combiner(const liana__call *call)
     } while (liana__walk_next(&walk, &position));
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(binary, .applicable = has_combiner, .run = run_combiner);

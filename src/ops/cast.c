@@ -55,7 +55,7 @@ const liana__op liana__op_cast = {
     .max_inputs = 1,
     .infer = infer_cast,
     .gradient = cast_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__cast_avx512, &liana__cast_avx2) & reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cast), &reference, NULL},
 };
 
 liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype)

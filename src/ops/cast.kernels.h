@@ -1,4 +1,5 @@
 /* cast.kernels.h - the casts that training needs, as loops that the compiler turns into vectors. */
+#include "kernels/vector_kernels.h"
 #include "ops/cast.h"
 
 static void u8_to_f32(void *dst, const void *src, int64_t count)
@@ -65,3 +66,5 @@ static liana_status run_converter(const liana__call *call)
     converters[i].convert(call->dst, call->src[0], liana_shape_size(&call->node->shape));
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(cast, .applicable = has_converter, .run = run_converter);

@@ -1,4 +1,5 @@
 /* clip: values limited to a range. */
+#include "ops/applicable.h"
 #include "ops/ops.h"
 
 typedef struct clip_attributes {
@@ -48,12 +49,6 @@ static liana_status run_f32(const liana__call *call)
     return LIANA_OK;
 }
 
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "not f32";
-    return node->dtype == LIANA_F32;
-}
-
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -69,7 +64,7 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel f32 = {.name = "f32", .applicable = is_f32, .run = run_f32};
+static const liana__kernel f32 = {.name = "f32", .applicable = liana__applicable_f32, .run = run_f32};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_clip = {

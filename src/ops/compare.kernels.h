@@ -1,5 +1,6 @@
 /* compare.kernels.h - comparisons of floats, as loops that the compiler turns into vectors, for one instruction set. */
 #include "kernels/strided_walk.h"
+#include "kernels/vector_kernels.h"
 #include "ops/binary.h"
 
 /* A row of each operand; a step is 1 or, where one value is repeated, 0. */
@@ -82,3 +83,5 @@ static liana_status run_comparison(const liana__call *call)
     } while (liana__walk_next(&walk, &position));
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(compare, .applicable = is_comparison, .run = run_comparison);

@@ -124,9 +124,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy = {
     .max_inputs = 2,
     .infer = infer_inputs,
     .gradient = cross_entropy_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__cross_entropy_avx512, &liana__cross_entropy_avx2) &
-                                                  loss_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
 };
 
 const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
@@ -136,10 +134,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .max_inputs = 3,
     .infer = infer_gradient,
     .gradient = gradient_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__cross_entropy_gradient_avx512,
-                                                         &liana__cross_entropy_gradient_avx2) &
-                                                  gradient_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
 };
 
 liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels)

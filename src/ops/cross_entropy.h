@@ -2,11 +2,10 @@
 #ifndef LIANA_OPS_CROSS_ENTROPY_H
 #define LIANA_OPS_CROSS_ENTROPY_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__cross_entropy_avx2, liana__cross_entropy_avx512;
-extern const liana__kernel liana__cross_entropy_gradient_avx2, liana__cross_entropy_gradient_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(cross_entropy);
+LIANA__DECLARE_VECTOR_KERNELS(cross_entropy_gradient);
 
 #endif

@@ -1,4 +1,5 @@
 /* cross_entropy.kernels.h - the softmax cross-entropy of rows of floats and its gradient, for one instruction set. */
+#include "kernels/vector_kernels.h"
 #include "kernels/vector_rows.h"
 #include "ops/applicable.h"
 #include "ops/cross_entropy.h"
@@ -39,3 +40,6 @@ static liana_status run_gradient(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(cross_entropy, .applicable = liana__applicable_f32, .run = run_loss);
+LIANA__VECTOR_KERNEL(cross_entropy_gradient, .applicable = liana__applicable_f32, .run = run_gradient);

@@ -84,9 +84,7 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {LIANA__X86(&liana__depthwise_conv2d_avx512,
-                                                          &liana__depthwise_conv2d_avx2) &
-                                                   liana__depthwise_conv2d_generic,
+static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(depthwise_conv2d), &liana__depthwise_conv2d_plain,
                                                &reference, NULL};
 
 const liana__op liana__op_depthwise_conv2d = {

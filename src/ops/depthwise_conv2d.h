@@ -2,11 +2,11 @@
 #ifndef LIANA_OPS_DEPTHWISE_CONV2D_H
 #define LIANA_OPS_DEPTHWISE_CONV2D_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/conv2d.h"
 
-extern const liana__kernel liana__depthwise_conv2d_avx512;
-extern const liana__kernel liana__depthwise_conv2d_avx2;
+LIANA__DECLARE_VECTOR_KERNELS(depthwise_conv2d);
 /* f32 for any processor, any number of channels and any multiplier. */
-extern const liana__kernel liana__depthwise_conv2d_generic;
+extern const liana__kernel liana__depthwise_conv2d_plain;
 
 #endif

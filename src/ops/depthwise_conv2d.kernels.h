@@ -6,6 +6,7 @@
  * where the channels do not fill it, and computes the same values again. */
 #include "base/memory.h"
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
 #include "ops/depthwise_conv2d.h"
 
 enum { MAX_TAPS = 121, TAPS_AT_ONCE = 9 };
@@ -287,3 +288,5 @@ static liana_status run(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run);

@@ -74,8 +74,7 @@ const liana__op liana__op_dropout = {
     .infer = infer_dropout,
     .gradient = dropout_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__X86(&liana__dropout_avx512, &liana__dropout_avx2) & reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(dropout), &reference, NULL},
 };
 
 liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,

@@ -3,11 +3,10 @@
 #define LIANA_OPS_DROPOUT_H
 
 #include "base/random.h"
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__dropout_avx2, liana__dropout_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(dropout);
 
 typedef struct liana__dropout_attributes {
     double rate;

@@ -1,11 +1,14 @@
 /* dropout.kernels.h - dropout of floats, for one instruction set. */
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
 #include "ops/applicable.h"
 #include "ops/dropout.h"
 
+typedef uint64_t words64 __attribute__((vector_size(LIANA_VECTOR_BYTES)));
+
 /* One counter of Philox in each 128 bits, its words in order: the 64-bit products of the even words, their halves
  * swapped within 128 bits, are what the next round needs, and the last round's words lie as the elements do. */
-#if defined(__AVX512F__)
+#if LIANA_VECTOR_BYTES == 64
 typedef __m512i counters;
 
 LIANA__INLINE counters philox_round(counters c, counters factors, counters key)
@@ -18,7 +21,7 @@ LIANA__INLINE counters add32(counters a, counters b)
 {
     return _mm512_add_epi32(a, b);
 }
-#else
+#elif LIANA_VECTOR_BYTES == 32
 typedef __m256i counters;
 
 LIANA__INLINE counters philox_round(counters c, counters factors, counters key)
@@ -31,9 +34,20 @@ LIANA__INLINE counters add32(counters a, counters b)
 {
     return _mm256_add_epi32(a, b);
 }
-#endif
+#else
+typedef words64 counters;
 
-typedef uint64_t words64 __attribute__((vector_size(LIANA__VECTOR_BYTES)));
+LIANA__INLINE counters philox_round(counters c, counters factors, counters key)
+{
+    vector_uint product = (vector_uint)((c & UINT32_MAX) * factors);
+    return (counters)(vector_uint){product[3], product[2], product[1], product[0]} ^ (c >> 32) ^ key;
+}
+
+LIANA__INLINE counters add32(counters a, counters b)
+{
+    return (counters)((vector_uint)a + (vector_uint)b);
+}
+#endif
 
 /* The same two words in each counter's even places, 0 in the odd ones. */
 LIANA__INLINE counters repeat_pair(uint32_t first, uint32_t second)
@@ -102,3 +116,5 @@ static liana_status run_dropout(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(dropout, .applicable = liana__applicable_f32, .run = run_dropout);

@@ -17,13 +17,6 @@ extern const liana__op *const liana__ops[];
 /* The names of dtypes for ENUM fields, NULL-terminated. */
 extern const char *const liana__dtype_names[];
 
-/* Kernels for x86-64 in a list of kernels; elsewhere they do not exist. */
-#if defined(__x86_64__)
-#define LIANA__X86(...) __VA_ARGS__,
-#else
-#define LIANA__X86(...)
-#endif
-
 /* Sums `x` over the axes in which `shape` was broadcast to x's shape: the gradient of broadcasting. */
 liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape);
 

@@ -258,9 +258,7 @@ const liana__op liana__op_max_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = max_gradient,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__X86(&liana__max_pool2d_avx512, &liana__max_pool2d_avx2) & max_reference,
-                                       NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
 };
 
 const liana__op liana__op_max_pool2d_gradient = {
@@ -270,10 +268,8 @@ const liana__op liana__op_max_pool2d_gradient = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_max_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__max_pool2d_gradient_avx512,
-                                                         &liana__max_pool2d_gradient_avx2) &
-                                                  max_gradient_reference,
-                                              NULL},
+    .kernels =
+        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
 };
 
 const liana__op liana__op_average_pool2d = {
@@ -284,9 +280,7 @@ const liana__op liana__op_average_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = average_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__average_pool2d_avx512, &liana__average_pool2d_avx2) &
-                                                  average_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
 };
 
 const liana__op liana__op_average_pool2d_gradient = {
@@ -297,10 +291,8 @@ const liana__op liana__op_average_pool2d_gradient = {
     .max_inputs = 1,
     .infer = infer_average_gradient,
     .gradient = average_gradient_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__average_pool2d_gradient_avx512,
-                                                         &liana__average_pool2d_gradient_avx2) &
-                                                  average_gradient_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
+                                              &average_gradient_reference, NULL},
 };
 
 static liana__pool_attributes attributes_of(const liana_pool_options *options)

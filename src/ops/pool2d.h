@@ -2,6 +2,7 @@
 #ifndef LIANA_OPS_POOL2D_H
 #define LIANA_OPS_POOL2D_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/window.h"
 
 typedef struct liana__pool_attributes {
@@ -28,13 +29,9 @@ static inline void liana__pool_taps(const liana__geometry *g, int axis, int64_t 
     *end = first + g->window[axis] > g->input[axis] ? g->input[axis] - first : g->window[axis];
 }
 
-extern const liana__kernel liana__max_pool2d_avx512;
-extern const liana__kernel liana__max_pool2d_avx2;
-extern const liana__kernel liana__max_pool2d_gradient_avx512;
-extern const liana__kernel liana__max_pool2d_gradient_avx2;
-extern const liana__kernel liana__average_pool2d_avx512;
-extern const liana__kernel liana__average_pool2d_avx2;
-extern const liana__kernel liana__average_pool2d_gradient_avx512;
-extern const liana__kernel liana__average_pool2d_gradient_avx2;
+LIANA__DECLARE_VECTOR_KERNELS(max_pool2d);
+LIANA__DECLARE_VECTOR_KERNELS(max_pool2d_gradient);
+LIANA__DECLARE_VECTOR_KERNELS(average_pool2d);
+LIANA__DECLARE_VECTOR_KERNELS(average_pool2d_gradient);
 
 #endif

@@ -1,12 +1,8 @@
 /* pool2d.kernels.h - pooling of floats, for one instruction set. Vectors run over the channels of one pixel. */
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
+#include "ops/applicable.h"
 #include "ops/pool2d.h"
-
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "dtype is not f32";
-    return node->dtype == LIANA_F32;
-}
 
 /* One window of an image. Offsets are in floats from the start of x. */
 typedef struct pool_window {
@@ -175,3 +171,8 @@ static liana_status run_average_gradient(const liana__call *call)
     memset(call->dst, 0, liana__byte_size(call->node->dtype, &call->node->shape));
     return run_windows(call, average_gradient_window);
 }
+
+LIANA__VECTOR_KERNEL(max_pool2d, .applicable = liana__applicable_f32, .run = run_max);
+LIANA__VECTOR_KERNEL(max_pool2d_gradient, .applicable = liana__applicable_f32, .run = run_max_gradient);
+LIANA__VECTOR_KERNEL(average_pool2d, .applicable = liana__applicable_f32, .run = run_average);
+LIANA__VECTOR_KERNEL(average_pool2d_gradient, .applicable = liana__applicable_f32, .run = run_average_gradient);

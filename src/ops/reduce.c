@@ -160,8 +160,7 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {LIANA__X86(&liana__reduce_avx512, &liana__reduce_avx2) & reference,
-                                               NULL};
+static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &reference, NULL};
 
 #define REDUCE_OP(op_name, gradient_, doc_)                                                                     \
     const liana__op liana__op_##op_name = {.name = #op_name,                                                    \

@@ -2,11 +2,10 @@
 #ifndef LIANA_OPS_REDUCE_H
 #define LIANA_OPS_REDUCE_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__reduce_avx2, liana__reduce_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(reduce);
 
 typedef struct liana__reduce_attributes {
     liana__ints axes; /* ascending, none negative, after inference */

@@ -4,6 +4,7 @@
  * the middle axes of images. Sums are taken in floats over short blocks and from block to block in doubles, in an order
  * that depends on the shape only. */
 #include "kernels/vector.h"
+#include "kernels/vector_kernels.h"
 #include "ops/reduce.h"
 
 typedef struct layout {
@@ -175,3 +176,5 @@ static liana_status run_reduce(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(reduce, .applicable = is_one_run, .run = run_reduce);

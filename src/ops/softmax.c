@@ -78,9 +78,7 @@ const liana__op liana__op_softmax = {
     .infer = infer_softmax,
     .gradient = softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__X86(&liana__softmax_avx512, &liana__softmax_avx2) & softmax_reference,
-                                       NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
 };
 
 const liana__op liana__op_log_softmax = {
@@ -91,9 +89,7 @@ const liana__op liana__op_log_softmax = {
     .infer = infer_softmax,
     .gradient = log_softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
-    .kernels = (const liana__kernel *const[]){LIANA__X86(&liana__log_softmax_avx512, &liana__log_softmax_avx2) &
-                                                  log_softmax_reference,
-                                              NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
 };
 
 liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x)

@@ -1,4 +1,5 @@
 /* softmax.kernels.h - softmax and log_softmax of rows of floats, for one instruction set. */
+#include "kernels/vector_kernels.h"
 #include "kernels/vector_rows.h"
 #include "ops/applicable.h"
 #include "ops/softmax.h"
@@ -26,3 +27,6 @@ static liana_status run_log_softmax(const liana__call *call)
     }
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(softmax, .applicable = liana__applicable_f32, .run = run_softmax);
+LIANA__VECTOR_KERNEL(log_softmax, .applicable = liana__applicable_f32, .run = run_log_softmax);

@@ -2,10 +2,9 @@
 #ifndef LIANA_OPS_UNARY_H
 #define LIANA_OPS_UNARY_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-#if defined(__x86_64__)
-extern const liana__kernel liana__unary_avx2, liana__unary_avx512;
-#endif
+LIANA__DECLARE_VECTOR_KERNELS(unary);
 
 #endif

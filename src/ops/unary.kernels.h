@@ -1,4 +1,5 @@
 /* unary.kernels.h - element-wise ops of floats with one input, for one instruction set. */
+#include "kernels/vector_kernels.h"
 #include "kernels/vector_math.h"
 #include "ops/unary.h"
 
@@ -95,3 +96,5 @@ static liana_status run_map(const liana__call *call)
     maps[find_map(call->node->op)].map(call->dst, call->src[0], liana_shape_size(&call->node->shape));
     return LIANA_OK;
 }
+
+LIANA__VECTOR_KERNEL(unary, .applicable = has_map, .run = run_map);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The tree also builds, without a warning, in another way: with another compiler, or without an optional library.
+# The tree also builds, without a warning, in another way: with another compiler, without an optional library, or
+# without the kernels of one kind of processor.
 #   test_build.sh FOLDER COMPILER CMAKE_OPTION...
 set -eu
 folder=$1

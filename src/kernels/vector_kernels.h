@@ -1,0 +1,35 @@
+/* vector_kernels.h - kernels that are compiled once for each width of vectors.
+ *
+ * The source is src/ops/<stem>.kernels.h. The files <stem>.avx512.c, <stem>.avx2.c and <stem>.generic.c include it, and
+ * CMake compiles them for vectors of LIANA_VECTOR_BYTES = 64, 32 and 16 bytes. The generic one is for any processor
+ * that has vectors of 16 bytes (SSE2, NEON), and still right where the compiler must do without. */
+#ifndef LIANA_KERNELS_VECTOR_KERNELS_H
+#define LIANA_KERNELS_VECTOR_KERNELS_H
+
+#include "ir/op.h"
+
+#define LIANA__DECLARE_VECTOR_KERNELS(name) \
+    extern const liana__kernel liana__##name##_avx512, liana__##name##_avx2, liana__##name##_generic
+
+/* They in an op's list of kernels. */
+#if defined(LIANA_X86)
+#define LIANA__VECTOR_KERNELS(name) &liana__##name##_avx512, &liana__##name##_avx2, &liana__##name##_generic
+#else
+#define LIANA__VECTOR_KERNELS(name) &liana__##name##_generic
+#endif
+
+/* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. */
+#if defined(LIANA_VECTOR_BYTES)
+#if LIANA_VECTOR_BYTES == 64
+#define LIANA__VECTOR_KERNEL(kernel, ...) \
+    const liana__kernel liana__##kernel##_avx512 = {.name = "avx512", .isa = LIANA__ISA_AVX512, __VA_ARGS__}
+#elif LIANA_VECTOR_BYTES == 32
+#define LIANA__VECTOR_KERNEL(kernel, ...) \
+    const liana__kernel liana__##kernel##_avx2 = {.name = "avx2", .isa = LIANA__ISA_AVX2, __VA_ARGS__}
+#else
+#define LIANA__VECTOR_KERNEL(kernel, ...) \
+    const liana__kernel liana__##kernel##_generic = {.name = "generic", .isa = LIANA__ISA_BASELINE, __VA_ARGS__}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,2 @@
+#include "ops/binary.kernels.h"
+#include "ops/compare.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/cross_entropy.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/dropout.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/softmax.kernels.h"

@@ -249,6 +249,53 @@ static void test_options_of_the_model(void **state)
     assert_refused(train("none", "model.trainable_from=dens"), 1, "'dens'", "dense");
 }
 
+/* Folders of validation data are numbered as those of the training data, whichever classes they lack. */
+static void test_class_folders_that_differ(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__error error = {0};
+    uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+    char name[128];
+    for (uint32_t i = 0; i < 40; i++) {
+        char class = (char)('a' + liana__test_tiny_image(1, i, pixels));
+        liana__text png = {0};
+        assert_ok(liana__png_encode(pixels, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1, &png, &error), &error);
+        static const char *const parts[] = {"train", "validation"};
+        for (int part = 0; part < (class == 'b' ? 1 : 2); part++) {
+            snprintf(name, sizeof name, "%s/%c", parts[part], class);
+            assert_ok(liana__folder_make(liana__test_path(name), &error), &error);
+            snprintf(name, sizeof name, "%s/%c/%u.png", parts[part], class, i);
+            liana__test_write(name, png.data, png.length);
+        }
+        liana__text_free(&png);
+    }
+    static const char text[] = "data: {train: train, validation: validation}\n"
+                               "model:\n"
+                               "  layers:\n"
+                               "    - Flatten\n"
+                               "    - Dense: {units: 4, activation: softmax}\n"
+                               "train: {epochs: 1, batch_size: 8}\n";
+    snprintf(config_path, sizeof config_path, "%s", liana__test_write("config.yaml", text, sizeof text - 1));
+    assert_code(train("run"), 0);
+    char *data;
+    size_t size;
+    assert_ok(liana__file_read(liana__test_path("run/validation_predictions.csv"), 1 << 20, &data, &size, &error),
+              &error);
+    int counts[LIANA__TINY_CLASSES] = {0};
+    for (char *row = strchr(data, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        char class;
+        int label;
+        assert_int_equal(sscanf(row, "%c/%*[^,],%d,", &class, &label), 2);
+        assert_int_equal(label, class - 'a');
+        counts[label]++;
+    }
+    free(data);
+    assert_true(counts[0] > 0 && counts[1] == 0 && counts[2] > 0 && counts[3] > 0);
+    assert_ok(liana__folder_make(liana__test_path("validation/zebra"), &error), &error);
+    assert_refused(train("zebra"), 1, "validation/zebra", "the name of no class");
+}
+
 /* From a folder for each class to the name of the class of a lone image. */
 static void test_class_folders(void **state)
 {
@@ -400,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_when_checkpoints_are_saved),
         cmocka_unit_test(test_options_of_the_model),
         cmocka_unit_test(test_class_folders),
+        cmocka_unit_test(test_class_folders_that_differ),
         cmocka_unit_test(test_large_shards),
         cmocka_unit_test(test_learning_rate_follows_its_schedule),
         cmocka_unit_test(test_threads_change_no_byte),

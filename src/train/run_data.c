@@ -41,9 +41,10 @@ void liana__run_close_data(liana__run_data *data)
 
 /* ---- classes ---- */
 
-/* Names that only the source knows outlive it in the run. */
+/* Names that only the source knows outlive it in the run. Those that are known stay. */
 static liana_status take_class_names(liana__run *run, const liana__strings *names, liana__error *error)
 {
+    if (run->class_names.count || !names->count) return LIANA_OK;
     const char **items = liana__arena_allocate(&run->arena, (names->count + 1) * sizeof *items);
     if (!items) return liana__fail_memory(error, "the names of the classes");
     for (size_t i = 0; i < names->count; i++) items[i] = liana__arena_string(&run->arena, names->items[i]);
@@ -54,9 +55,7 @@ static liana_status take_class_names(liana__run *run, const liana__strings *name
 static liana_status find_classes(liana__run *run, const liana__source *source, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
-    if (!run->class_names.count && source && source->class_names.count) {
-        LIANA_TRY(take_class_names(run, &source->class_names, error));
-    }
+    if (source) LIANA_TRY(take_class_names(run, &source->class_names, error));
     run->num_classes = data->num_classes ? data->num_classes : (int64_t)run->class_names.count;
     if (!run->num_classes && source) {
         LIANA_TRY(liana__source_count_classes(source, data->label_offset, &run->num_classes, error));
@@ -178,8 +177,11 @@ static liana_status open_parts(liana__run *run, const liana__run_options *option
         liana__place place = liana__config_place(run->config, "data.validation");
         return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
     }
-    if (options->training)
+    if (options->training) {
         LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
+        /* Before other class folders are opened: a class that has no folder there must not shift those after it. */
+        LIANA_TRY(take_class_names(run, &run->training.source->class_names, error));
+    }
     if (has_validation && (options->training || options->validation)) {
         LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }

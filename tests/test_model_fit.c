@@ -2,6 +2,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
+#include "formats/image.h"
 
 #include <liana/liana.h>
 #include <math.h>
@@ -287,6 +288,43 @@ static void test_what_is_refused(void **state)
     tear_down(&own);
 }
 
+/* A class that has no folder in the validation data must not shift the numbers of those after it. */
+static void test_class_folders_that_differ(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__text png = {0};
+    fixture own = set_up();
+    uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+    liana__test_tiny_image(1, 0, pixels);
+    assert_ok(liana__png_encode(pixels, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1, &png, &error), &error);
+    static const char *const folders[] = {"train/a", "train/b", "train/c", "train/d", "val/b", "val/d"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char name[64];
+        assert_ok(liana__folder_make(liana__test_path(folders[i]), &error), &error);
+        snprintf(name, sizeof name, "%s/0.png", folders[i]);
+        liana__test_write(name, png.data, png.length);
+    }
+    liana__text_free(&png);
+    liana_dataset *training, *validation;
+    int64_t num_classes;
+    done(liana_dataset_open(own.context, liana__test_path("train"), NULL, &training));
+    done(liana_dataset_open(own.context, liana__test_path("val"), NULL, &validation));
+    liana_model *model = make_model(own.context);
+    refused(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}),
+            LIANA_INVALID_ARGUMENT, "class 0 is 'a' in the training data but 'b' in the validation data");
+    liana_dataset_close(validation);
+    liana_dataset_options options = {.classes_of = training};
+    done(liana_dataset_open(own.context, liana__test_path("val"), &options, &validation));
+    done(liana_dataset_count_classes(validation, &num_classes));
+    assert_int_equal(num_classes, 4); /* 'd' is number 3 */
+    done(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}));
+    liana_model_destroy(model);
+    liana_dataset_close(training);
+    liana_dataset_close(validation);
+    tear_down(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_a_stopped_fit_goes_on),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_class_folders_that_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

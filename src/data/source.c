@@ -276,8 +276,9 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
     char shift[64] = "";
     if (offset) snprintf(shift, sizeof shift, " (with data.label_offset %+" PRId64 ")", offset);
     liana__fail(error, LIANA_OUT_OF_RANGE,
-                "label %" PRId64 "%s is out of range [0, %" PRId64 "); are there more classes than that, or does the "
-                "first one not have the number 0 (set data.label_offset)?",
+                "label %" PRId64 "%s is out of range [0, %" PRId64 "); are there more classes than data.num_classes, "
+                "data.class_names or the model say, or does the first one not have the number 0 (set "
+                "data.label_offset)?",
                 record->label, shift, limit);
     return liana__source_fail_within(source, index, record, error);
 }

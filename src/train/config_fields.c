@@ -97,7 +97,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_INT_PAIR,
      AT(image_size),
      .maximum = MAX_SIDE,
-     .doc = "[height, width] in pixels that images are resized to (0: not at all; all must be of one size)"},
+     .doc = "[height, width] in pixels that images are resized to (0: to the size of the first training image)"},
     {.name = "channels",
      .kind = LIANA__FIELD_INT,
      AT(channels),

@@ -13,6 +13,8 @@ static liana_status open_source(const char *pattern, const liana_dataset_options
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,
                                     .labels = options->labels,
+                                    .class_names = options->classes_of ? options->classes_of->source->class_names
+                                                                       : (liana__strings){0},
                                     .take = (uint64_t)options->take,
                                     .need_labels = !options->unlabelled,
                                     .ignore_labels = options->unlabelled};

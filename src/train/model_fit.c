@@ -175,8 +175,25 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     return status;
 }
 
+/* Class folders are numbered by their names: other folders in the validation data would be other classes. */
+static liana_status check_classes(const liana_dataset *training, const liana_dataset *validation, liana__error *error)
+{
+    const liana__strings *ours = &training->source->class_names, *theirs = &validation->source->class_names;
+    size_t same = 0;
+    while (same < ours->count && same < theirs->count && strcmp(ours->items[same], theirs->items[same]) == 0) same++;
+    if (!ours->count || !theirs->count || (same == ours->count && same == theirs->count)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "class %zu is '%s' in the training data but '%s' in the validation data; open the validation "
+                       "data with the option classes_of = the training data",
+                       same, same < ours->count ? ours->items[same] : "(none)",
+                       same < theirs->count ? theirs->items[same] : "(none)");
+}
+
 static liana_status check_fit(const liana_fit_options *options, liana__error *error)
 {
+    if (options->training && options->validation) {
+        LIANA_TRY(check_classes(options->training, options->validation, error));
+    }
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
                            (long long)options->epochs, (long long)options->steps_per_epoch);

@@ -335,6 +335,14 @@ static void test_no_disk_space(void **state)
     unmount(NULL);
 }
 
+static void fill_disk(void)
+{
+    FILE *ballast = fopen(liana__test_path("disk/ballast"), "wb");
+    setvbuf(ballast, NULL, _IONBF, 0);
+    while (fputc(0, ballast) != EOF) continue;
+    fclose(ballast);
+}
+
 /* A full disk when the last files are written: the checkpoint is there, and --resume only writes them. */
 static void test_no_space_for_predictions(void **state)
 {
@@ -345,10 +353,7 @@ static void test_no_space_for_predictions(void **state)
     char run[256], images[256];
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     snprintf(images, sizeof images, "%s", liana__test_path("test-images"));
-    FILE *ballast = fopen(liana__test_path("disk/ballast"), "wb");
-    setvbuf(ballast, NULL, _IONBF, 0);
-    while (fputc(0, ballast) != EOF) continue;
-    fclose(ballast);
+    fill_disk();
     assert_refused(liana__test_command("predict", run, "--data", images, "--out",
                                        liana__test_path("disk/predictions.csv")),
                    1, "disk/predictions.csv", "No space left on device");
@@ -378,6 +383,54 @@ static void test_unwritable_output(void **state)
     /* Reading needs no writing. */
     assert_code(liana__test_command("evaluate", run), 0);
     assert_code(liana__test_command("predict", run, "--data", images, "--out", liana__test_path("p.csv")), 0);
+    unmount(NULL);
+}
+
+/* Runs a command that writes shards: onto a disk that fills up, over its own earlier shards on one that fills up, and
+ * onto one that cannot be written. What is there stays. */
+static void write_shards(const char *const *words, size_t num_words, const char *overwrite, const char *shard)
+{
+    const char *all[16] = {0};
+    memcpy(all, words, num_words * sizeof *words);
+    remount(0, "size=8k");
+    assert_refused(liana__test_command_words(all), 1, "No space left on device", "disk/set");
+    assert_false(liana__folder_exists(liana__test_path("disk/set")));
+    remount(0, "size=200k");
+    assert_code(liana__test_command_words(all), 0);
+    char kept[256];
+    snprintf(kept, sizeof kept, "%s", liana__test_path("kept"));
+    char *data;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(liana__test_path(shard), 1 << 20, &data, &size, &error), &error);
+    assert_ok(liana__file_replace(kept, data, size, &error), &error);
+    free(data);
+    fill_disk();
+    all[num_words] = overwrite;
+    assert_refused(liana__test_command_words(all), 1, "No space left on device", "disk/set");
+    assert_same_file(liana__test_path(shard), kept);
+    assert_true(liana__file_exists(liana__test_path("disk/set/classes.txt")));
+    assert_false(liana__folder_exists(liana__test_path("disk/set/.unfinished")));
+    remount(MS_RDONLY, "size=200k");
+    assert_refused(liana__test_command_words(all), 1, "Read-only file system", "disk/set");
+    assert_same_file(liana__test_path(shard), kept);
+    remount(0, "size=200k");
+    assert_ok(liana__folder_remove(liana__test_path("disk/set"), &error), &error);
+    assert_int_equal(remove(liana__test_path("disk/ballast")), 0);
+}
+
+static void test_no_space_for_shards(void **state)
+{
+    (void)state;
+    mount_disk("size=8k");
+    liana__test_tiny_data("train", 400, 1);
+    char images[256], out[256];
+    snprintf(images, sizeof images, "%s", liana__test_path("train-images"));
+    snprintf(out, sizeof out, "%s", liana__test_path("disk/set"));
+    const char *const convert[] = {"convert", images, "--out", out};
+    write_shards(convert, 4, "--overwrite", "disk/set/part00-400.tfrec");
+    const char *const synth[] = {"synth", "flowers", "--out", out, "images=30", "image_size=48", "classes=3"};
+    write_shards(synth, 7, "overwrite=true", "disk/set/train/flowers00-5.tfrec");
     unmount(NULL);
 }
 
@@ -424,6 +477,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_disk_space, unmount),
         cmocka_unit_test_teardown(test_no_space_for_predictions, unmount),
         cmocka_unit_test_teardown(test_unwritable_output, unmount),
+        cmocka_unit_test_teardown(test_no_space_for_shards, unmount),
         cmocka_unit_test(test_output_that_is_a_file),
         cmocka_unit_test(test_divergence),
     };

@@ -120,8 +120,7 @@ static void test_usage_errors(void **state)
     assert_usage_error(run("zebra"), "liana: unknown subcommand 'zebra'; 'liana help' lists them\n");
     assert_usage_error(run("help", "hlep"), "liana: unknown subcommand 'hlep'; did you mean 'help'?\n");
     assert_usage_error(run("version", "now"), "liana: version: 'now' is one word too many, expected: liana version\n");
-    assert_usage_error(run("convert"),
-                       "liana: convert: too few words, expected: liana convert FOLDER | IMAGES LABELS\n");
+    assert_usage_error(run("convert"), "liana: convert: too few words, expected: liana convert DATA ...\n");
     assert_usage_error(run("convert", "x", "--shufle", "y"),
                        "liana: convert: unknown option '--shufle'; did you mean '--shuffle'?\n");
     assert_usage_error(run("convert", "x", "--zebra=3"),
@@ -137,9 +136,6 @@ static void test_usage_errors(void **state)
     assert_usage_error(run("convert", "x", "--test", "1.5"),
                        "liana: convert: --test: found '1.5', expected a number from 0 to 1\n");
     assert_usage_error(run("convert", "x"), "liana: convert: --out is missing: --out DIR says where the shards go\n");
-    assert_usage_error(run("convert", "/no/such", "--out", "y"),
-                       "liana: convert: '/no/such' is no folder, expected a folder of class folders, or two IDX files "
-                       "(images, labels)\n");
 }
 
 static const liana__option words_options[] = {LIANA__OPTION_OUT("x"), LIANA__OPTION_RESUME, {0}};

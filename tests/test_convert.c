@@ -17,6 +17,7 @@ static const char *const CLASS_NAMES[NUM_CLASSES] = {"Zinnia", "aster", "rose"};
 
 /* Paths that outlive the harness's buffers. */
 static char INPUT[1024], OUTPUT[1024];
+static const char *const INPUTS[] = {INPUT};
 
 /* A PNG of one grey pixel whose value tells which image it is. */
 static void write_pixel(const char *path, uint8_t value)
@@ -138,7 +139,8 @@ static void test_class_folders(void **state)
     liana__error error = {0};
     make_class_folders();
     liana__convert_summary summary;
-    liana__convert_options options = {.folder = INPUT, .output = OUTPUT, .prefix = "flowers", .num_shards = 4};
+    liana__convert_options options = {
+        .inputs = INPUTS, .num_inputs = 1, .output = OUTPUT, .prefix = "flowers", .num_shards = 4};
     assert_ok(liana__convert(&options, &summary, &error), &error);
     assert_int_equal(summary.num_classes, NUM_CLASSES);
     assert_int_equal(summary.num_records, NUM_IMAGES);
@@ -155,8 +157,10 @@ static void test_class_folders(void **state)
         assert_int_equal(all.classes[i], i / PER_CLASS);
         assert_int_equal(all.pixels[i], 10 * (i / PER_CLASS) + i % PER_CLASS);
     }
-    assert_string_equal(all.ids[0], "Zinnia/i0.png");
-    assert_string_equal(all.ids[20], "rose/i6.png");
+    /* The names of the files, without the folders; there are three of each. */
+    assert_string_equal(all.ids[0], "i0.png");
+    assert_string_equal(all.ids[7], "i0-2.png");
+    assert_string_equal(all.ids[20], "i6-3.png");
 }
 
 static void test_records_per_shard(void **state)
@@ -165,7 +169,7 @@ static void test_records_per_shard(void **state)
     liana__error error = {0};
     make_class_folders();
     liana__convert_summary summary;
-    liana__convert_options options = {.folder = INPUT, .output = OUTPUT, .records_per_shard = 10};
+    liana__convert_options options = {.inputs = INPUTS, .num_inputs = 1, .output = OUTPUT, .records_per_shard = 10};
     assert_ok(liana__convert(&options, &summary, &error), &error);
     assert_int_equal(summary.num_shards, 3);
     assert_int_equal(read_shards("part0[012]-7.tfrec").num_records, NUM_IMAGES);
@@ -178,7 +182,8 @@ static void test_splits_and_shuffle(void **state)
     liana__error error = {0};
     make_class_folders();
     liana__convert_summary summary;
-    liana__convert_options options = {.folder = INPUT,
+    liana__convert_options options = {.inputs = INPUTS,
+                                      .num_inputs = 1,
                                       .output = OUTPUT,
                                       .shuffle = true,
                                       .seed = 5,
@@ -206,8 +211,16 @@ static void test_splits_and_shuffle(void **state)
             assert_false(seen[pixel]);
             seen[pixel] = true;
             assert_int_equal(splits[s]->classes[i], s == 2 ? -1 : pixel / 10);
+            assert_null(strchr(splits[s]->ids[i], '/'));
+            assert_int_equal(splits[s]->ids[i][1] - '0', pixel % 10);
         }
     }
+    /* The number that tells files of one name apart goes by the mixed order: it says nothing of the class. */
+    bool second_is_first_class = false;
+    for (size_t i = 0; i < train.num_records; i++) {
+        second_is_first_class |= train.classes[i] == 0 && strchr(train.ids[i], '-');
+    }
+    assert_true(second_is_first_class);
     for (size_t i = 0; i + 1 < train.num_records; i++) moved += train.pixels[i] > train.pixels[i + 1];
     assert_true(moved > 3);
 
@@ -226,11 +239,11 @@ static void test_overwrites_only_when_told(void **state)
     (void)state;
     liana__error error = {0};
     make_class_folders();
-    liana__convert_options options = {.folder = INPUT, .output = OUTPUT, .num_shards = 4};
+    liana__convert_options options = {.inputs = INPUTS, .num_inputs = 1, .output = OUTPUT, .num_shards = 4};
     assert_ok(liana__folder_make(OUTPUT, &error), &error);
     liana__test_write("out/keep.txt", "mine", 4);
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_ARGUMENT, &error, OUTPUT, "not empty",
-                 "keep.txt", "overwrite");
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_CONFIG, &error, OUTPUT, "not empty", "keep.txt",
+                 "--overwrite");
     assert_int_equal(count_entries(OUTPUT), 1);
     options.overwrite = true;
     assert_ok(liana__convert(&options, NULL, &error), &error);
@@ -242,6 +255,26 @@ static void test_overwrites_only_when_told(void **state)
     /* The four old shards are gone: two shards, classes.txt and the three others. */
     assert_int_equal(count_entries(OUTPUT), 6);
     assert_file_is("keep.txt", "mine");
+    /* A failure leaves all as it is, and so does what a killed conversion left behind. */
+    liana__test_write("in/rose/i7.jpg", "GIF89a....", 10);
+    options.num_shards = 3;
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "GIF");
+    assert_int_equal(count_entries(OUTPUT), 6);
+    assert_int_equal(read_shards("part0*.tfrec").num_records, NUM_IMAGES);
+    assert_file_is("classes.txt", "Zinnia\naster\nrose\n");
+    assert_ok(liana__folder_make(liana__test_path("out/.unfinished/train"), &error), &error);
+    liana__test_write("out/.unfinished/train/part00-1.tfrec", "", 0);
+    assert_int_equal(remove(liana__test_path("in/rose/i7.jpg")), 0);
+    assert_ok(liana__convert(&options, NULL, &error), &error);
+    assert_int_equal(read_shards("part0?-7.tfrec").num_files, 3);
+    assert_int_equal(count_entries(OUTPUT), 7);
+    /* With splits the shards without are replaced too. */
+    options.shuffle = true;
+    options.test_fraction = 0.2;
+    options.num_shards = 2;
+    assert_ok(liana__convert(&options, NULL, &error), &error);
+    assert_int_equal(read_shards("*/*.tfrec").num_records, NUM_IMAGES);
+    assert_false(liana__file_exists(liana__test_path("out/part00-7.tfrec")));
 }
 
 static void test_failure_leaves_nothing(void **state)
@@ -249,8 +282,12 @@ static void test_failure_leaves_nothing(void **state)
     (void)state;
     liana__error error = {0};
     make_class_folders();
-    liana__convert_options options = {
-        .folder = INPUT, .output = OUTPUT, .shuffle = true, .validation_fraction = 0.3, .records_per_shard = 2};
+    liana__convert_options options = {.inputs = INPUTS,
+                                      .num_inputs = 1,
+                                      .output = OUTPUT,
+                                      .shuffle = true,
+                                      .validation_fraction = 0.3,
+                                      .records_per_shard = 2};
     liana__test_write("in/rose/i7.jpg", "GIF89a....", 10);
     assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "GIF");
     assert_false(liana__folder_exists(OUTPUT));
@@ -278,7 +315,8 @@ static void test_can_be_stopped(void **state)
     liana__error error = {0};
     make_class_folders();
     size_t done = 0;
-    liana__convert_options options = {.folder = INPUT, .output = OUTPUT, .progress = stop_after_five, .user = &done};
+    liana__convert_options options = {
+        .inputs = INPUTS, .num_inputs = 1, .output = OUTPUT, .progress = stop_after_five, .user = &done};
     assert_fails(liana__convert(&options, NULL, &error), LIANA_CANCELLED, &error, "5 of 21");
     assert_int_equal(done, 5);
     assert_false(liana__folder_exists(OUTPUT));
@@ -293,27 +331,39 @@ static void test_options_that_do_not_fit(void **state)
         liana__convert_options options;
         const char *message;
     } cases[] = {
-        {{.folder = INPUT}, "no output folder"},
-        {{.output = OUTPUT}, "got neither"},
-        {{.output = OUTPUT, .folder = INPUT, .images = "i", .labels = "l"}, "got both"},
-        {{.output = OUTPUT, .images = "i"}, "the labels are missing"},
-        {{.output = OUTPUT, .folder = INPUT, .prefix = "a/b"}, "'a/b'"},
-        {{.output = OUTPUT, .folder = INPUT, .num_shards = 2, .records_per_shard = 3}, "expected one"},
-        {{.output = OUTPUT, .folder = INPUT, .num_shards = 22}, "only 21 records"},
-        {{.output = OUTPUT, .folder = INPUT, .shuffle = true, .test_fraction = 1.5}, "test fraction is 1.5"},
-        {{.output = OUTPUT, .folder = INPUT, .shuffle = true, .test_fraction = 0.5, .validation_fraction = 0.5},
+        {{.inputs = INPUTS, .num_inputs = 1}, "no output folder"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .prefix = "a/b"}, "'a/b'"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .num_shards = 2, .records_per_shard = 3},
+         "expected one"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .num_shards = 22}, "only 21 records"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .shuffle = true, .test_fraction = 1.5},
+         "test fraction is 1.5"},
+        {{.output = OUTPUT,
+          .inputs = INPUTS,
+          .num_inputs = 1,
+          .shuffle = true,
+          .test_fraction = 0.5,
+          .validation_fraction = 0.5},
          "nothing to train on"},
-        {{.output = OUTPUT, .folder = INPUT, .shuffle = true, .test_fraction = 0.01}, "none would be left for test"},
-        {{.output = OUTPUT, .folder = INPUT, .test_fraction = 0.1}, "shuffle too"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .shuffle = true, .test_fraction = 0.01},
+         "none would be left for test"},
+        {{.output = OUTPUT, .inputs = INPUTS, .num_inputs = 1, .test_fraction = 0.1}, "shuffle too"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_fails(liana__convert(&cases[i].options, NULL, &error), LIANA_INVALID_ARGUMENT, &error, cases[i].message);
+        assert_fails(liana__convert(&cases[i].options, NULL, &error), LIANA_INVALID_CONFIG, &error, cases[i].message);
     }
     char inside[1100];
     snprintf(inside, sizeof inside, "%s/out", INPUT);
-    liana__convert_options options = {.folder = INPUT, .output = inside};
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_ARGUMENT, &error, inside, "outside");
+    liana__convert_options options = {.inputs = INPUTS, .num_inputs = 1, .output = inside};
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_CONFIG, &error, inside, "outside");
     assert_false(liana__folder_exists(inside));
+    /* Nor shards into their own folder. */
+    options.output = OUTPUT;
+    assert_ok(liana__convert(&options, NULL, &error), &error);
+    options.inputs = (const char *const[]){liana__test_path("out/part00-21.tfrec")};
+    options.overwrite = true;
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_CONFIG, &error, "part00-21", "outside");
+    assert_true(liana__file_exists(liana__test_path("out/part00-21.tfrec")));
 }
 
 static void test_folders_that_do_not_fit(void **state)
@@ -322,18 +372,92 @@ static void test_folders_that_do_not_fit(void **state)
     liana__error error = {0};
     make_class_folders();
     char path[1100];
-    liana__convert_options options = {.folder = path, .output = OUTPUT};
+    const char *const inputs[] = {path};
+    liana__convert_options options = {.inputs = inputs, .num_inputs = 1, .output = OUTPUT};
     snprintf(path, sizeof path, "%s/none", INPUT);
     assert_fails(liana__convert(&options, NULL, &error), LIANA_NOT_FOUND, &error, "in/none");
     snprintf(path, sizeof path, "%s/rose", INPUT);
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "no sub-folders", "7 images");
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose",
+                 "a folder for each class");
     snprintf(path, sizeof path, "%s/..", INPUT);
-    options.output = "/tmp";
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "one level too high", "Zinnia");
-    options.output = OUTPUT;
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "class 'in'",
+                 "one level too high");
+    assert_false(liana__folder_exists(OUTPUT));
     snprintf(path, sizeof path, "%s", INPUT);
     assert_ok(liana__folder_make(liana__test_path("in/lily"), &error), &error);
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/lily", "no .jpg");
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/lily", "no image");
+}
+
+/* A plain folder of images is converted when it is said that there are no labels. */
+static void test_without_labels(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    make_class_folders();
+    const char *const inputs[] = {liana__test_path("in/rose")};
+    liana__convert_summary summary;
+    liana__convert_options options = {.inputs = inputs,
+                                      .num_inputs = 1,
+                                      .output = OUTPUT,
+                                      .source = {.ignore_labels = true}};
+    assert_ok(liana__convert(&options, &summary, &error), &error);
+    assert_int_equal(summary.num_classes, 0);
+    found all = read_shards("part00-7.tfrec");
+    for (int i = 0; i < PER_CLASS; i++) {
+        assert_int_equal(all.classes[i], -1);
+        assert_int_equal(all.pixels[i], 20 + i);
+    }
+    assert_string_equal(all.ids[1], "i1.PNG");
+    assert_false(liana__file_exists(liana__test_path("out/classes.txt")));
+}
+
+/* Names that look like the ones that are made up for others. */
+static void test_ids_are_there_once(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    snprintf(INPUT, sizeof INPUT, "%s", liana__test_path("in"));
+    snprintf(OUTPUT, sizeof OUTPUT, "%s", liana__test_path("out"));
+    static const char *const names[] = {"a/x.png", "a/x-2.png", "b/x.png", "b/x-2.png", "c/x.png", "c/x-2-2.png"};
+    static const char *const expected[] = {"x-2.png", "x.png", "x-2-3.png", "x-3.png", "x-2-2.png", "x-4.png"};
+    char path[1200];
+    for (int i = 0; i < 6; i++) {
+        snprintf(path, sizeof path, "%s/%c", INPUT, names[i][0]);
+        assert_ok(liana__folder_make(path, &error), &error);
+        snprintf(path, sizeof path, "%s/%s", INPUT, names[i]);
+        write_pixel(path, (uint8_t)i);
+    }
+    liana__convert_options options = {.inputs = INPUTS, .num_inputs = 1, .output = OUTPUT};
+    assert_ok(liana__convert(&options, NULL, &error), &error);
+    found all = read_shards("part00-6.tfrec");
+    for (int i = 0; i < 6; i++) assert_string_equal(all.ids[i], expected[i]);
+}
+
+/* TFRecords are sharded anew, with their own ids and labels. */
+static void test_tfrecords(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    make_class_folders();
+    liana__convert_options options = {.inputs = INPUTS, .num_inputs = 1, .output = OUTPUT, .num_shards = 4};
+    assert_ok(liana__convert(&options, NULL, &error), &error);
+    found before = read_shards("*.tfrec");
+    const char *const inputs[] = {liana__test_path("out/*.tfrec")};
+    char again[1024];
+    snprintf(again, sizeof again, "%s", liana__test_path("again"));
+    options = (liana__convert_options){.inputs = inputs, .num_inputs = 1, .output = again, .records_per_shard = 11};
+    liana__convert_summary summary;
+    assert_ok(liana__convert(&options, &summary, &error), &error);
+    assert_int_equal(summary.num_classes, NUM_CLASSES);
+    assert_int_equal(summary.num_shards, 2);
+    snprintf(OUTPUT, sizeof OUTPUT, "%s", again);
+    found after = read_shards("*.tfrec");
+    assert_int_equal(after.file_sizes[0], 11);
+    assert_memory_equal(after.pixels, before.pixels, sizeof after.pixels);
+    assert_memory_equal(after.classes, before.classes, sizeof after.classes);
+    assert_memory_equal(after.ids, before.ids, sizeof after.ids);
+    assert_file_is("classes.txt", "0\n1\n2\n");
 }
 
 /* IDX files of 1 x 1 images. */
@@ -348,7 +472,8 @@ static void test_idx(void **state)
              liana__test_write("images", "\0\0\x08\3\0\0\0\4\0\0\0\1\0\0\0\1\x14\0\x1e\1", 20));
     snprintf(labels, sizeof labels, "%s", liana__test_write("labels", "\0\0\x08\1\0\0\0\4\2\0\3\0", 12));
     liana__convert_summary summary;
-    liana__convert_options options = {.images = images, .labels = labels, .output = OUTPUT, .num_shards = 1};
+    const char *const inputs[] = {images, labels};
+    liana__convert_options options = {.inputs = inputs, .num_inputs = 2, .output = OUTPUT, .num_shards = 1};
     assert_ok(liana__convert(&options, &summary, &error), &error);
     assert_int_equal(summary.num_classes, 4);
     assert_file_is("classes.txt", "0\n1\n2\n3\n");
@@ -361,9 +486,9 @@ static void test_idx(void **state)
     liana__test_write("labels", "\0\0\x08\1\0\0\0\3\2\0\3", 11);
     assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "images' has 4 images",
                  "labels' has 3 labels");
-    options.images = labels;
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "labels' holds 3 of u8",
-                 "images (number x height x width)");
+    options.inputs = inputs + 1;
+    options.num_inputs = 1;
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "labels' holds labels");
     /* What was there is still there: the mistake was found before. */
     assert_int_equal(read_shards("part00-4.tfrec").num_records, 4);
 }
@@ -372,13 +497,13 @@ static void test_mnist(void **state)
 {
     (void)state;
     liana__error error = {0};
-    char images[1024], labels[1024];
+    char images[1024];
     snprintf(images, sizeof images, "%s", liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
-    snprintf(labels, sizeof labels, "%s", liana__test_data("mnist/t10k-labels-idx1-ubyte.gz"));
     liana__test_folder();
     snprintf(OUTPUT, sizeof OUTPUT, "%s", liana__test_path("out"));
+    const char *const inputs[] = {images}; /* the labels lie beside them */
     liana__convert_options options = {
-        .images = images, .labels = labels, .output = OUTPUT, .records_per_shard = 10000, .shuffle = true};
+        .inputs = inputs, .num_inputs = 1, .output = OUTPUT, .records_per_shard = 10000, .shuffle = true};
     assert_ok(liana__convert(&options, NULL, &error), &error);
     liana__tfrecord *file;
     assert_ok(liana__tfrecord_open(liana__test_path("out/part00-10000.tfrec"), NULL, &file, &error), &error);
@@ -417,7 +542,8 @@ static void test_flower_photos(void **state)
     snprintf(photos, sizeof photos, "%s", liana__test_data("flower_photos"));
     liana__test_folder();
     snprintf(OUTPUT, sizeof OUTPUT, "%s", liana__test_path("out"));
-    liana__convert_options options = {.folder = photos, .output = OUTPUT, .num_shards = 1};
+    const char *const inputs[] = {photos};
+    liana__convert_options options = {.inputs = inputs, .num_inputs = 1, .output = OUTPUT, .num_shards = 1};
     liana__convert_summary summary;
     assert_ok(liana__convert(&options, &summary, &error), &error);
     assert_int_equal(summary.num_classes, 5);
@@ -459,6 +585,9 @@ int main(void)
         cmocka_unit_test(test_can_be_stopped),
         cmocka_unit_test(test_options_that_do_not_fit),
         cmocka_unit_test(test_folders_that_do_not_fit),
+        cmocka_unit_test(test_without_labels),
+        cmocka_unit_test(test_ids_are_there_once),
+        cmocka_unit_test(test_tfrecords),
         cmocka_unit_test(test_idx),
         cmocka_unit_test(test_mnist),
         cmocka_unit_test(test_flower_photos),

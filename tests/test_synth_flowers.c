@@ -204,7 +204,7 @@ static void test_bad_options_are_named(void **state)
     options.shards = 1;
     assert_ok(liana__synth_flowers(folder, &options, 1, NULL, NULL, &counts, &error), &error);
     assert_fails(liana__synth_flowers(folder, &options, 1, NULL, NULL, &counts, &error), LIANA_INVALID_CONFIG, &error,
-                 "flowers00-6.tfrec", "overwrite=true");
+                 "classes.txt", "overwrite=true");
     options.overwrite = true;
     options.images = 12;
     assert_ok(liana__synth_flowers(folder, &options, 1, NULL, NULL, &counts, &error), &error);
@@ -212,6 +212,11 @@ static void test_bad_options_are_named(void **state)
     assert_false(liana__file_exists(liana__test_path("train/flowers00-6.tfrec")));
     assert_fails(liana__synth_flowers(liana__test_path("more"), &options, 1, stop_at_once, NULL, &counts, &error),
                  LIANA_CANCELLED, &error, "more", "8 of 12");
+    assert_false(liana__folder_exists(liana__test_path("more")));
+    assert_fails(liana__synth_flowers(folder, &options, 1, stop_at_once, NULL, &counts, &error), LIANA_CANCELLED,
+                 &error, "8 of 12");
+    assert_true(liana__file_exists(liana__test_path("train/flowers00-8.tfrec")));
+    assert_true(liana__file_exists(liana__test_path("classes.txt")));
     const char *file = liana__test_write("file", "", 0);
     assert_fails(liana__synth_flowers(file, &options, 1, NULL, NULL, &counts, &error), LIANA_IO_ERROR, &error, "file");
 }

@@ -15,6 +15,7 @@ static const liana__option options[] = {
     {"shards", "N", "how many shards to write"},
     {"records", "N", "how many records go into a shard (default 1000)"},
     {"prefix", "NAME", "what the names of the shards start with (default part)"},
+    {"no-labels", NULL, "the data have no labels, or these are not taken over"},
     {"overwrite", NULL, "replace the shards of an earlier conversion in DIR"},
     LIANA__OPTION_JSON,
     {0},
@@ -22,14 +23,14 @@ static const liana__option options[] = {
 
 typedef struct watcher {
     FILE *terminal; /* NULL: say nothing */
-    size_t shown;
+    uint64_t shown;
 } watcher;
 
-static bool watch(void *user, size_t done, size_t total)
+static bool watch(void *user, uint64_t done, uint64_t total)
 {
     watcher *state = user;
     if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        fprintf(state->terminal, "\r%zu/%zu records%s", done, total, done == total ? "\n" : "");
+        fprintf(state->terminal, "\r%" PRIu64 "/%" PRIu64 " records%s", done, total, done == total ? "\n" : "");
         fflush(state->terminal);
         state->shown = done;
     }
@@ -55,24 +56,17 @@ static liana_status read_options(liana__invocation *invocation, liana__convert_o
     convert->seed = (uint64_t)seed;
     convert->num_shards = (size_t)shards;
     convert->records_per_shard = (size_t)records;
-    if (invocation->num_operands == 2) {
-        convert->images = invocation->operands[0];
-        convert->labels = invocation->operands[1];
-        return LIANA_OK;
-    }
-    convert->folder = invocation->operands[0];
-    if (liana__folder_exists(convert->folder)) return LIANA_OK;
-    return liana__fail(
-        &invocation->error, LIANA_INVALID_CONFIG,
-        "convert: '%s' is no folder, expected a folder of class folders, or two IDX files (images, labels)",
-        convert->folder);
+    convert->source.ignore_labels = liana__invocation_has(invocation, "no-labels");
+    convert->inputs = invocation->operands;
+    convert->num_inputs = invocation->num_operands;
+    return LIANA_OK;
 }
 
 static void print_summary(liana__invocation *invocation, const liana__convert_summary *summary, const char *output)
 {
     const struct {
         const char *name;
-        size_t count;
+        uint64_t count;
     } members[] = {
         {"classes", summary->num_classes},       {"records", summary->num_records}, {"train", summary->num_train},
         {"validation", summary->num_validation}, {"test", summary->num_test},       {"shards", summary->num_shards},
@@ -89,14 +83,17 @@ static void print_summary(liana__invocation *invocation, const liana__convert_su
         liana__invocation_print_json(invocation, event);
         return;
     }
-    fprintf(invocation->out, "%s: %zu records of %zu classes in %zu shard%s\n", output, summary->num_records,
-            summary->num_classes, summary->num_shards, summary->num_shards == 1 ? "" : "s");
+    fprintf(invocation->out, "%s: %" PRIu64 " records", output, summary->num_records);
+    if (summary->num_classes) fprintf(invocation->out, " of %" PRIu64 " classes", summary->num_classes);
+    fprintf(invocation->out, " in %" PRIu64 " shard%s\n", summary->num_shards, summary->num_shards == 1 ? "" : "s");
     if (summary->num_validation || summary->num_test) {
-        fprintf(invocation->out, "  train %zu, val %zu, test %zu\n", summary->num_train, summary->num_validation,
-                summary->num_test);
+        fprintf(invocation->out, "  train %" PRIu64 ", val %" PRIu64 ", test %" PRIu64 "\n", summary->num_train,
+                summary->num_validation, summary->num_test);
     }
-    if (summary->num_ignored)
-        fprintf(invocation->out, "  %zu files that are no images were left out\n", summary->num_ignored);
+    if (summary->num_ignored) {
+        fprintf(invocation->out, "  left out: %" PRIu64 " that are no .jpg, .jpeg or .png files\n",
+                summary->num_ignored);
+    }
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -110,21 +107,21 @@ static liana_status run(liana__invocation *invocation)
     liana__signals_catch();
     liana__convert_summary summary;
     liana_status status = liana__convert(&convert, &summary, &invocation->error);
-    if (status == LIANA_INVALID_ARGUMENT) return invocation->error.status = LIANA_INVALID_CONFIG;
     if (status == LIANA_OK) print_summary(invocation, &summary, convert.output);
     return status;
 }
 
 const liana__command liana__subcommand_convert = {
     .name = "convert",
-    .operands = "FOLDER | IMAGES LABELS",
-    .summary = "Turn class folders or IDX files into TFRecord shards",
+    .operands = "DATA ...",
+    .summary = "Turn class folders, IDX files or TFRecords into TFRecord shards",
     .help =
-        "FOLDER holds one folder per class with .jpg, .jpeg and .png files, which are kept byte for byte. IMAGES and\n"
-        "LABELS are two IDX files (MNIST's form), plain or gzipped. Shards are named NAMEnn-COUNT.tfrec; their\n"
-        "records hold the features image, class and id. The names of the classes go to DIR/classes.txt.\n",
+        "DATA is what data.train may name: a folder with a folder of .jpg, .jpeg and .png files for each class, IDX\n"
+        "files of images and labels (MNIST's form), or TFRecords, to shard them anew. JPEGs and PNGs are kept byte\n"
+        "for byte. Shards are named NAMEnn-COUNT.tfrec; their records hold the features image, class and id. The\n"
+        "names of the classes go to DIR/classes.txt.\n",
     .options = options,
     .min_operands = 1,
-    .max_operands = 2,
+    .max_operands = -1,
     .run = run,
 };

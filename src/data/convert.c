@@ -1,107 +1,79 @@
 #include "data/convert.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/random.h"
-#include "base/text.h"
-#include "data/convert_source.h"
+#include "data/convert_ids.h"
+#include "data/shards.h"
 #include "formats/example.h"
+#include "formats/image.h"
 #include "formats/tfrecord.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { DEFAULT_RECORDS_PER_SHARD = 1000, MAX_SPLITS = 3 };
-
-static const char *const split_folders[] = {"train", "val", "test"};
+enum { DEFAULT_RECORDS_PER_SHARD = 1000, TRAIN = 0, TEST = 2 };
 
 typedef struct split {
-    const char *folder;
-    size_t first; /* position in the order of all records */
-    size_t count;
-    size_t num_shards;
+    const char *folder; /* its name; NULL: there is only one split */
+    uint64_t first;     /* position in the order of all records */
+    uint64_t count;
+    uint64_t num_shards;
     bool with_class;
 } split;
 
 typedef struct conversion {
     const liana__convert_options *options;
-    const char *prefix;
-    liana__convert_source source;
-    liana__arena arena;
-    split splits[MAX_SPLITS];
+    liana__source *source;
+    void *scratch;
+    int64_t num_classes;
+    liana__convert_ids ids; /* of images that are files; else empty */
+    split splits[LIANA__NUM_SPLITS];
     int num_splits;
-    bool output_existed;
+    liana__shards shards;
     liana__example_builder builder;
-    /* What is removed again after a failure. */
-    char **written;
-    size_t num_written;
-    size_t written_capacity;
-    size_t num_done;
+    liana__text png;
+    uint64_t num_done;
 } conversion;
+
+/* ---- the plan ---- */
 
 static liana_status check_fraction(const char *name, double fraction, liana__error *error)
 {
     if (fraction >= 0 && fraction < 1) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the %s fraction is %g, expected at least 0 and less than 1",
-                       name, fraction);
+    return liana__fail(error, LIANA_INVALID_CONFIG, "the %s fraction is %g, expected at least 0 and less than 1", name,
+                       fraction);
 }
 
 static liana_status check_options(const liana__convert_options *options, liana__error *error)
 {
     if (!options->output || !*options->output) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "no output folder was given");
-    }
-    if (options->prefix && strchr(options->prefix, '/')) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the prefix '%s' has a '/' in it; it is only a part of a name", options->prefix);
-    }
-    bool idx = options->images || options->labels;
-    if (idx && !(options->images && options->labels)) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "images and labels must be given together, the %s are missing",
-                           options->images ? "labels" : "images");
-    }
-    if (idx == (options->folder != NULL)) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "expected either a folder of class folders or a pair of IDX files, got %s",
-                           idx ? "both" : "neither");
+        return liana__fail(error, LIANA_INVALID_CONFIG, "no output folder was given");
     }
     if (options->num_shards && options->records_per_shard) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+        return liana__fail(error, LIANA_INVALID_CONFIG,
                            "both a number of shards (%zu) and of records per shard (%zu) were given; expected one",
                            options->num_shards, options->records_per_shard);
     }
     LIANA_TRY(check_fraction("validation", options->validation_fraction, error));
     LIANA_TRY(check_fraction("test", options->test_fraction, error));
-    if (options->validation_fraction + options->test_fraction >= 1) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the validation fraction %g and the test fraction %g leave nothing to train on",
-                           options->validation_fraction, options->test_fraction);
-    }
-    bool splits = options->validation_fraction > 0 || options->test_fraction > 0;
-    if (splits && options->folder && !options->shuffle) {
-        return liana__fail(
-            error, LIANA_INVALID_ARGUMENT,
-            "class folders are read class by class, so that a split without shuffling would put the last "
-            "classes into the test data: shuffle too");
-    }
-    return LIANA_OK;
+    if (options->validation_fraction + options->test_fraction < 1) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the validation fraction %g and the test fraction %g leave nothing to train on",
+                       options->validation_fraction, options->test_fraction);
 }
 
 /* How many shards a split of `count` records gets. */
-static size_t choose_num_shards(const conversion *work, size_t count)
+static uint64_t choose_num_shards(const conversion *work, uint64_t count)
 {
     const liana__convert_options *options = work->options;
-    size_t num_shards;
+    uint64_t num_shards;
     if (options->num_shards) {
-        double share = (double)options->num_shards * (double)count / (double)work->source.count;
-        num_shards = (size_t)llround(share);
+        double share = (double)options->num_shards * (double)count / (double)work->source->num_records;
+        num_shards = (uint64_t)llround(share);
     } else {
-        size_t each = options->records_per_shard ? options->records_per_shard : DEFAULT_RECORDS_PER_SHARD;
+        uint64_t each = options->records_per_shard ? options->records_per_shard : DEFAULT_RECORDS_PER_SHARD;
         num_shards = count / each + (count % each != 0);
     }
     return num_shards < 1 ? 1 : num_shards > count ? count : num_shards;
@@ -110,152 +82,175 @@ static size_t choose_num_shards(const conversion *work, size_t count)
 static liana_status plan_splits(conversion *work, liana__error *error)
 {
     const liana__convert_options *options = work->options;
-    size_t count = work->source.count;
+    uint64_t count = work->source->num_records;
     if (options->num_shards > count) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%zu shards were asked for, but there are only %zu records",
-                           options->num_shards, count);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%zu shards were asked for, but there are only %" PRIu64 " records", options->num_shards,
+                           count);
     }
     const double fractions[] = {0, options->validation_fraction, options->test_fraction};
     bool any = fractions[1] > 0 || fractions[2] > 0;
-    size_t counts[MAX_SPLITS] = {count};
-    for (int i = 1; i < MAX_SPLITS; i++) {
-        size_t wanted = (size_t)llround(fractions[i] * (double)count);
-        counts[i] = wanted < counts[0] ? wanted : counts[0];
-        counts[0] -= counts[i];
+    if (any && work->source->class_names.count && !options->shuffle) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "class folders are read class by class, so that a split without shuffling would put the "
+                           "last classes into the test data: shuffle too");
     }
-    size_t first = 0;
-    for (int i = 0; i < MAX_SPLITS; i++) {
-        if (counts[i] == 0 && (i == 0 || fractions[i] > 0)) {
-            return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "of %zu records none would be left for %s; use other fractions or more images", count,
-                               split_folders[i]);
+    uint64_t counts[LIANA__NUM_SPLITS] = {count};
+    for (int i = 1; i < LIANA__NUM_SPLITS; i++) {
+        uint64_t wanted = (uint64_t)llround(fractions[i] * (double)count);
+        counts[i] = wanted < counts[TRAIN] ? wanted : counts[TRAIN];
+        counts[TRAIN] -= counts[i];
+    }
+    uint64_t first = 0;
+    for (int i = 0; i < LIANA__NUM_SPLITS; i++) {
+        if (counts[i] == 0 && (i == TRAIN || fractions[i] > 0)) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "of %" PRIu64 " records none would be left for %s; use other fractions or more images",
+                               count, liana__split_folders[i]);
         }
         if (counts[i] == 0) continue;
-        const char *folder = any ? liana__path_join(&work->arena, options->output, split_folders[i]) : options->output;
-        if (!folder) return liana__fail_memory(error, options->output);
-        work->splits[work->num_splits++] = (split){.folder = folder,
+        work->splits[work->num_splits++] = (split){.folder = any ? liana__split_folders[i] : NULL,
                                                    .first = first,
                                                    .count = counts[i],
                                                    .num_shards = choose_num_shards(work, counts[i]),
-                                                   .with_class = i != 2};
+                                                   .with_class = work->source->has_labels && i != TEST};
         first += counts[i];
     }
     return LIANA_OK;
 }
 
-/* PREFIXnn-COUNT.tfrec */
-static bool is_shard_name(const char *name, const char *prefix)
+static uint64_t record_at(const conversion *work, uint64_t position)
 {
-    if (!liana__starts_with(name, prefix)) return false;
-    const char *rest = name + strlen(prefix);
-    size_t digits = strspn(rest, "0123456789");
-    if (digits < 2 || rest[digits] != '-') return false;
-    rest += digits + 1;
-    digits = strspn(rest, "0123456789");
-    return digits > 0 && strcmp(rest + digits, ".tfrec") == 0;
+    const liana__convert_options *options = work->options;
+    if (!options->shuffle) return position;
+    return liana__permute(options->seed, 0, position, work->source->num_records);
 }
 
-/* Removes what an earlier conversion with this prefix left in a folder. */
-static liana_status remove_old(conversion *work, const char *folder, liana__error *error)
+static liana_status plan_ids(conversion *work, liana__error *error)
 {
-    if (!liana__folder_exists(folder)) return LIANA_OK;
-    bool top = strcmp(folder, work->options->output) == 0;
-    liana__paths names;
-    LIANA_TRY(liana__folder_list(folder, &work->arena, &names, error));
-    for (size_t i = 0; i < names.count; i++) {
-        bool class_names = top && strcmp(names.items[i], "classes.txt") == 0;
-        if (!class_names && !is_shard_name(names.items[i], work->prefix)) continue;
-        const char *path = liana__path_join(&work->arena, folder, names.items[i]);
-        if (!path) return liana__fail_memory(error, folder);
-        if (unlink(path) != 0) {
-            return liana__fail(error, LIANA_IO_ERROR, "cannot remove '%s' of an earlier conversion: %s", path,
-                               strerror(errno));
-        }
+    if (liana__source_address(work->source, 0).record >= 0) return LIANA_OK;
+    LIANA_TRY(liana__convert_ids_create(&work->ids, work->source->num_records, error));
+    for (uint64_t position = 0; position < work->ids.count; position++) {
+        const char *file = liana__source_address(work->source, record_at(work, position)).file;
+        work->ids.names[position] = liana__path_name(file);
     }
-    return LIANA_OK;
+    return liana__convert_ids_number(&work->ids, error);
 }
 
-/* An output inside the input would be a class of its own the next time. */
+static liana_status open_input(conversion *work, liana__error *error)
+{
+    const liana__convert_options *options = work->options;
+    liana__source_options source = options->source;
+    source.need_labels = !source.ignore_labels;
+    LIANA_TRY(liana__source_open(options->inputs, options->num_inputs, &source, &work->source, error));
+    work->scratch = liana__source_scratch_create(work->source);
+    if (!work->scratch) return liana__fail_memory(error, "reading the data");
+    LIANA_TRY(plan_splits(work, error));
+    LIANA_TRY(plan_ids(work, error));
+    work->num_classes = work->source->has_labels ? (int64_t)work->source->class_names.count : 0;
+    if (work->num_classes || !work->source->has_labels) return LIANA_OK;
+    return liana__source_count_classes(work->source, 0, &work->num_classes, error);
+}
+
+/* ---- the output ---- */
+
+static bool is_inside(const char *path, const char *folder)
+{
+    char *inner = realpath(path, NULL), *outer = realpath(folder, NULL);
+    size_t length = outer ? strlen(outer) : 0;
+    bool inside = inner && outer && strncmp(inner, outer, length) == 0 && (inner[length] == 0 || inner[length] == '/');
+    free(inner);
+    free(outer);
+    return inside;
+}
+
+/* An output inside the input would be a class of its own the next time, and an input inside the output be replaced. */
 static liana_status check_apart(const conversion *work, liana__error *error)
 {
-    const char *folder = work->options->folder;
-    if (!folder) return LIANA_OK;
-    char *input = realpath(folder, NULL), *output = realpath(work->options->output, NULL);
-    size_t length = input ? strlen(input) : 0;
-    bool inside =
-        input && output && strncmp(output, input, length) == 0 && (output[length] == 0 || output[length] == '/');
-    free(input);
-    free(output);
-    if (!inside) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the output '%s' lies in the folder that is converted, '%s'; choose a place outside of it",
-                       work->options->output, folder);
-}
-
-static liana_status prepare_output(conversion *work, liana__error *error)
-{
     const liana__convert_options *options = work->options;
-    const char *output = options->output;
-    work->output_existed = liana__folder_exists(output);
-    LIANA_TRY(liana__folder_make(output, error));
-    LIANA_TRY(check_apart(work, error));
-    liana__paths names;
-    LIANA_TRY(liana__folder_list(output, &work->arena, &names, error));
-    if (names.count > 0 && !options->overwrite) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the output folder '%s' is not empty (it has '%s'); choose another, or allow to overwrite",
-                           output, names.items[0]);
+    for (size_t i = 0; i < options->num_inputs; i++) {
+        const char *input = options->inputs[i];
+        if (!is_inside(options->output, input) && !is_inside(input, options->output)) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the output '%s' and the data that are converted, '%s', lie one in the other; choose a "
+                           "place outside",
+                           options->output, input);
     }
-    LIANA_TRY(remove_old(work, output, error));
-    for (int i = 0; i < MAX_SPLITS; i++) {
-        const char *folder = liana__path_join(&work->arena, output, split_folders[i]);
-        if (!folder) return liana__fail_memory(error, output);
-        LIANA_TRY(remove_old(work, folder, error));
-    }
-    for (int i = 0; i < work->num_splits; i++) LIANA_TRY(liana__folder_make(work->splits[i].folder, error));
     return LIANA_OK;
 }
 
-static liana_status remember_written(conversion *work, char *path, liana__error *error)
+/* The bytes of an encoded image as they are, after a look at its header; pixels as a PNG. */
+static liana_status get_image(conversion *work, uint64_t index, const liana__record *record, const void **bytes,
+                              size_t *size, liana__error *error)
 {
-    if (!liana__grow(&work->written, work->num_written, &work->written_capacity, sizeof *work->written)) {
-        return liana__fail_memory(error, path);
+    liana_status status;
+    *bytes = record->bytes;
+    *size = record->size;
+    if (record->bytes) {
+        liana__image header = {0};
+        status = liana__image_probe(record->bytes, record->size, NULL, &header, error);
+        liana__image_free(&header);
+    } else {
+        work->png.length = 0;
+        status = liana__png_encode(record->pixels, record->height, record->width, record->channels, &work->png, error);
+        *bytes = work->png.data;
+        *size = work->png.length;
     }
-    work->written[work->num_written++] = path;
+    return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(work->source, index, record, error);
+}
+
+static liana_status add_id(conversion *work, uint64_t position, uint64_t index, const liana__record *record,
+                           char number[24], liana__error *error)
+{
+    const char *id = record->id;
+    size_t size = record->id_size;
+    if (work->ids.count || !id) {
+        snprintf(number, 24, "%" PRIu64, index);
+        id = work->ids.count ? liana__convert_ids_get(&work->ids, position) : number;
+        if (!id) return liana__fail_memory(error, "an id");
+        size = strlen(id);
+    }
+    liana__example_add_bytes(&work->builder, "id", id, size);
     return LIANA_OK;
 }
 
-static liana_status write_record(conversion *work, const split *part, size_t position, liana__tfrecord_writer *writer,
+static liana_status write_record(conversion *work, const split *part, uint64_t position, liana__tfrecord_writer *writer,
                                  liana__error *error)
 {
-    const liana__convert_options *options = work->options;
-    size_t count = work->source.count;
-    size_t index = options->shuffle ? (size_t)liana__permute(options->seed, 0, position, count) : position;
-    liana__convert_source_image image;
-    LIANA_TRY(liana__convert_source_read(&work->source, index, &image, error));
-    int64_t label = (int64_t)image.label;
-    liana__example_add_bytes(&work->builder, "image", image.bytes, image.size);
-    if (part->with_class) liana__example_add_int64s(&work->builder, "class", &label, 1);
-    liana__example_add_bytes(&work->builder, "id", image.id, strlen(image.id));
-    const uint8_t *bytes;
+    uint64_t index = record_at(work, position);
+    liana__record record;
+    int32_t label = 0;
+    const void *image;
+    char number[24];
     size_t size;
+    LIANA_TRY(liana__source_read(work->source, index, work->scratch, &record, error));
+    LIANA_TRY(get_image(work, index, &record, &image, &size, error));
+    if (part->with_class) {
+        LIANA_TRY(liana__source_label(work->source, index, &record, 0, work->num_classes, &label, error));
+    }
+    int64_t class = label;
+    liana__example_add_bytes(&work->builder, "image", image, size);
+    if (part->with_class) liana__example_add_int64s(&work->builder, "class", &class, 1);
+    LIANA_TRY(add_id(work, position, index, &record, number, error));
+    const uint8_t *bytes;
     LIANA_TRY(liana__example_pack(&work->builder, &bytes, &size, error));
     LIANA_TRY(liana__tfrecord_writer_add(writer, bytes, size, error));
+    const liana__convert_options *options = work->options;
+    uint64_t total = work->source->num_records;
     work->num_done++;
-    if (options->progress && !options->progress(options->user, work->num_done, count)) {
-        return liana__fail(error, LIANA_CANCELLED, "the conversion to '%s' was stopped after %zu of %zu records",
-                           options->output, work->num_done, count);
-    }
-    return LIANA_OK;
+    if (!options->progress || options->progress(options->user, work->num_done, total)) return LIANA_OK;
+    return liana__fail(error, LIANA_CANCELLED,
+                       "the conversion to '%s' was stopped after %" PRIu64 " of %" PRIu64 " records", options->output,
+                       work->num_done, total);
 }
 
 /* Writes the positions [first, first + count) of the order as one file. */
-static liana_status write_shard(conversion *work, const split *part, const char *path, size_t first, size_t count,
+static liana_status write_shard(conversion *work, const split *part, const char *path, uint64_t first, uint64_t count,
                                 liana__error *error)
 {
     liana__tfrecord_writer writer;
     LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, error));
-    for (size_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         liana_status status = write_record(work, part, first + i, &writer, error);
         if (status != LIANA_OK) {
             liana__tfrecord_writer_abandon(&writer);
@@ -267,17 +262,12 @@ static liana_status write_shard(conversion *work, const split *part, const char 
 
 static liana_status write_split(conversion *work, const split *part, liana__error *error)
 {
-    /* As many digits in all names, so that their byte order is their number order. */
-    int width = 2;
-    for (size_t largest = part->num_shards - 1; largest >= 100; largest /= 10) width++;
-    size_t first = part->first;
-    for (size_t shard = 0; shard < part->num_shards; shard++) {
-        size_t count = part->count / part->num_shards + (shard < part->count % part->num_shards);
-        const char *slash = liana__ends_with(part->folder, "/") ? "" : "/";
-        char *path = liana__arena_format(&work->arena, "%s%s%s%0*zu-%zu.tfrec", part->folder, slash, work->prefix,
-                                         width, shard, count);
-        if (!path) return liana__fail_memory(error, part->folder);
-        LIANA_TRY(remember_written(work, path, error));
+    uint64_t first = part->first;
+    for (uint64_t shard = 0; shard < part->num_shards; shard++) {
+        uint64_t count = part->count / part->num_shards + (shard < part->count % part->num_shards);
+        const char *path;
+        LIANA_TRY(
+            liana__shards_path(&work->shards, part->folder, shard, part->num_shards, (size_t)count, &path, error));
         LIANA_TRY(write_shard(work, part, path, first, count, error));
         first += count;
     }
@@ -286,69 +276,63 @@ static liana_status write_split(conversion *work, const split *part, liana__erro
 
 static liana_status write_class_names(conversion *work, liana__error *error)
 {
-    char *path = liana__path_join(&work->arena, work->options->output, "classes.txt");
-    if (!path) return liana__fail_memory(error, "classes.txt");
-    LIANA_TRY(remember_written(work, path, error));
+    const liana__strings *names = &work->source->class_names;
     liana__text text = {0};
-    for (size_t i = 0; i < work->source.num_classes; i++) liana__text_add(&text, "%s\n", work->source.class_names[i]);
-    liana_status status =
-        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
+    for (int64_t i = 0; i < work->num_classes; i++) {
+        if (names->count) {
+            liana__text_add(&text, "%s\n", names->items[i]);
+        } else {
+            liana__text_add(&text, "%" PRId64 "\n", i);
+        }
+    }
+    liana_status status = work->num_classes ? liana__shards_class_names(&work->shards, &text, error) : LIANA_OK;
     liana__text_free(&text);
     return status;
 }
 
-/* Removes what this conversion wrote, and the folders that it made, unless something else is in them. */
-static void remove_written(conversion *work)
-{
-    for (size_t i = 0; i < work->num_written; i++) unlink(work->written[i]);
-    for (int i = 0; i < work->num_splits; i++) {
-        if (work->splits[i].folder != work->options->output) rmdir(work->splits[i].folder);
-    }
-    if (!work->output_existed) rmdir(work->options->output);
-}
-
 static liana_status write_all(conversion *work, liana__error *error)
 {
-    liana_status status = prepare_output(work, error);
-    for (int i = 0; i < work->num_splits && status == LIANA_OK; i++) {
-        status = write_split(work, &work->splits[i], error);
-    }
-    /* Last: a folder with a classes.txt is a whole one. */
-    if (status == LIANA_OK) status = write_class_names(work, error);
-    if (status != LIANA_OK) remove_written(work);
+    LIANA_TRY(check_apart(work, error));
+    for (int i = 0; i < work->num_splits; i++) LIANA_TRY(write_split(work, &work->splits[i], error));
+    LIANA_TRY(write_class_names(work, error));
+    return liana__shards_commit(&work->shards, error);
+}
+
+static liana_status write_output(conversion *work, liana__error *error)
+{
+    const liana__convert_options *options = work->options;
+    LIANA_TRY(liana__shards_begin(&work->shards, options->output, options->prefix ? options->prefix : "part",
+                                  options->overwrite, "--overwrite", error));
+    liana_status status = write_all(work, error);
+    if (status != LIANA_OK) liana__shards_abandon(&work->shards);
     return status;
 }
 
 static void summarise(const conversion *work, liana__convert_summary *summary)
 {
-    *summary = (liana__convert_summary){.num_classes = work->source.num_classes,
-                                        .num_records = work->source.count,
+    *summary = (liana__convert_summary){.num_classes = (uint64_t)work->num_classes,
+                                        .num_records = work->source->num_records,
                                         .num_train = work->splits[0].count,
-                                        .num_ignored = work->source.num_ignored};
+                                        .num_ignored = work->source->num_ignored};
     for (int i = 0; i < work->num_splits; i++) {
         const split *part = &work->splits[i];
         summary->num_shards += part->num_shards;
-        if (!part->with_class) {
-            summary->num_test = part->count;
-        } else if (i > 0) {
-            summary->num_validation = part->count;
-        }
+        if (part->folder == liana__split_folders[TEST]) summary->num_test = part->count;
+        if (part->folder == liana__split_folders[1]) summary->num_validation = part->count;
     }
 }
 
 liana_status liana__convert(const liana__convert_options *options, liana__convert_summary *summary, liana__error *error)
 {
     LIANA_TRY(check_options(options, error));
-    conversion work = {.options = options, .prefix = options->prefix ? options->prefix : "part"};
-    liana_status status = options->folder
-                              ? liana__convert_source_open_folder(&work.source, options->folder, error)
-                              : liana__convert_source_open_idx(&work.source, options->images, options->labels, error);
-    if (status == LIANA_OK) status = plan_splits(&work, error);
-    if (status == LIANA_OK) status = write_all(&work, error);
+    conversion work = {.options = options};
+    liana_status status = open_input(&work, error);
+    if (status == LIANA_OK) status = write_output(&work, error);
     if (status == LIANA_OK && summary) summarise(&work, summary);
-    liana__convert_source_close(&work.source);
+    if (work.scratch) liana__source_scratch_destroy(work.source, work.scratch);
+    if (work.source) liana__source_close(work.source);
+    liana__convert_ids_free(&work.ids);
     liana__example_builder_free(&work.builder);
-    liana__arena_free(&work.arena);
-    free(work.written);
+    liana__text_free(&work.png);
     return status;
 }

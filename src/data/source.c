@@ -276,9 +276,8 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
     char shift[64] = "";
     if (offset) snprintf(shift, sizeof shift, " (with data.label_offset %+" PRId64 ")", offset);
     liana__fail(error, LIANA_OUT_OF_RANGE,
-                "label %" PRId64 "%s is out of range [0, %" PRId64 "); are there more classes than data.num_classes, "
-                "data.class_names or the model say, or does the first one not have the number 0 (set "
-                "data.label_offset)?",
+                "label %" PRId64 "%s is out of range [0, %" PRId64 "); are there more classes than data.num_classes "
+                "or data.class_names say, or does the first one not have the number 0 (set data.label_offset)?",
                 record->label, shift, limit);
     return liana__source_fail_within(source, index, record, error);
 }
@@ -294,7 +293,8 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
         liana__record record;
         int32_t label = 0;
         status = liana__source_read(source, index, scratch, &record, error);
-        if (status == LIANA_OK) status = liana__source_label(source, index, &record, offset, 0, &label, error);
+        if (status == LIANA_OK)
+            status = liana__source_label(source, index, &record, offset, LIANA__MAX_CLASSES, &label, error);
         if (label >= *num_classes) *num_classes = (int64_t)label + 1;
     }
     liana__source_scratch_destroy(source, scratch);

@@ -85,6 +85,8 @@ struct liana__source {
     const liana__source_kind *kind;
     uint64_t num_records;
     bool has_labels;
+    /* What lies in the folders of images and is none: files and folders that were left out. */
+    uint64_t num_ignored;
     /* Where the source knows them (class folders): names in the order of the labels. */
     liana__strings class_names;
 };
@@ -119,8 +121,11 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
                                  int64_t offset, int64_t num_classes, int32_t *label, liana__error *error)
     LIANA_MUST_USE;
 
+/* More classes than this are a mistake in the labels. */
+enum { LIANA__MAX_CLASSES = 1000000 };
+
 /* Reads all records and gives the largest label plus `offset` plus one: the number of classes, where nothing else says
- * it. Errors: those of reading and of liana__source_label. */
+ * it. Errors: those of reading and of liana__source_label, with LIANA__MAX_CLASSES. */
 liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
                                          liana__error *error) LIANA_MUST_USE;
 

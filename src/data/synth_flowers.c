@@ -1,9 +1,9 @@
 #include "data/synth_flowers.h"
 
 #include "base/cpu.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "base/threads.h"
+#include "data/shards.h"
 #include "data/synth_draw.h"
 #include "formats/example.h"
 #include "formats/image.h"
@@ -49,7 +49,7 @@ typedef struct drawing_run {
     const liana__synth_options *options;
     liana__flower_shape *shapes;
     liana__pool *pool;
-    liana__arena arena;
+    liana__shards shards;
     liana__example_builder builder;
     liana__synth_progress progress;
     void *user;
@@ -137,18 +137,18 @@ static liana_status write_shard(drawing_run *run, block *images, const char *pat
         int64_t left = last - images->first;
         status = write_block(run, &writer, images, (size_t)(left < BLOCK ? left : BLOCK));
     }
-    if (status == LIANA_OK) return liana__tfrecord_writer_commit(&writer, false, run->error);
+    if (status == LIANA_OK) return liana__tfrecord_writer_commit(&writer, true, run->error);
     liana__tfrecord_writer_abandon(&writer);
     return status;
 }
 
-static liana_status write_shards(drawing_run *run, block *images, const split *part, const char *folder)
+static liana_status write_shards(drawing_run *run, block *images, const split *part)
 {
     for (int64_t shard = 0; shard < part->shards; shard++) {
         int64_t first = part->count * shard / part->shards, last = part->count * (shard + 1) / part->shards;
-        char *path =
-            liana__arena_format(&run->arena, "%s/flowers%02" PRId64 "-%" PRId64 ".tfrec", folder, shard, last - first);
-        if (!path) return liana__fail_memory(run->error, folder);
+        const char *path;
+        LIANA_TRY(liana__shards_path(&run->shards, part->name, (size_t)shard, (size_t)part->shards,
+                                     (size_t)(last - first), &path, run->error));
         LIANA_TRY(write_shard(run, images, path, first, last));
     }
     return LIANA_OK;
@@ -157,19 +157,17 @@ static liana_status write_shards(drawing_run *run, block *images, const split *p
 static liana_status write_split(drawing_run *run, const split *part)
 {
     if (part->count == 0) return LIANA_OK;
-    char *folder = liana__path_join(&run->arena, run->folder, part->name);
     size_t size = (size_t)run->options->image_size;
     block *images = calloc(1, sizeof *images);
     uint8_t *pixels = malloc(size * size * 3 * (size_t)liana__pool_num_threads(run->pool));
     liana_status status = LIANA_OK;
-    if (!folder || !images || !pixels) {
+    if (!images || !pixels) {
         status = liana__fail_memory(run->error, "drawn images");
     } else {
         images->run = run;
         images->split = part;
         images->pixels = pixels;
-        status = liana__folder_make(folder, run->error);
-        if (status == LIANA_OK) status = write_shards(run, images, part, folder);
+        status = write_shards(run, images, part);
         for (int slot = 0; slot < BLOCK; slot++) liana__text_free(&images->jpegs[slot]);
     }
     free(images);
@@ -179,28 +177,6 @@ static liana_status write_split(drawing_run *run, const split *part)
 
 /* --- The folder -------------------------------------------------------------------------------------------------- */
 
-/* Shards of a former run would be read as part of the new set. */
-static liana_status clear_split(drawing_run *run, const char *name)
-{
-    char *folder = liana__path_join(&run->arena, run->folder, name);
-    if (!folder) return liana__fail_memory(run->error, name);
-    if (!liana__folder_exists(folder)) return LIANA_OK;
-    liana__paths names;
-    LIANA_TRY(liana__folder_list(folder, &run->arena, &names, run->error));
-    for (size_t i = 0; i < names.count; i++) {
-        if (!liana__starts_with(names.items[i], "flowers") || !liana__ends_with(names.items[i], ".tfrec")) continue;
-        if (!run->options->overwrite) {
-            return liana__fail(run->error, LIANA_INVALID_CONFIG,
-                               "'%s' already holds '%s'; choose another folder, or say overwrite=true", folder,
-                               names.items[i]);
-        }
-        char *path = liana__path_join(&run->arena, folder, names.items[i]);
-        if (!path) return liana__fail_memory(run->error, folder);
-        if (remove(path) != 0) return liana__fail(run->error, LIANA_IO_ERROR, "cannot remove '%s'", path);
-    }
-    return LIANA_OK;
-}
-
 static liana_status write_class_names(drawing_run *run)
 {
     liana__text text = {0};
@@ -209,19 +185,25 @@ static liana_status write_class_names(drawing_run *run)
         liana__flower_shape_name(&run->shapes[i], name, sizeof name);
         liana__text_add(&text, "%s\n", name);
     }
-    char *path = liana__path_join(&run->arena, run->folder, "classes.txt");
-    liana_status status = path && !text.failed ? liana__file_replace(path, text.data, text.length, run->error)
-                                               : liana__fail_memory(run->error, run->folder);
+    liana_status status = liana__shards_class_names(&run->shards, &text, run->error);
     liana__text_free(&text);
     return status;
 }
 
+static liana_status write_splits(drawing_run *run, const split *splits, size_t num_splits)
+{
+    for (size_t i = 0; i < num_splits; i++) LIANA_TRY(write_split(run, &splits[i]));
+    LIANA_TRY(write_class_names(run));
+    return liana__shards_commit(&run->shards, run->error);
+}
+
 static liana_status write_all(drawing_run *run, const split *splits, size_t num_splits)
 {
-    LIANA_TRY(liana__folder_make(run->folder, run->error));
-    for (size_t i = 0; i < num_splits; i++) LIANA_TRY(clear_split(run, splits[i].name));
-    for (size_t i = 0; i < num_splits; i++) LIANA_TRY(write_split(run, &splits[i]));
-    return write_class_names(run);
+    LIANA_TRY(liana__shards_begin(&run->shards, run->folder, "flowers", run->options->overwrite, "overwrite=true",
+                                  run->error));
+    liana_status status = write_splits(run, splits, num_splits);
+    if (status != LIANA_OK) liana__shards_abandon(&run->shards);
+    return status;
 }
 
 static liana_status check_options(const liana__synth_options *options, liana__error *error)
@@ -266,9 +248,9 @@ liana_status liana__synth_flowers(const char *folder, const liana__synth_options
     counts->train = options->images - counts->validation - counts->test;
     LIANA_TRY(check_counts(options, counts, error));
     const split splits[] = {
-        {0, "train", counts->train, options->shards, true},
-        {1, "val", counts->validation, quarter_of(options->shards, counts->validation), true},
-        {2, "test", counts->test, quarter_of(options->shards, counts->test), false},
+        {0, liana__split_folders[0], counts->train, options->shards, true},
+        {1, liana__split_folders[1], counts->validation, quarter_of(options->shards, counts->validation), true},
+        {2, liana__split_folders[2], counts->test, quarter_of(options->shards, counts->test), false},
     };
     drawing_run run = {.folder = folder,
                        .options = options,
@@ -285,7 +267,6 @@ liana_status liana__synth_flowers(const char *folder, const liana__synth_options
         liana__pool_destroy(run.pool);
     }
     liana__example_builder_free(&run.builder);
-    liana__arena_free(&run.arena);
     free(run.shapes);
     return status;
 }

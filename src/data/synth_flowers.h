@@ -1,9 +1,10 @@
 /* synth_flowers.h - a labelled data set of drawn flowers, as TFRecord shards: data to train on where there is none.
  *
  * Writes OUT/train/flowersNN-COUNT.tfrec, OUT/val/... and OUT/test/... (COUNT is the number of records) with the
- * features `image` (JPEG), `class` (int64; absent from test) and `id`, and OUT/classes.txt with a name a line, last of
- * all. The classes differ by the flowers' shape only: see synth_shape.h and synth_draw.h. Each image is a function of
- * the seed, its split, its number and its class, so the files are the same bytes for any number of threads. */
+ * features `image` (JPEG), `class` (int64; absent from test) and `id`, and OUT/classes.txt with a name a line: all of
+ * it or nothing (shards.h). The classes differ by the flowers' shape only: see synth_shape.h and synth_draw.h. Each
+ * image is a function of the seed, its split, its number and its class, so the files are the same bytes for any number
+ * of threads. */
 #ifndef LIANA_DATA_SYNTH_FLOWERS_H
 #define LIANA_DATA_SYNTH_FLOWERS_H
 
@@ -31,12 +32,12 @@ typedef struct liana__synth_counts {
 } liana__synth_counts;
 
 /* Told now and then how many of all images are done; may be NULL. Called on the caller's thread. False stops the work:
- * finished shards stay, the one being written does not. */
+ * the folder stays as it was. */
 typedef bool (*liana__synth_progress)(void *user, int64_t done, int64_t total);
 
 /* Draws with that many threads (0: the cores that the process may use).
- * Errors: INVALID_CONFIG (a value outside of its range, fewer images than the classes need, a folder that already
- * holds shards), IO_ERROR, OUT_OF_MEMORY, CANCELLED. */
+ * Errors: INVALID_CONFIG (a value outside of its range, fewer images than the classes need, a folder that is not
+ * empty), IO_ERROR, OUT_OF_MEMORY, CANCELLED. */
 liana_status liana__synth_flowers(const char *folder, const liana__synth_options *options, int num_threads,
                                   liana__synth_progress progress, void *user, liana__synth_counts *counts,
                                   liana__error *error) LIANA_MUST_USE;

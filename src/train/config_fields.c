@@ -1,5 +1,7 @@
 #include "train/config.h"
 
+#include "data/source.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -91,7 +93,7 @@ static const liana__field data_items[] = {
     {.name = "num_classes",
      .kind = LIANA__FIELD_INT,
      AT(num_classes),
-     .maximum = 1000000,
+     .maximum = LIANA__MAX_CLASSES,
      .doc = "the number of classes (0: as many as class_names, or as the data says)"},
     {.name = "image_size",
      .kind = LIANA__FIELD_INT_PAIR,

@@ -148,7 +148,11 @@ static liana_status add_images(folder_source *source, const char *folder, size_t
     liana__paths names;
     liana_status status = liana__folder_list(folder, &arena, &names, error);
     for (size_t i = 0; status == LIANA_OK && i < names.count; i++) {
-        if (*names.items[i] == '.' || !named_as_image(names.items[i])) continue;
+        if (*names.items[i] == '.') continue;
+        if (!named_as_image(names.items[i])) {
+            source->base.num_ignored++;
+            continue;
+        }
         const char *path = liana__path_join(&arena, folder, names.items[i]);
         status = path ? add_file(source, path, id_start, label, error) : liana__fail_memory(error, folder);
     }

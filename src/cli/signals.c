@@ -1,9 +1,12 @@
 #include "cli/command.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 
-/* A signal handler can reach nothing but a global. */
-static volatile sig_atomic_t caught;
+/* A signal handler can reach nothing but a global. The system may run it on any thread, so it is an atomic: lock-free
+ * ones may be used in handlers (C17, 7.14.1.1). */
+static atomic_int caught;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler needs lock-free integers");
 
 static void note(int number)
 {

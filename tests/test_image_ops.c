@@ -262,6 +262,28 @@ static void test_statistics_far_from_zero(void **state)
     liana_graph_destroy(graph);
 }
 
+/* Channels of one large value each: no rounding may make the variance negative, or its root would be NaN. */
+static void test_large_constant_channels(void **state)
+{
+    (void)state;
+    enum { ROWS = 301, CHANNELS = 97 };
+    static float x[ROWS * CHANNELS];
+    for (int i = 0; i < ROWS * CHANNELS; i++) x[i] = 1e6f + 123456.789f * (float)(i % CHANNELS);
+    for (int device = 0; device < 2; device++) {
+        liana_graph *graph = new_graph();
+        liana_tensor images = liana_graph_constant(graph, LIANA_F32, liana_shape_of(ROWS, CHANNELS), x);
+        liana_graph_output(graph, "statistics", liana_op_batch_norm_statistics(images));
+        liana__test_value output;
+        liana__test_run(devices[device], graph, NULL, &output);
+        for (int c = 0; c < CHANNELS; c++) {
+            assert_true(((float *)output.data)[c] == x[c]);
+            assert_true(((float *)output.data)[CHANNELS + c] >= 0);
+        }
+        liana__test_free_values(&output, 1);
+        liana_graph_destroy(graph);
+    }
+}
+
 /* A NaN wins its window and takes the gradient; infinities are numbers like others. */
 static void test_max_of_nan_and_infinity(void **state)
 {
@@ -393,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_batch_norm),
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_statistics_far_from_zero),
+        cmocka_unit_test(test_large_constant_channels),
         cmocka_unit_test(test_max_of_nan_and_infinity),
         cmocka_unit_test(test_convolution_errors),
         cmocka_unit_test(test_gradient_op_errors),

@@ -197,7 +197,9 @@ static liana_status run_statistics(const liana__call *call)
     return LIANA_OK;
 }
 
-/* ---- sums for the gradient: blocks in float, added up in double ---- */
+/* ---- sums for the gradient: short blocks in float, added up in double ---- */
+
+enum { SUM_ROWS = 8 };
 
 static liana_status prepare_gradient_sums(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
@@ -266,8 +268,8 @@ static liana_status run_gradient_sums(const liana__call *call)
     memcpy(mean, call->src[2], (size_t)p.channels * sizeof *mean);
     repeat_channels(&p, mean);
     for (int64_t i = 0; i < p.period; i++) sums[i] = products[i] = 0;
-    for (int64_t first = 0; first < p.count; first += BLOCK_ROWS) {
-        int64_t rows = p.count - first < BLOCK_ROWS ? p.count - first : BLOCK_ROWS, lane = 0, at = first * p.period;
+    for (int64_t first = 0; first < p.count; first += SUM_ROWS) {
+        int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS, lane = 0, at = first * p.period;
         for (; lane + TILE_VECTORS * VECTOR_LENGTH <= p.period; lane += TILE_VECTORS * VECTOR_LENGTH) {
             add_products(x + at + lane, dy + at + lane, mean + lane, p.period, rows, TILE_VECTORS, sums + lane,
                          products + lane);

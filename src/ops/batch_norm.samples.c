@@ -2,7 +2,7 @@
 #include "ops/samples.h"
 
 /* Shapes: odd sizes; channels that fill vectors exactly, with a tail, and not at all; many rows; two rows, where the
- * statistics are as large as the images. */
+ * statistics are as large as the images; a single one. */
 #define SHAPES(X)                          \
     X(odd, liana_shape_of(2, 3, 5, 7))     \
     X(few_channels, liana_shape_of(61, 3)) \
@@ -10,7 +10,8 @@
     X(tail, liana_shape_of(3, 7, 24))      \
     X(wide, liana_shape_of(35, 80))        \
     X(two_rows, liana_shape_of(2, 5))      \
-    X(many_rows, liana_shape_of(5, 67, 8))
+    X(many_rows, liana_shape_of(5, 67, 8)) \
+    X(one_row, liana_shape_of(1, 37))
 
 static const double epsilon = 1e-3;
 
@@ -90,6 +91,16 @@ static liana_tensor far_training(liana_graph *graph, liana_dtype dtype)
                                         channels(graph, "beta", dtype, shape, -1, 1), statistics, epsilon);
 }
 
+/* Sums of thousands of terms of both signs, which floats added one by one would show; too many for differences. */
+static liana_tensor large_sums(liana_graph *graph, liana_dtype dtype)
+{
+    liana_shape shape = dtype == LIANA_F32 ? liana_shape_of(2304, 1279) : liana_shape_of(9, 5);
+    liana_tensor x = liana__sample_input(graph, "x", dtype, shape, -2, 2);
+    liana_tensor dy = liana__sample_input(graph, "dy", dtype, shape, -2, 2);
+    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, x, dy, stacked(graph, "statistics", dtype, shape),
+                                                 epsilon);
+}
+
 #define BUILD(name, shape)                                                           \
     static liana_tensor name##_statistics(liana_graph *graph, liana_dtype dtype)     \
     {                                                                                \
@@ -121,7 +132,7 @@ static const liana__sample training_samples[] = {SHAPES(TRAINING){"far", far_tra
 #define INFERENCE(name, shape) {#name, name##_inference, 0},
 static const liana__sample inference_samples[] = {SHAPES(INFERENCE)};
 #define SUMS(name, shape) {#name, name##_sums, 0},
-static const liana__sample sums_samples[] = {SHAPES(SUMS)};
+static const liana__sample sums_samples[] = {SHAPES(SUMS){"large", large_sums, 0}};
 #define INPUT_GRADIENT(name, shape) {#name, name##_input_gradient, 0},
 static const liana__sample input_gradient_samples[] = {SHAPES(INPUT_GRADIENT)};
 

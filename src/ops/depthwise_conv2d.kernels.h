@@ -181,8 +181,11 @@ static void run_input_gradient(const liana__geometry *g, const liana__call *call
     }
 }
 
-/* ---- gradient of the kernel. Products are added over a row in registers, rows over an image in scratch memory, images
- * in the result: sums of sums stay exact where one running sum would not, and their order is that of the shape. ---- */
+/* ---- gradient of the kernel. Products are added over part of a row in registers, parts over a few rows in scratch
+ * memory, and those in double: sums of sums stay exact where one running sum would not, and their order is that of the
+ * shape. ---- */
+
+enum { POSITIONS_AT_ONCE = 16 /* of a row */, POSITIONS_IN_FLOAT = 128 };
 
 /* Adds dy * x over the positions [begin, end) to the taps' sums. */
 LIANA__INLINE void add_positions(const int num_taps, const line_tap *taps, const line *l, int64_t begin, int64_t end,
@@ -197,24 +200,33 @@ LIANA__INLINE void add_positions(const int num_taps, const line_tap *taps, const
 }
 
 /* One vector of channels of up to TAPS_AT_ONCE taps, whose sums stay in registers. x and dy are shifted to the first of
- * the channels; slots[k * slot_step] holds the k-th tap's sum over the image. */
+ * the channels; slots[k] is the place of the k-th tap's sum. */
 LIANA__INLINE void add_taps(const int num_taps, const line_tap *taps, const line *l, const float *x, const float *dy,
-                            const int64_t *slots, float *image_sums)
+                            const int64_t *slots, float *row_sums)
 {
     vector_float sums[TAPS_AT_ONCE];
     for (int k = 0; k < num_taps; k++) sums[k] = vector_set(0);
     int64_t begin, end;
     common_positions(taps, num_taps, l->count, &begin, &end);
-    add_positions(num_taps, taps, l, begin, end, x, dy, sums);
+    int64_t first = begin;
+    for (; first + POSITIONS_AT_ONCE < end; first += POSITIONS_AT_ONCE) {
+        add_positions(num_taps, taps, l, first, first + POSITIONS_AT_ONCE, x, dy, sums);
+        for (int k = 0; k < num_taps; k++) {
+            float *slot = row_sums + slots[k];
+            vector_store(slot, vector_load(slot) + sums[k]);
+            sums[k] = vector_set(0);
+        }
+    }
+    add_positions(num_taps, taps, l, first, end, x, dy, sums);
     for (int k = 0; k < num_taps; k++) {
         add_positions(1, taps + k, l, taps[k].begin, least(begin, taps[k].end), x, dy, sums + k);
         add_positions(1, taps + k, l, end > taps[k].begin ? end : taps[k].begin, taps[k].end, x, dy, sums + k);
-        float *slot = image_sums + slots[k];
+        float *slot = row_sums + slots[k];
         vector_store(slot, vector_load(slot) + sums[k]);
     }
 }
 
-static void add_line(const line *l, int64_t channels, const float *x, const float *dy, float *image_sums)
+static void add_line(const line *l, int64_t channels, const float *x, const float *dy, float *row_sums)
 {
     int64_t vectors = count_vectors(channels);
     for (int64_t v = 0; v < vectors; v++) {
@@ -225,15 +237,15 @@ static void add_line(const line *l, int64_t channels, const float *x, const floa
             int64_t slots[TAPS_AT_ONCE];
             for (int k = 0; k < num_taps; k++) slots[k] = (taps[k].kernel / channels * vectors + v) * VECTOR_LENGTH;
             switch (num_taps) { /* constants, so that the sums are registers */
-            case 9: add_taps(9, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 8: add_taps(8, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 7: add_taps(7, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 6: add_taps(6, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 5: add_taps(5, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 4: add_taps(4, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 3: add_taps(3, taps, l, x + c, dy + c, slots, image_sums); break;
-            case 2: add_taps(2, taps, l, x + c, dy + c, slots, image_sums); break;
-            default: add_taps(1, taps, l, x + c, dy + c, slots, image_sums); break;
+            case 9: add_taps(9, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 8: add_taps(8, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 7: add_taps(7, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 6: add_taps(6, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 5: add_taps(5, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 4: add_taps(4, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 3: add_taps(3, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 2: add_taps(2, taps, l, x + c, dy + c, slots, row_sums); break;
+            default: add_taps(1, taps, l, x + c, dy + c, slots, row_sums); break;
             }
         }
     }
@@ -247,22 +259,26 @@ static int64_t count_slots(const liana__geometry *g)
 
 static void run_kernel_gradient(const liana__geometry *g, const liana__call *call)
 {
-    float *image_sums = call->scratch, *sums = image_sums + count_slots(g), *result = call->dst;
-    int64_t vectors = count_vectors(g->channels);
+    double *sums = call->scratch;
+    float *row_sums = (float *)(sums + count_slots(g)), *result = call->dst;
+    int64_t rows = g->batch * g->output[0], slots = count_slots(g);
+    int64_t rows_at_once = g->output[1] < POSITIONS_IN_FLOAT ? POSITIONS_IN_FLOAT / g->output[1] : 1;
     line l;
-    memset(sums, 0, (size_t)count_slots(g) * sizeof *sums);
-    for (int64_t n = 0; n < g->batch; n++) {
-        memset(image_sums, 0, (size_t)count_slots(g) * sizeof *image_sums);
-        for (int64_t row = 0; row < g->output[0]; row++) {
-            make_output_line(g, n, row, &l);
-            add_line(&l, g->channels, call->src[0], call->src[1], image_sums);
+    for (int64_t i = 0; i < slots; i++) sums[i] = 0;
+    for (int64_t first = 0; first < rows; first += rows_at_once) {
+        memset(row_sums, 0, (size_t)slots * sizeof *row_sums);
+        for (int64_t row = first; row < least(rows, first + rows_at_once); row++) {
+            make_output_line(g, row / g->output[0], row % g->output[0], &l);
+            add_line(&l, g->channels, call->src[0], call->src[1], row_sums);
         }
-        for (int64_t i = 0; i < count_slots(g); i++) sums[i] += image_sums[i];
+        for (int64_t i = 0; i < slots; i++) sums[i] += row_sums[i];
     }
+    int64_t vectors = count_vectors(g->channels);
     for (int64_t tap = 0; tap < g->window[0] * g->window[1]; tap++) {
         for (int64_t v = 0; v < vectors; v++) {
-            const float *slot = sums + (tap * vectors + v) * VECTOR_LENGTH;
-            vector_store(result + tap * g->channels + vector_start(v, g->channels), vector_load(slot));
+            const double *from = sums + (tap * vectors + v) * VECTOR_LENGTH;
+            float *to = result + tap * g->channels + vector_start(v, g->channels);
+            for (int i = 0; i < VECTOR_LENGTH; i++) to[i] = (float)from[i];
         }
     }
 }
@@ -274,7 +290,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     (void)error;
     if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return LIANA_OK;
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
-    prepared->scratch_size = 2 * (size_t)count_slots(&g) * sizeof(float);
+    prepared->scratch_size = (size_t)count_slots(&g) * (sizeof(double) + sizeof(float));
     return LIANA_OK;
 }
 

@@ -41,12 +41,10 @@ static void add_output(void *user, const liana__geometry *g, int64_t x, int64_t 
     const tensors *t = user;
     const float *in = t->a + x, *weights = t->b + kernel;
     float *out = t->result + y;
-    int64_t multiplier = g->filters / g->channels;
-    if (multiplier == 1) {
-        for (int64_t c = 0; c < g->channels; c++) out[c] += in[c] * weights[c];
-        return;
+    int64_t multiplier = g->filters / g->channels, f = 0;
+    for (int64_t c = 0; c < g->channels; c++) {
+        for (int64_t m = 0; m < multiplier; m++, f++) out[f] += in[c] * weights[f];
     }
-    for (int64_t f = 0; f < g->filters; f++) out[f] += in[f / multiplier] * weights[f];
 }
 
 static void add_input_gradient(void *user, const liana__geometry *g, int64_t x, int64_t y, int64_t kernel)
@@ -54,12 +52,10 @@ static void add_input_gradient(void *user, const liana__geometry *g, int64_t x, 
     const tensors *t = user;
     const float *dy = t->a + y, *weights = t->b + kernel;
     float *dx = t->result + x;
-    int64_t multiplier = g->filters / g->channels;
-    if (multiplier == 1) {
-        for (int64_t c = 0; c < g->channels; c++) dx[c] += dy[c] * weights[c];
-        return;
+    int64_t multiplier = g->filters / g->channels, f = 0;
+    for (int64_t c = 0; c < g->channels; c++) {
+        for (int64_t m = 0; m < multiplier; m++, f++) dx[c] += dy[f] * weights[f];
     }
-    for (int64_t f = 0; f < g->filters; f++) dx[f / multiplier] += dy[f] * weights[f];
 }
 
 static void add_kernel_gradient(void *user, const liana__geometry *g, int64_t x, int64_t y, int64_t kernel)
@@ -67,8 +63,10 @@ static void add_kernel_gradient(void *user, const liana__geometry *g, int64_t x,
     const tensors *t = user;
     const float *in = t->a + x, *dy = t->b + y;
     double *sums = t->sums + kernel;
-    int64_t multiplier = g->filters / g->channels;
-    for (int64_t f = 0; f < g->filters; f++) sums[f] += in[f / multiplier] * dy[f];
+    int64_t multiplier = g->filters / g->channels, f = 0;
+    for (int64_t c = 0; c < g->channels; c++) {
+        for (int64_t m = 0; m < multiplier; m++, f++) sums[f] += in[c] * dy[f];
+    }
 }
 
 static liana_status run(const liana__call *call)

@@ -21,6 +21,11 @@ static const problem dilated_strided = {
 static const problem multiplied = {2, {5, 4}, 3, 7, {3, 2}, {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
 /* A window larger than the image without its padding: no output sees all taps. */
 static const problem mostly_padding = {1, {3, 2}, 16, 1, {5, 5}, {.padding = LIANA_PADDING_SAME}};
+/* Rows that the gradient of the kernel adds up in parts, and many of them. */
+static const problem long_rows = {1, {3, 83}, 20, 1, {2, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem many_rows = {3, {9, 10}, 16, 1, {3, 3}, {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
+/* A single pixel, whose neighbours are all padding; a prime number of channels. */
+static const problem one_pixel = {1, {1, 1}, 37, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
 static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
 {
@@ -54,7 +59,10 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(dilated)         \
     X(dilated_strided) \
     X(multiplied)      \
-    X(mostly_padding)
+    X(mostly_padding)  \
+    X(long_rows)       \
+    X(many_rows)       \
+    X(one_pixel)
 
 #define BUILD(p)                                                                                \
     static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)                      \
@@ -72,12 +80,20 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
 PROBLEMS(BUILD)
 #undef BUILD
 
+/* Sums of 147456 products, which floats added one by one would show; too many for differences in double. */
+static liana_tensor large_kernel(liana_graph *graph, liana_dtype dtype)
+{
+    problem large = same;
+    if (dtype == LIANA_F32) large = (problem){16, {96, 96}, 47, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+    return build_gradient(graph, dtype, &large, &liana__op_depthwise_conv2d_kernel_gradient);
+}
+
 #define FORWARD(p) {#p, p##_forward, 0},
 static const liana__sample forward_samples[] = {PROBLEMS(FORWARD)};
 #define INPUT_GRADIENT(p) {#p, p##_input, 0},
 static const liana__sample input_samples[] = {PROBLEMS(INPUT_GRADIENT)};
 #define KERNEL_GRADIENT(p) {#p, p##_kernel, 0},
-static const liana__sample kernel_samples[] = {PROBLEMS(KERNEL_GRADIENT)};
+static const liana__sample kernel_samples[] = {PROBLEMS(KERNEL_GRADIENT){"large", large_kernel, 0}};
 
 LIANA__SAMPLES(depthwise_conv2d, forward_samples);
 LIANA__SAMPLES(depthwise_conv2d_input_gradient, input_samples);

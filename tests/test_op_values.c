@@ -367,6 +367,28 @@ static void test_long_sums_are_accurate(void **state)
     }
 }
 
+/* Where the usual formulas divide by zero or multiply it by infinity. */
+static void test_gradients_at_zero(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor x = constant(graph, LIANA_F32, liana_shape_of(3, 3), (const double[]){2, 3, 4, 5, 0, 7, 0, 0, 8});
+    liana_tensor gradients[2];
+    liana_tensor products = liana_op_reduce_prod(x, LIANA_AXES(1), false);
+    liana_gradients(liana_op_reduce_sum(products, LIANA_ALL_AXES, false), &x, 1, gradients);
+    assert_values(gradients[0], (const double[]){12, 8, 6, 0, 35, 0, 0, 0, 0}, 9, 1e-6);
+
+    for (int of = 0; of < 2; of++) {
+        graph = new_graph();
+        const liana_tensor ab[] = {constant(graph, LIANA_F32, liana_shape_of(4), (const double[]){0, 0, 3, 2}),
+                                   constant(graph, LIANA_F32, liana_shape_of(4), (const double[]){0, 2, 0, 3})};
+        liana_tensor power = liana_op_reduce_sum(liana_op_power(ab[0], ab[1]), LIANA_ALL_AXES, false);
+        liana_gradients(power, ab, 2, gradients);
+        const double expected[2][4] = {{0, 0, 0, 12}, {0, 0, log(3), 8 * log(2)}};
+        assert_values(gradients[of], expected[of], 4, 1e-6);
+    }
+}
+
 /* ---- messages ---- */
 
 static liana_tensor f32(liana_graph *graph, const char *name, liana_shape shape)
@@ -462,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_pairs_with_ties_and_nan),
         cmocka_unit_test(test_nan_is_not_lost),
         cmocka_unit_test(test_long_sums_are_accurate),
+        cmocka_unit_test(test_gradients_at_zero),
         cmocka_unit_test(test_messages_of_moving_ops),
         cmocka_unit_test(test_messages_of_classification_ops),
     };

@@ -6,6 +6,7 @@
 #include "harness/graph_run.h"
 #include "ops/samples.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,9 +300,48 @@ static void test_kernels(void **state)
     for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i]);
 }
 
+/* ---- the edges of numbers ---- */
+
+enum { NUM_EDGES = 13 };
+
+/* Every pair of edges: element k of input i is edge k / NUM_EDGES or k % NUM_EDGES. */
+static void fill_edges(float *values, uint32_t input)
+{
+    static const float edges[NUM_EDGES] = {0,       -0.0f,      INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX,
+                                           FLT_MIN, -0x1p-149f, 2.5f,     -1,        6,   1e30f};
+    for (int k = 0; k < NUM_EDGES * NUM_EDGES; k++) values[k] = edges[input ? k % NUM_EDGES : k / NUM_EDGES];
+}
+
+/* Every kernel of every element-wise op of floats against the reference. */
+static void test_edges(void **state)
+{
+    (void)state;
+    static const liana__sample sample = {.name = "edges"};
+    static float inputs[2][NUM_EDGES * NUM_EDGES];
+    for (uint32_t i = 0; i < 2; i++) fill_edges(inputs[i], i);
+    int checked = 0;
+    for (size_t op = 0; op < NUM_OPS; op++) {
+        const liana__op *under_test = all_samples[op]->op;
+        if (under_test->placement != LIANA__PLACE_IN_PLACE || under_test->attributes || under_test->max_inputs > 2)
+            continue;
+        liana_graph *graph = new_graph();
+        liana_shape shape = liana_shape_of(NUM_EDGES * NUM_EDGES);
+        const liana_tensor tensors[] = {liana_graph_input(graph, "a", LIANA_F32, shape),
+                                        liana_graph_input(graph, "b", LIANA_F32, shape)};
+        liana_tensor y = liana__build(LIANA_HERE, graph, under_test, tensors, under_test->max_inputs, NULL);
+        if (liana_graph_status(graph) == LIANA_OK) { /* not one of bools */
+            const void *const values[] = {NULL, inputs[0], inputs[1]};
+            check_node(&sample, liana__tensor_node(y), values);
+            checked++;
+        }
+        liana_graph_destroy(graph);
+    }
+    assert_true(checked > 30);
+}
+
 int main(void)
 {
-    static struct CMUnitTest tests[2 * NUM_OPS];
+    static struct CMUnitTest tests[2 * NUM_OPS + 1] = {[2 * NUM_OPS] = cmocka_unit_test(test_edges)};
     static char names[2 * NUM_OPS][64];
     for (size_t i = 0; i < NUM_OPS; i++) {
         for (size_t kind = 0; kind < 2; kind++) {

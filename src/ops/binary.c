@@ -142,16 +142,21 @@ static void minimum_gradient(liana__gradient *g)
     share_gradient(g, liana_op_less_equal(g->inputs[0], g->inputs[1]), liana_op_less_equal(g->inputs[1], g->inputs[0]));
 }
 
+/* b a^(b - 1) and a^b log a. Where their factors are 0 times infinity, b = 0 and a = 0, they are 0 (as in TensorFlow
+ * and JAX); a negative base has no derivative along b. */
 static void power_gradient(liana__gradient *g)
 {
     liana_tensor a = g->inputs[0], b = g->inputs[1];
-    liana_tensor one = liana_graph_scalar(a.graph, liana_tensor_dtype(a), 1);
+    liana_dtype dtype = liana_tensor_dtype(a);
+    liana_tensor zero = liana_graph_scalar(a.graph, dtype, 0), one = liana_graph_scalar(a.graph, dtype, 1);
     if (g->wanted[0]) {
-        liana_tensor lower = liana_op_multiply(b, liana_op_power(a, liana_op_subtract(b, one)));
-        g->input_gradients[0] = liana_op_multiply(g->output_gradient, lower);
+        liana_tensor exponent = liana_op_select(liana_op_equal(b, zero), one, liana_op_subtract(b, one));
+        liana_tensor slope = liana_op_multiply(b, liana_op_power(a, exponent));
+        g->input_gradients[0] = liana_op_multiply(g->output_gradient, slope);
     }
     if (g->wanted[1]) {
-        g->input_gradients[1] = liana_op_multiply(g->output_gradient, liana_op_multiply(g->output, liana_op_log(a)));
+        liana_tensor logarithm = liana_op_log(liana_op_select(liana_op_equal(a, zero), one, a));
+        g->input_gradients[1] = liana_op_multiply(g->output_gradient, liana_op_multiply(g->output, logarithm));
     }
 }
 

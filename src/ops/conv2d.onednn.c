@@ -1,13 +1,11 @@
 /* Convolutions on oneDNN. */
 #include "ops/conv2d.h"
 #include "kernels/onednn.h"
+#include "ops/applicable.h"
 
 static bool applicable(const liana__node *node, const char **reason)
 {
-    if (node->dtype != LIANA_F32) {
-        *reason = "dtype is not f32";
-        return false;
-    }
+    if (!liana__applicable_f32(node, reason)) return false;
     /* oneDNN's kernels count with 32 bits. */
     const liana_shape *shapes[] = {liana__input_shape(node, 0), liana__input_shape(node, 1), &node->shape};
     for (int i = 0; i < 3; i++) {

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "kernels/vector.h"
 #include "kernels/vector_kernels.h"
+#include "ops/applicable.h"
 #include "ops/depthwise_conv2d.h"
 
 enum { MAX_TAPS = 121, TAPS_AT_ONCE = 9 };
@@ -28,10 +29,7 @@ typedef struct line {
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
-    if (node->dtype != LIANA_F32) {
-        *reason = "dtype is not f32";
-        return false;
-    }
+    if (!liana__applicable_f32(node, reason)) return false;
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
     if (g.filters != g.channels) *reason = "the multiplier is not 1";
     if (g.channels < VECTOR_LENGTH) *reason = "fewer channels than a vector has";

@@ -1,4 +1,5 @@
 /* gather: slices of a tensor by index; and scatter_add, its gradient. */
+#include "ops/applicable.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
 
@@ -161,12 +162,6 @@ static liana_status run_scatter_f32(const liana__call *call)
     return LIANA_OK;
 }
 
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "not f32";
-    return node->dtype == LIANA_F32;
-}
-
 static liana_status run_scatter(const liana__call *call)
 {
     liana_dtype dtype = call->node->dtype;
@@ -182,7 +177,7 @@ static liana_status run_scatter(const liana__call *call)
 
 static const liana__kernel gather_rows = {.name = "rows", .run = run_gather_rows};
 static const liana__kernel gather_reference = {.name = "reference", .run = run_gather};
-static const liana__kernel scatter_f32 = {.name = "f32", .applicable = is_f32, .run = run_scatter_f32};
+static const liana__kernel scatter_f32 = {.name = "f32", .applicable = liana__applicable_f32, .run = run_scatter_f32};
 static const liana__kernel scatter_reference = {.name = "reference", .run = run_scatter};
 
 const liana__op liana__op_gather = {

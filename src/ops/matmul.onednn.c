@@ -1,13 +1,7 @@
 /* matmul in f32 by oneDNN. */
 #include "ops/matmul.h"
 #include "kernels/onednn.h"
-
-static bool applicable(const liana__node *node, const char **reason)
-{
-    if (node->dtype == LIANA_F32) return true;
-    *reason = "only f32";
-    return false;
-}
+#include "ops/applicable.h"
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
@@ -23,7 +17,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 }
 
 const liana__kernel liana__matmul_onednn = {.name = "onednn",
-                                            .applicable = applicable,
+                                            .applicable = liana__applicable_f32,
                                             .prepare = prepare,
                                             .run = liana__onednn_run,
                                             .release = liana__onednn_release};

@@ -63,6 +63,14 @@ static liana_shape kept_shape(const liana__node *node)
     return shape;
 }
 
+static liana_axes reduced_axes(const liana__node *node)
+{
+    const liana__reduce_attributes *options = node->attributes;
+    liana_axes axes = {.count = options->axes.count};
+    for (int64_t i = 0; i < axes.count; i++) axes.values[i] = options->axes.values[i];
+    return axes;
+}
+
 static int64_t reduced_count(const liana__node *node)
 {
     return liana_shape_size(liana__input_shape(node, 0)) / liana_shape_size(&node->shape);
@@ -84,10 +92,8 @@ static void mean_gradient(liana__gradient *g)
 /* Equal extreme elements share the gradient equally. */
 static void extreme_gradient(liana__gradient *g)
 {
-    const liana__reduce_attributes *options = g->node->attributes;
     liana_shape kept = kept_shape(g->node);
-    liana_axes axes = {.count = options->axes.count};
-    for (int64_t i = 0; i < axes.count; i++) axes.values[i] = options->axes.values[i];
+    liana_axes axes = reduced_axes(g->node);
     liana_tensor chosen = liana_op_equal(g->inputs[0], liana_op_reshape(g->output, kept));
     chosen = liana_op_cast(chosen, g->node->dtype);
     liana_tensor share =
@@ -95,11 +101,21 @@ static void extreme_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(chosen, share);
 }
 
+/* The product of the others, which the quotient of the whole product is only where no element is 0: zeros are left out
+ * of it, and it counts where there is none among the others. */
 static void prod_gradient(liana__gradient *g)
 {
-    liana_shape kept = kept_shape(g->node);
-    liana_tensor scaled = liana_op_reshape(liana_op_multiply(g->output_gradient, g->output), kept);
-    g->input_gradients[0] = liana_op_divide(scaled, g->inputs[0]);
+    liana_graph *graph = g->output.graph;
+    liana_dtype dtype = g->node->dtype;
+    liana_axes axes = reduced_axes(g->node);
+    liana_tensor x = g->inputs[0], zero = liana_graph_scalar(graph, dtype, 0);
+    liana_tensor is_zero = liana_op_equal(x, zero), zeros = liana_op_cast(is_zero, dtype);
+    liana_tensor filled = liana_op_select(is_zero, liana_graph_scalar(graph, dtype, 1), x);
+    liana_tensor others = liana_op_divide(liana_op_reduce_prod(filled, axes, true), filled);
+    liana_tensor zeros_left = liana_op_subtract(liana_op_reduce_sum(zeros, axes, true), zeros);
+    liana_tensor factor = liana_op_select(liana_op_equal(zeros_left, zero), others, zero);
+    liana_tensor dy = liana_op_reshape(g->output_gradient, kept_shape(g->node));
+    g->input_gradients[0] = liana_op_multiply(dy, factor);
 }
 
 /* ---- the reference ---- */

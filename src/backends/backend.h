@@ -7,6 +7,7 @@
 #define LIANA_BACKENDS_BACKEND_H
 
 #include "base/error.h"
+#include "base/recorder.h"
 #include "ir/graph.h"
 
 typedef struct liana__backend liana__backend;
@@ -17,6 +18,9 @@ typedef struct liana__device {
     liana_context *context;
     /* How many executions may run at the same time, each with its own worker index. */
     int num_workers;
+    /* NULL, or where executions and those who start them record what they do: a track for each worker, and behind them
+     * one for the steps. Set only while nothing runs. */
+    liana__recorder *recorder;
 } liana__device;
 
 typedef struct liana__buffer {

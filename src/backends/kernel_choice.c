@@ -1,17 +1,21 @@
 #include "backends/kernel_choice.h"
 
+const char *liana__kernel_declines(const liana__kernel *kernel, const liana__node *node, liana__isa isa)
+{
+    const char *reason = NULL;
+    if (kernel->isa > isa) return "needs a wider instruction set";
+    if (!kernel->applicable || kernel->applicable(node, &reason)) return NULL;
+    return reason ? reason : "no reason given";
+}
+
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa)
 {
     const liana__kernel *const *kernel = node->op->kernels;
     for (; kernel[1]; kernel++) {
-        const char *reason = NULL;
-        if ((*kernel)->isa > isa) {
-            reason = "needs a wider instruction set";
-        } else if (!(*kernel)->applicable || (*kernel)->applicable(node, &reason)) {
-            break;
-        }
+        const char *reason = liana__kernel_declines(*kernel, node, isa);
+        if (!reason) break;
         liana__log(context, LIANA__LOG_DISPATCH, "node %u %s: %s declined: %s", node->id, node->op->name,
-                   (*kernel)->name, reason ? reason : "no reason given");
+                   (*kernel)->name, reason);
     }
     liana__log(context, LIANA__LOG_DISPATCH, "node %u %s %s: %s", node->id, node->op->name,
                liana__type_print(node->dtype, &node->shape).text, (*kernel)->name);

@@ -76,6 +76,7 @@ struct liana__loader {
     uint64_t fill_batch; /* the batch whose examples are handed out */
     int64_t fill_next;   /* its first example not handed out */
     uint64_t next_batch; /* the batch that `next` waits for */
+    liana__recorder *recorder;
 };
 
 /* ---- one example ---- */
@@ -230,13 +231,17 @@ static void *thread_main(void *argument)
         int64_t begin, end;
         ring_slot *slot = claim(loader, &begin, &end);
         loader->num_busy++;
+        liana__recorder *recorder = loader->recorder;
         pthread_mutex_unlock(&loader->mutex);
+        liana__event event = {.kind = LIANA__EVENT_READ, .begin = recorder ? liana__clock() : 0};
         int64_t i = begin;
         liana_status status = LIANA_OK;
         while (i < end && status == LIANA_OK && !atomic_load_explicit(&loader->cancelled, memory_order_relaxed)) {
             status = make_example(self, slot, i, &error);
             if (status == LIANA_OK) i++;
         }
+        event.number = (uint32_t)(i - begin);
+        if (recorder) liana__recorder_add(recorder, (size_t)(self - loader->readers), event);
         pthread_mutex_lock(&loader->mutex);
         if (status != LIANA_OK && i < slot->first_failure) {
             slot->first_failure = i;
@@ -566,5 +571,14 @@ void liana__loader_release(liana__loader *loader, liana__batch *batch)
     pthread_mutex_lock(&loader->mutex);
     slot->state = SLOT_FREE;
     pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+void liana__loader_record(liana__loader *loader, liana__recorder *recorder)
+{
+    pthread_mutex_lock(&loader->mutex);
+    loader->recorder = recorder;
+    /* Comes to an end: nobody takes batches meanwhile, so the ring fills up. */
+    while (!recorder && loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
     pthread_mutex_unlock(&loader->mutex);
 }

@@ -10,6 +10,7 @@
 #ifndef LIANA_DATA_LOADER_H
 #define LIANA_DATA_LOADER_H
 
+#include "base/recorder.h"
 #include "data/decode.h"
 #include "data/source.h"
 
@@ -94,6 +95,9 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
  * is released. An error is that of the first position in order that fails, the same on any number of threads, and
  * comes again until `begin`: those of the source, of decoding (they name file, record and id), OUT_OF_RANGE (label). */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
+/* From now on each reading thread records its work on a track of its own, the first on track 0; NULL: no longer, and
+ * nothing is touched any more when this returns. */
+void liana__loader_record(liana__loader *loader, liana__recorder *recorder);
 /* Gives the batch's memory back. Batches may be released in any order, from any thread. */
 void liana__loader_release(liana__loader *loader, liana__batch *batch);
 

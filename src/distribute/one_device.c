@@ -127,8 +127,21 @@ static liana_status add_slot(one_device *own, size_t into, size_t from, liana__e
     return LIANA_OK;
 }
 
+/* `begin` is of liana__clock; nothing is recorded unless somebody looks. */
+static void record(const one_device *own, liana__event_kind kind, uint64_t begin, size_t shard, int worker)
+{
+    if (!own->device->recorder) return;
+    liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)shard};
+    liana__recorder_add(own->device->recorder, (size_t)worker, event);
+}
+
+static uint64_t clock_if_recorded(const one_device *own)
+{
+    return own->device->recorder ? liana__clock() : 0;
+}
+
 /* Takes the sums of a finished shard up the tree as far as they are complete. */
-static liana_status climb(one_device *own, size_t shard, liana__error *error)
+static liana_status climb(one_device *own, size_t shard, int worker, liana__error *error)
 {
     size_t index = shard, level_begin = 0, level_count = own->num_shards;
     while (level_count > 1) {
@@ -136,7 +149,9 @@ static liana_status climb(one_device *own, size_t shard, liana__error *error)
         bool has_sibling = (index | 1) < level_count;
         if (has_sibling) {
             if (atomic_fetch_add(&own->arrived[parent], 1) == 0) return LIANA_OK;
+            uint64_t begin = clock_if_recorded(own);
             LIANA_TRY(add_slot(own, own->slot_of[left], own->slot_of[left + 1], error));
+            record(own, LIANA__EVENT_REDUCE, begin, shard, worker);
         }
         own->slot_of[parent] = own->slot_of[left];
         level_begin += level_count;
@@ -163,8 +178,10 @@ static void run_task(void *user, size_t shard, int worker)
     liana__error *error = &own->errors[worker];
     size_t slot_index = claim_slot(own);
     own->slot_of[shard] = slot_index;
+    uint64_t begin = clock_if_recorded(own);
     liana_status status = own->run(own->user, shard, worker, own->slots[slot_index].sums, error);
-    if (status == LIANA_OK) status = climb(own, shard, error);
+    record(own, LIANA__EVENT_SHARD, begin, shard, worker);
+    if (status == LIANA_OK) status = climb(own, shard, worker, error);
     if (status != LIANA_OK) note_failure(own, shard, worker, status);
 }
 

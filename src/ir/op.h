@@ -78,6 +78,16 @@ typedef struct liana__kernel {
     liana_status (*run)(const liana__call *call);
 } liana__kernel;
 
+/* The least work that one execution of a node is: what a profile holds against the time that it took. A multiply-add
+ * counts as two operations; exp, sqrt and the like as one; taps of a window that lie in the padding count. Each tensor
+ * is moved once. */
+typedef struct liana__cost {
+    double flops;
+    double bytes;
+    const char *family;  /* what a reader knows it as: "convolutions", "element-wise ops" */
+    const char *variant; /* a distinction that deserves a row of its own: "1x1"; or NULL */
+} liana__cost;
+
 /* Where an op's result may lie. */
 typedef enum liana__placement {
     LIANA__PLACE_OWN,      /* memory of its own */
@@ -97,6 +107,9 @@ struct liana__op {
      * gradient flows by definition (argmax) use liana__no_gradient. */
     void (*gradient)(liana__gradient *gradient);
     liana__placement placement;
+    /* Given zero operations, the bytes of all inputs and the result, and the family "data movement": puts right what is
+     * not so. NULL: all is. */
+    void (*cost)(const liana__node *node, liana__cost *cost);
     /* Best first, NULL-terminated, ending in the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
@@ -104,6 +117,13 @@ struct liana__op {
 
 /* The gradient of a piecewise constant op: zero. */
 void liana__no_gradient(liana__gradient *gradient);
+
+liana__cost liana__node_cost(const liana__node *node);
+/* The usual costs: an operation for each element of the result, or of input 0; of the inputs no more is read than is
+ * written. */
+void liana__cost_element_wise(const liana__node *node, liana__cost *cost);
+void liana__cost_reduction(const liana__node *node, liana__cost *cost);
+void liana__cost_result_only(const liana__node *node, liana__cost *cost);
 
 /* Makes a node. The first input's graph is used (or `graph` for ops without inputs); attributes are copied. */
 liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__op *op, const liana_tensor *inputs,

@@ -61,6 +61,7 @@ const liana__op liana__op_argmax = {
     .max_inputs = 1,
     .infer = infer_argmax,
     .gradient = liana__no_gradient,
+    .cost = liana__cost_reduction,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(argmax), &reference, NULL},
 };
 

@@ -348,6 +348,38 @@ static liana_status run_input_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
+/* ---- cost: what is done for each element; what is done once for each channel is left out ---- */
+
+static void image_cost(const liana__node *node, double flops_per_element, liana__cost *cost)
+{
+    cost->flops = flops_per_element * (double)liana_shape_size(liana__input_shape(node, 0));
+    cost->family = "batch normalisation";
+}
+
+/* The sum; the difference from the mean, its square, their sum. */
+static void statistics_cost(const liana__node *node, liana__cost *cost)
+{
+    image_cost(node, 4, cost);
+}
+
+/* One multiply-add. */
+static void normalise_cost(const liana__node *node, liana__cost *cost)
+{
+    image_cost(node, 2, cost);
+}
+
+/* The sum of dy; the difference from the mean, and a multiply-add with dy. */
+static void gradient_sums_cost(const liana__node *node, liana__cost *cost)
+{
+    image_cost(node, 4, cost);
+}
+
+/* a dy + b x + c. */
+static void input_gradient_cost(const liana__node *node, liana__cost *cost)
+{
+    image_cost(node, 4, cost);
+}
+
 /* ---- the ops ---- */
 
 static const liana__kernel statistics_reference = {.name = "reference", .run = run_statistics};
@@ -363,6 +395,7 @@ const liana__op liana__op_batch_norm_statistics = {
     .max_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
+    .cost = statistics_cost,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
 };
@@ -376,6 +409,7 @@ const liana__op liana__op_batch_norm_training = {
     .infer = infer_training,
     .gradient = training_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = normalise_cost,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
 
@@ -388,6 +422,7 @@ const liana__op liana__op_batch_norm_inference = {
     .infer = infer_inference,
     .gradient = inference_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = normalise_cost,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
 
@@ -399,6 +434,7 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .max_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
+    .cost = gradient_sums_cost,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_gradient_sums), &gradient_sums_reference, NULL},
 };
@@ -412,6 +448,7 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = input_gradient_cost,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };

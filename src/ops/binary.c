@@ -322,6 +322,7 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(binary), LI
                                            .infer = infer_binary,              \
                                            .gradient = binary_gradient,        \
                                            .placement = LIANA__PLACE_IN_PLACE, \
+                                           .cost = liana__cost_element_wise,   \
                                            .kernels = kernels};
 BINARY_ROWS(BINARY_OP)
 #undef BINARY_OP

@@ -55,6 +55,7 @@ const liana__op liana__op_cast = {
     .max_inputs = 1,
     .infer = infer_cast,
     .gradient = cast_gradient,
+    .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cast), &reference, NULL},
 };
 

@@ -76,6 +76,7 @@ const liana__op liana__op_clip = {
     .infer = infer_clip,
     .gradient = clip_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){&f32, &reference, NULL},
 };
 

@@ -306,6 +306,30 @@ static liana_status run_reference(const liana__call *call)
     return liana__conv_run_reference(call, liana__conv_pass_of(&liana__conv2d_family, call->node), &geometry);
 }
 
+/* ---- cost ---- */
+
+static const char *window_name(const int64_t window[2])
+{
+    static const char *const names[] = {[1] = "1x1", [2] = "2x2", [3] = "3x3", [5] = "5x5", [7] = "7x7"};
+    bool known = window[0] == window[1] && window[0] < (int64_t)(sizeof names / sizeof *names);
+    return known ? names[window[0]] : NULL;
+}
+
+void liana__conv_cost(const liana__geometry *g, liana__cost *cost)
+{
+    double outputs = (double)g->batch * (double)g->output[0] * (double)g->output[1] * (double)g->filters;
+    double taps = (double)g->window[0] * (double)g->window[1] * (double)(g->channels / g->groups);
+    cost->flops = 2 * outputs * taps;
+    cost->family = "convolutions";
+    cost->variant = window_name(g->window);
+}
+
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_cost(&geometry, cost);
+}
+
 /* ---- the ops ---- */
 
 const liana__conv_family liana__conv2d_family = {
@@ -341,6 +365,7 @@ const liana__op liana__op_conv2d = {
     .max_inputs = 2,
     .infer = infer_forward,
     .gradient = forward_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 
@@ -352,6 +377,7 @@ const liana__op liana__op_conv2d_input_gradient = {
     .max_inputs = 2,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 
@@ -363,6 +389,7 @@ const liana__op liana__op_conv2d_kernel_gradient = {
     .max_inputs = 2,
     .infer = infer_kernel_gradient,
     .gradient = kernel_gradient_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 

@@ -49,6 +49,9 @@ liana__geometry liana__depthwise_conv2d_geometry(const liana__node *node);
  * one of its grouped convolution, [height, width, 1, channels * multiplier]. */
 liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass pass, const liana__geometry *geometry);
 
+/* The cost of a node of any of the six: two operations for each tap and output, and the window's size as variant. */
+void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);
+
 extern const liana__kernel liana__conv2d_onednn;
 
 #endif

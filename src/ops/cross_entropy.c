@@ -114,6 +114,13 @@ static liana_status run_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
+/* As of a softmax of the logits. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    cost->flops = 5 * (double)liana_shape_size(liana__input_shape(node, 0));
+    cost->family = "softmax and loss";
+}
+
 static const liana__kernel loss_reference = {.name = "reference", .run = run_loss};
 static const liana__kernel gradient_reference = {.name = "reference", .run = run_gradient};
 
@@ -124,6 +131,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy = {
     .max_inputs = 2,
     .infer = infer_inputs,
     .gradient = cross_entropy_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
 };
 
@@ -134,6 +142,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .max_inputs = 3,
     .infer = infer_gradient,
     .gradient = gradient_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
 };
 

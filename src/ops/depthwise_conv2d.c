@@ -82,6 +82,13 @@ static liana_status run_reference(const liana__call *call)
     return liana__conv_run_reference(call, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), &geometry);
 }
 
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
+    liana__conv_cost(&geometry, cost);
+    cost->family = "depthwise convolutions";
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(depthwise_conv2d), &liana__depthwise_conv2d_plain,
@@ -95,6 +102,7 @@ const liana__op liana__op_depthwise_conv2d = {
     .max_inputs = 2,
     .infer = infer_forward,
     .gradient = forward_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 
@@ -106,6 +114,7 @@ const liana__op liana__op_depthwise_conv2d_input_gradient = {
     .max_inputs = 2,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 
@@ -117,6 +126,7 @@ const liana__op liana__op_depthwise_conv2d_kernel_gradient = {
     .max_inputs = 2,
     .infer = infer_kernel_gradient,
     .gradient = kernel_gradient_gradient,
+    .cost = cost_of,
     .kernels = kernels,
 };
 

@@ -74,6 +74,7 @@ const liana__op liana__op_dropout = {
     .infer = infer_dropout,
     .gradient = dropout_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(dropout), &reference, NULL},
 };
 

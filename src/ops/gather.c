@@ -188,6 +188,7 @@ const liana__op liana__op_gather = {
     .max_inputs = 2,
     .infer = infer_gather,
     .gradient = gather_gradient,
+    .cost = liana__cost_result_only,
     .kernels = (const liana__kernel *const[]){&gather_rows, &gather_reference, NULL},
 };
 
@@ -199,6 +200,7 @@ const liana__op liana__op_scatter_add = {
     .max_inputs = 2,
     .infer = infer_scatter,
     .gradient = scatter_gradient,
+    .cost = liana__cost_reduction,
     .kernels = (const liana__kernel *const[]){&scatter_f32, &scatter_reference, NULL},
 };
 

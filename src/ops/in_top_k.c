@@ -66,6 +66,7 @@ const liana__op liana__op_in_top_k = {
     .max_inputs = 2,
     .infer = infer_in_top_k,
     .gradient = liana__no_gradient,
+    .cost = liana__cost_reduction,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

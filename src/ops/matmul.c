@@ -90,6 +90,13 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    liana__matmul_sizes s = liana__matmul_sizes_of(node);
+    cost->flops = 2 * (double)s.batch * (double)s.m * (double)s.n * (double)s.k;
+    cost->family = "matrix products";
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_matmul = {
@@ -100,6 +107,7 @@ const liana__op liana__op_matmul = {
     .max_inputs = 2,
     .infer = infer_matmul,
     .gradient = matmul_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &reference, NULL},
 };
 

@@ -243,6 +243,14 @@ static liana_status run_average_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
+/* An operation for each element under each window. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry g = liana__pool2d_geometry(node);
+    cost->flops = (double)num_outputs(&g) * (double)g.window[0] * (double)g.window[1];
+    cost->family = "pooling";
+}
+
 /* ---- the ops ---- */
 
 static const liana__kernel max_reference = {.name = "reference", .run = run_max};
@@ -258,6 +266,7 @@ const liana__op liana__op_max_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = max_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
 };
 
@@ -268,6 +277,7 @@ const liana__op liana__op_max_pool2d_gradient = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_max_gradient,
+    .cost = cost_of,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
 };
@@ -280,6 +290,7 @@ const liana__op liana__op_average_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = average_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
 };
 
@@ -291,6 +302,7 @@ const liana__op liana__op_average_pool2d_gradient = {
     .max_inputs = 1,
     .infer = infer_average_gradient,
     .gradient = average_gradient_gradient,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
                                               &average_gradient_reference, NULL},
 };

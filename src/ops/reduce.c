@@ -186,6 +186,7 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &r
                                            .max_inputs = 1,                                                     \
                                            .infer = infer_reduce,                                               \
                                            .gradient = gradient_,                                               \
+                                           .cost = liana__cost_reduction,                                       \
                                            .kernels = kernels};                                                 \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
     {                                                                                                           \

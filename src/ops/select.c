@@ -136,6 +136,7 @@ const liana__op liana__op_select = {
     .infer = infer_select,
     .gradient = select_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

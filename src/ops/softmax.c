@@ -66,6 +66,13 @@ static liana_status run_log_softmax(const liana__call *call)
     return LIANA_OK;
 }
 
+/* The maximum; the difference from it, its exp and their sum; the quotient or difference. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    cost->flops = 5 * (double)liana_shape_size(&node->shape);
+    cost->family = "softmax and loss";
+}
+
 static const liana__kernel softmax_reference = {.name = "reference", .run = run_softmax};
 static const liana__kernel log_softmax_reference = {.name = "reference", .run = run_log_softmax};
 
@@ -78,6 +85,7 @@ const liana__op liana__op_softmax = {
     .infer = infer_softmax,
     .gradient = softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
 };
 
@@ -89,6 +97,7 @@ const liana__op liana__op_log_softmax = {
     .infer = infer_softmax,
     .gradient = log_softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
+    .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
 };
 

@@ -240,6 +240,7 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(unary), &re
                                            .infer = infer_unary,               \
                                            .gradient = unary_gradient,         \
                                            .placement = LIANA__PLACE_IN_PLACE, \
+                                           .cost = liana__cost_element_wise,   \
                                            .kernels = kernels};                \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)  \
     {                                                                          \

@@ -379,20 +379,38 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     return strategy->sum_shards(set->strategy, (size_t)trainer->cut.count, run_shard, trainer, sums, error);
 }
 
+/* On the track of the steps. */
+static void record(const liana__trainer *trainer, liana__event_kind kind, uint64_t begin, int64_t number)
+{
+    const liana__device *device = trainer->device;
+    liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
+    if (device->recorder) liana__recorder_add(device->recorder, (size_t)device->num_workers, event);
+}
+
+static uint64_t clock_if_recorded(const liana__trainer *trainer)
+{
+    return trainer->device->recorder ? liana__clock() : 0;
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, liana__trainer_sums *sums, liana__error *error)
 {
     const liana__backend *backend = trainer->device->backend;
     liana__buffer *const *summed;
+    uint64_t begin = clock_if_recorded(trainer);
     LIANA_TRY(sum_batch(trainer, batch, true, &summed, error));
+    record(trainer, LIANA__EVENT_SHARDS, begin, trainer->cut.count);
+    begin = clock_if_recorded(trainer);
     LIANA_TRY(backend->buffer_read(summed[0], sums->values, error));
     for (size_t i = 0; i < trainer->num_sums; i++) trainer->update_inputs[i] = summed[1 + i];
     float scalars[3] = {[UPDATE_COUNT] = (float)batch->count,
                         [UPDATE_RATE] = (float)learning_rate,
                         [UPDATE_ITERATION] = (float)iteration};
     for (int i = 0; i < 3; i++) LIANA_TRY(backend->buffer_write(trainer->scalars[i], &scalars[i], error));
-    return backend->execute(trainer->update.executable, 0, trainer->update_inputs, trainer->update.variables, NULL,
-                            error);
+    LIANA_TRY(backend->execute(trainer->update.executable, 0, trainer->update_inputs, trainer->update.variables, NULL,
+                               error));
+    record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
+    return LIANA_OK;
 }
 
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,

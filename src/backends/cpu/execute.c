@@ -80,6 +80,16 @@ static liana_status run_step(const liana__cpu_executable *executable, liana__cpu
     return liana__cpu_validate_step(step, worker->sources, call.dst, error);
 }
 
+static liana_status record_step(const liana__cpu_executable *executable, liana__cpu_worker *worker,
+                                const liana__cpu_step *step, void *scratch, int worker_index, liana__error *error)
+{
+    liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
+    event.begin = liana__clock();
+    LIANA_TRY(run_step(executable, worker, step, scratch, error));
+    liana__recorder_add(executable->base.device->recorder, (size_t)worker_index, event);
+    return LIANA_OK;
+}
+
 liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
 {
@@ -96,9 +106,12 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
         const liana__cpu_external *external = &executable->externals[i];
         worker->values[external->node] = external_data(&given, external->storage);
     }
+    const bool recorded = base->device->recorder != NULL;
+    void *scratch = workspace + executable->plan.workspace_size;
     for (size_t i = 0; i < executable->num_steps; i++) {
-        LIANA_TRY(
-            run_step(executable, worker, &executable->steps[i], workspace + executable->plan.workspace_size, error));
+        const liana__cpu_step *step = &executable->steps[i];
+        LIANA_TRY(recorded ? record_step(executable, worker, step, scratch, worker_index, error)
+                           : run_step(executable, worker, step, scratch, error));
     }
     for (size_t i = 0; i < executable->plan.num_copies; i++) {
         const liana__plan_copy *copy = &executable->plan.copies[i];

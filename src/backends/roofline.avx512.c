@@ -1,0 +1,1 @@
+#include "backends/roofline.kernels.h"

@@ -1,0 +1,57 @@
+/* roofline.h - what this machine can do at most, measured by loops of our own: nothing is assumed of its clock, its
+ * units or its memory.
+ *
+ * A node that does f operations and moves b bytes takes at least max(f / flops, b / bandwidth): Williams, Waterman and
+ * Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009. */
+#ifndef LIANA_BACKENDS_ROOFLINE_H
+#define LIANA_BACKENDS_ROOFLINE_H
+
+#include "base/context.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIANA__ROOFLINE_SIZES = 6 };
+
+/* How fast memory is where a worker moves so much over and over. */
+typedef struct liana__bandwidth {
+    size_t size; /* bytes of each worker */
+    double rate; /* bytes per second, read or read and written, of all workers together */
+} liana__bandwidth;
+
+/* Rates of all workers together, while all of them work. */
+typedef struct liana__roofline {
+    int num_workers;
+    double flops; /* f32 operations per second in chains of multiply-adds */
+    /* From what lies within level 2 to what lies far beyond all caches, so that nothing is assumed of their sizes, of
+     * which a virtual machine may tell anything. */
+    liana__bandwidth memory[LIANA__ROOFLINE_SIZES];
+} liana__roofline;
+
+/* Takes about a second on the context's threads. Errors: OUT_OF_MEMORY. */
+liana_status liana__roofline_measure(liana_context *context, liana__roofline *roofline, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The least seconds that one worker needs, its share of the machine being that of one of num_workers. Bytes are moved
+ * as fast as in a buffer of their size, because they may still lie in a cache from the node before. */
+double liana__roofline_compute_seconds(const liana__roofline *roofline, double flops);
+double liana__roofline_memory_seconds(const liana__roofline *roofline, double bytes);
+
+/* The loops of one instruction set. */
+typedef struct liana__roofline_loops {
+    /* `rounds` times `flops_per_round` operations; the result is of no interest, but must be used. */
+    float (*compute)(int64_t rounds);
+    double flops_per_round;
+    /* The sum of `count` floats, a multiple of 256. */
+    float (*read)(const float *source, int64_t count);
+    /* target[i] = 2 source[i]. */
+    void (*scale)(float *target, const float *source, int64_t count);
+} liana__roofline_loops;
+
+extern const liana__roofline_loops liana__roofline_generic;
+#if defined(LIANA_X86)
+extern const liana__roofline_loops liana__roofline_avx2;
+extern const liana__roofline_loops liana__roofline_avx512;
+#endif
+
+#endif

@@ -1,0 +1,174 @@
+#include "cli/session.h"
+#include "report/profile_report.h"
+
+static const liana__option options[] = {
+    {"steps", "N", "how many steps are watched (default: 5)"},
+    {"warmup", "N", "how many steps run before them (default: 2)"},
+    {"nodes", NULL, "also one line for each node of the graphs"},
+    {"trace", "FILE", "write a trace for ui.perfetto.dev"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+enum { MOST_STEPS = 1000 };
+
+static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
+{
+    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
+}
+
+static void set_text(liana__invocation *invocation, liana__value *map, const char *key, const char *text)
+{
+    liana__value_set(&invocation->arena, map, key, liana__value_string(&invocation->arena, text ? text : ""));
+}
+
+static liana__value *row_event(liana__invocation *invocation, const char *name, const liana__profile *profile,
+                               const liana__profile_row *row)
+{
+    liana__value *event = liana__session_event(invocation, name);
+    char op[128];
+    liana__profile_op_name(row, op, sizeof op);
+    set_text(invocation, event, "op", op);
+    set_number(invocation, event, "seconds", row->seconds / (double)profile->steps);
+    set_number(invocation, event, "share", liana__profile_share(profile, row->seconds));
+    set_number(invocation, event, "calls", (double)row->calls / (double)profile->steps);
+    set_number(invocation, event, "flops", row->flops / (double)profile->steps);
+    set_number(invocation, event, "bytes", row->bytes / (double)profile->steps);
+    set_number(invocation, event, "roofline", liana__profile_roofline_share(row));
+    set_text(invocation, event, "bound", liana__profile_bound(row));
+    return event;
+}
+
+typedef void (*describer)(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
+
+static void set_described(liana__invocation *invocation, liana__value *event, const char *key, describer describe,
+                          const liana__profile *profile, const liana__profile_row *row)
+{
+    liana__text text = {0};
+    describe(profile, row, &text);
+    set_text(invocation, event, key, text.data);
+    liana__text_free(&text);
+}
+
+static void print_rows(liana__invocation *invocation, const liana__profile *profile)
+{
+    for (size_t i = 0; i < profile->by_op.count; i++) {
+        const liana__profile_row *row = &profile->by_op.items[i];
+        liana__value *event = row_event(invocation, "op", profile, row);
+        set_described(invocation, event, "kernel", liana__profile_kernels, profile, row);
+        set_described(invocation, event, "declined", liana__profile_declined, profile, row);
+        liana__invocation_print_json(invocation, event);
+    }
+    if (!liana__invocation_has(invocation, "nodes")) return;
+    for (size_t i = 0; i < profile->by_node.count; i++) {
+        const liana__profile_row *row = &profile->by_node.items[i];
+        liana__value *event = row_event(invocation, "node", profile, row);
+        liana__arena *arena = &invocation->arena;
+        liana__value_set(arena, event, "node", liana__value_int(arena, row->node->id));
+        set_text(invocation, event, "type", liana__type_print(row->node->dtype, &row->node->shape).text);
+        set_text(invocation, event, "kernel", row->kernel->name);
+        set_text(invocation, event, "variable", liana__profile_variable_name(row->node));
+        liana__invocation_print_json(invocation, event);
+    }
+}
+
+static void print_json(liana__invocation *invocation, const liana__profile *profile)
+{
+    liana__arena *arena = &invocation->arena;
+    const liana__roofline *roofline = &profile->roofline;
+    double steps = (double)profile->steps;
+    liana__value *event = liana__session_event(invocation, "profile");
+    liana__value_set(arena, event, "workers", liana__value_int(arena, profile->num_workers));
+    set_text(invocation, event, "instruction_set", liana__isa_name(profile->context->isa));
+    set_number(invocation, event, "peak_flops", roofline->flops);
+    liana__value *bandwidths = liana__value_list(arena);
+    for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
+        liana__value *bandwidth = liana__value_map(arena);
+        liana__value_set(arena, bandwidth, "size", liana__value_int(arena, (int64_t)roofline->memory[i].size));
+        set_number(invocation, bandwidth, "rate", roofline->memory[i].rate);
+        liana__value_add(arena, bandwidths, bandwidth);
+    }
+    liana__value_set(arena, event, "bandwidths", bandwidths);
+    liana__value_set(arena, event, "steps", liana__value_int(arena, profile->steps));
+    liana__value_set(arena, event, "images", liana__value_int(arena, profile->images));
+    set_number(invocation, event, "step_seconds", profile->seconds / steps);
+    set_number(invocation, event, "images_per_second", (double)profile->images / profile->seconds);
+    set_number(invocation, event, "wait_seconds", profile->wait / steps);
+    set_number(invocation, event, "shards_seconds", profile->shards / steps);
+    set_number(invocation, event, "update_seconds", profile->update / steps);
+    set_number(invocation, event, "reduction_seconds", profile->reduction / steps);
+    set_number(invocation, event, "busy", liana__profile_share(profile, profile->busy));
+    liana__value_set(arena, event, "dropped_events", liana__value_int(arena, (int64_t)profile->dropped));
+    liana__text verdict = {0};
+    liana__profile_verdict(profile, &verdict);
+    set_text(invocation, event, "verdict", verdict.data);
+    liana__text_free(&verdict);
+    liana__invocation_print_json(invocation, event);
+    print_rows(invocation, profile);
+}
+
+static liana_status print(liana__invocation *invocation, const liana__profile *profile)
+{
+    if (liana__invocation_has(invocation, "json")) {
+        print_json(invocation, profile);
+        return LIANA_OK;
+    }
+    liana__text text = {0};
+    liana__profile_print(profile, liana__invocation_has(invocation, "nodes"), &text);
+    if (!text.failed) fputs(text.data, invocation->out);
+    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the profile") : LIANA_OK;
+    liana__text_free(&text);
+    return status;
+}
+
+static void note(void *user, const char *text)
+{
+    liana__invocation *invocation = user;
+    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
+}
+
+static liana_status profile_run(liana__invocation *invocation, const liana__session *session,
+                                const liana__profile_options *wanted)
+{
+    liana__error *error = &invocation->error;
+    const char *trace = liana__invocation_text(invocation, "trace");
+    liana__run run;
+    LIANA_TRY(liana__run_open(session->context, &session->config,
+                              &(liana__run_options){.training = true, .on_note = note, .user = invocation}, &run,
+                              error));
+    liana__profile profile;
+    liana_status status = liana__profile_run(&run, wanted, &profile, error);
+    if (status == LIANA_OK) status = print(invocation, &profile);
+    if (status == LIANA_OK && trace) status = liana__profile_write_trace(&profile, trace, error);
+    liana__profile_free(&profile);
+    liana__run_close(&run);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    liana__profile_options wanted = {.warmup = 2, .steps = 5};
+    LIANA_TRY(liana__invocation_int(invocation, "steps", 1, MOST_STEPS, &wanted.steps));
+    LIANA_TRY(liana__invocation_int(invocation, "warmup", 1, MOST_STEPS, &wanted.warmup));
+    liana__session session;
+    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
+    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
+    if (status == LIANA_OK) status = profile_run(invocation, &session, &wanted);
+    liana__session_close(&session);
+    return status;
+}
+
+const liana__command liana__subcommand_profile = {
+    .name = "profile",
+    .operands = "CONFIG.yaml [key=value ...]",
+    .summary = "Say where the time of a training step goes",
+    .help = "Opens everything as training would, measures what this machine can do, trains for a few steps\n"
+            "and prints for each op its time, its rates, its share of what the machine can do (the\n"
+            "roofline), the kernel that ran and why better ones declined. Writes no run folder.\n"
+            "docs/performance.md says how to read it.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

@@ -1,0 +1,34 @@
+/* profile_report.h - a profile as text for people, and as a trace for a viewer. */
+#ifndef LIANA_REPORT_PROFILE_REPORT_H
+#define LIANA_REPORT_PROFILE_REPORT_H
+
+#include "base/text.h"
+#include "train/profile.h"
+
+/* "conv2d_input_gradient 1x1"; in `name`. */
+void liana__profile_op_name(const liana__profile_row *row, char *name, size_t size);
+/* The name of the first variable that a node works with, "" if there is none: it tells the layer. */
+const char *liana__profile_variable_name(const liana__node *node);
+/* "memory" or "compute": what the roofline of a row is made of. */
+const char *liana__profile_bound(const liana__profile_row *row);
+/* A row's share of the workers' time. */
+double liana__profile_share(const liana__profile *profile, double worker_seconds);
+
+/* The kernels that ran the nodes of an op row, "avx512" or "onednn, reference"; and why those before them in the op's
+ * list declined, "amx: not bf16; ..."; "" if none did. */
+void liana__profile_kernels(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
+void liana__profile_declined(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
+
+/* One line: where the time goes. */
+void liana__profile_verdict(const liana__profile *profile, liana__text *text);
+
+/* Machine, steps, a table of ops (and of nodes), the refusals of kernels, the verdict. */
+void liana__profile_print(const liana__profile *profile, bool nodes, liana__text *text);
+
+/* Writes a trace for ui.perfetto.dev or chrome://tracing ("Trace Event Format"): a track for each worker with its
+ * shards, nodes and reductions, one for the steps with waiting, shards and update, one for each reading thread.
+ * Errors: IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__profile_write_trace(const liana__profile *profile, const char *path, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

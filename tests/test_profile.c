@@ -1,0 +1,403 @@
+/* liana profile: it counts every node that runs, changes no bit of what is trained, and leaves a trace that a viewer
+ * can read. */
+#include "harness/command_run.h"
+
+#include "backends/kernel_choice.h"
+#include "base/context.h"
+#include "base/file.h"
+#include "report/profile_report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 4, WARMUP = 2, BATCH = 32, SHARDS = 4, THREADS = 2 };
+
+/* ---- a run ---- */
+
+typedef struct fixture {
+    liana__arena arena;
+    liana__config config;
+    liana_context *context;
+    liana__run run;
+} fixture;
+
+static void open_run(fixture *own, const char *override)
+{
+    *own = (fixture){0};
+    liana__error error = {0};
+    const char *path = liana__test_tiny_run(200);
+    assert_ok(liana__config_load(path, &override, override != NULL, &own->arena, &own->config, &error), &error);
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = THREADS}, &own->context), LIANA_OK);
+    liana__run_options options = {.training = true};
+    assert_ok(liana__run_open(own->context, &own->config, &options, &own->run, &error), &error);
+}
+
+static void close_run(fixture *own)
+{
+    liana__run_close(&own->run);
+    liana_context_destroy(own->context);
+    liana__arena_free(&own->arena);
+}
+
+static void profile_run(fixture *own, liana__profile *profile)
+{
+    liana__error error = {0};
+    liana__test_folder();
+    open_run(own, NULL);
+    liana__profile_options options = {.warmup = WARMUP, .steps = STEPS};
+    assert_ok(liana__profile_run(&own->run, &options, profile, &error), &error);
+}
+
+/* ---- counts ---- */
+
+/* Counts, and checks which track each kind is on. */
+static void count_events(const liana__profile *profile, int64_t counts[LIANA__NUM_EVENTS])
+{
+    memset(counts, 0, LIANA__NUM_EVENTS * sizeof *counts);
+    for (size_t i = 0; i < profile->num_events; i++) {
+        const liana__profile_event *item = &profile->events[i];
+        assert_true(item->event.end >= item->event.begin);
+        bool reads = item->event.kind == LIANA__EVENT_READ, steps = item->track == (size_t)profile->num_workers;
+        assert_true(reads == (item->track > (size_t)profile->num_workers));
+        bool phase = item->event.kind == LIANA__EVENT_SHARDS || item->event.kind == LIANA__EVENT_UPDATE ||
+                     item->event.kind == LIANA__EVENT_WAIT || item->event.kind == LIANA__EVENT_STEP;
+        assert_true(steps == phase);
+        counts[item->event.kind]++;
+    }
+}
+
+static int64_t calls_of(const liana__profile *profile, const char *op)
+{
+    int64_t calls = 0;
+    for (size_t i = 0; i < profile->by_op.count; i++) {
+        if (strcmp(profile->by_op.items[i].node->op->name, op) == 0) calls += profile->by_op.items[i].calls;
+    }
+    return calls;
+}
+
+static const liana__profile_row *row_of(const liana__profile *profile, const char *op)
+{
+    for (size_t i = 0; i < profile->by_op.count; i++) {
+        if (strcmp(profile->by_op.items[i].node->op->name, op) == 0) return &profile->by_op.items[i];
+    }
+    fail_msg("no row for %s", op);
+    return NULL;
+}
+
+static void check_counts(const liana__profile *profile)
+{
+    int64_t counts[LIANA__NUM_EVENTS];
+    count_events(profile, counts);
+    assert_int_equal(profile->dropped, 0);
+    assert_int_equal(profile->images, STEPS * BATCH);
+    assert_int_equal(counts[LIANA__EVENT_STEP], STEPS);
+    assert_int_equal(counts[LIANA__EVENT_WAIT], STEPS);
+    assert_int_equal(counts[LIANA__EVENT_SHARDS], STEPS);
+    assert_int_equal(counts[LIANA__EVENT_UPDATE], STEPS);
+    assert_int_equal(counts[LIANA__EVENT_SHARD], STEPS * SHARDS);
+    assert_int_equal(counts[LIANA__EVENT_REDUCE], STEPS * (SHARDS - 1));
+    /* One of each in a shard: the network has one such layer. Dropout has a gradient that is a dropout. */
+    assert_int_equal(calls_of(profile, "conv2d"), STEPS * SHARDS);
+    assert_int_equal(calls_of(profile, "conv2d_kernel_gradient"), STEPS * SHARDS);
+    assert_int_equal(calls_of(profile, "conv2d_input_gradient"), 0); /* of the images: nobody wants it */
+    assert_int_equal(calls_of(profile, "max_pool2d_gradient"), STEPS * SHARDS);
+    assert_int_equal(calls_of(profile, "dropout"), 2 * STEPS * SHARDS);
+    int64_t by_node = 0, by_op = 0;
+    double seconds = 0;
+    for (size_t i = 0; i < profile->by_node.count; i++) by_node += profile->by_node.items[i].calls;
+    for (size_t i = 0; i < profile->by_op.count; i++) {
+        by_op += profile->by_op.items[i].calls;
+        seconds += profile->by_op.items[i].seconds;
+        if (i) assert_true(profile->by_op.items[i].seconds <= profile->by_op.items[i - 1].seconds);
+    }
+    assert_int_equal(by_node, counts[LIANA__EVENT_NODE]);
+    assert_int_equal(by_op, counts[LIANA__EVENT_NODE]);
+    assert_float_equal(seconds, profile->nodes, 1e-9);
+    /* 12 x 12 images, 3 x 3 windows, 8 filters: 10 x 10 x 8 outputs of 9 taps. */
+    const liana__profile_row *conv = row_of(profile, "conv2d");
+    assert_true(conv->flops == 2.0 * 800 * 9 * BATCH * STEPS);
+    assert_true(conv->cost.flops == 2.0 * 800 * 9 * BATCH / SHARDS);
+}
+
+/* Parts lie within the whole. */
+static void check_times(const liana__profile *profile)
+{
+    assert_true(profile->seconds > 0 && profile->nodes > 0 && profile->update > 0 && profile->reduction > 0);
+    assert_true(profile->wait + profile->shards + profile->update <= profile->seconds * 1.0001);
+    assert_true(profile->nodes + profile->reduction <= profile->busy * 1.0001);
+    assert_true(profile->busy <= profile->seconds * THREADS * 1.0001);
+    /* The events of a track are in order, and a node lies in its shard or update. */
+    for (size_t i = 0; i < profile->num_events; i++) {
+        const liana__event *event = &profile->events[i].event;
+        if (event->kind != LIANA__EVENT_NODE) continue;
+        bool inside = false;
+        for (size_t k = 0; k < profile->num_events && !inside; k++) {
+            const liana__event *outer = &profile->events[k].event;
+            bool shard = outer->kind == LIANA__EVENT_SHARD && profile->events[k].track == profile->events[i].track;
+            bool update = outer->kind == LIANA__EVENT_UPDATE && profile->events[i].track == 0;
+            inside = (shard || update) && outer->begin <= event->begin && outer->end >= event->end;
+        }
+        assert_true(inside);
+    }
+}
+
+/* ---- nothing changes ---- */
+
+static void train_plainly(fixture *own, int64_t steps)
+{
+    liana__error error = {0};
+    liana__loader *loader = own->run.training.loader;
+    assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
+    liana__learning_rate rate = own->run.learning_rate;
+    rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader);
+    rate.total_steps = 3 * rate.steps_per_epoch;
+    for (int64_t i = 0; i < steps; i++) {
+        liana__batch *batch;
+        liana__trainer_sums sums;
+        assert_ok(liana__loader_next(loader, &batch, &error), &error);
+        liana__trainer_batch data = {batch->count, batch->images, batch->labels, batch->positions};
+        assert_ok(liana__trainer_step(own->run.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums, &error),
+                  &error);
+        liana__loader_release(loader, batch);
+    }
+}
+
+static void test_profile(void **state)
+{
+    (void)state;
+    fixture profiled, plain;
+    liana__profile profile;
+    profile_run(&profiled, &profile);
+    check_counts(&profile);
+    check_times(&profile);
+    assert_null(profiled.run.device->recorder);
+    open_run(&plain, NULL);
+    train_plainly(&plain, WARMUP + STEPS);
+    liana__error error = {0};
+    assert_true(plain.run.variables.count > 10);
+    assert_int_equal(plain.run.variables.count, profiled.run.variables.count);
+    for (size_t i = 0; i < plain.run.variables.count; i++) {
+        const liana__buffer *a = plain.run.variables.items[i].buffer, *b = profiled.run.variables.items[i].buffer;
+        assert_int_equal(a->size, b->size);
+        char *x = malloc(a->size), *y = malloc(a->size);
+        assert_ok(plain.run.device->backend->buffer_read(a, x, &error), &error);
+        assert_ok(profiled.run.device->backend->buffer_read(b, y, &error), &error);
+        assert_memory_equal(x, y, a->size);
+        free(x);
+        free(y);
+    }
+    close_run(&plain);
+    liana__profile_free(&profile);
+    close_run(&profiled);
+}
+
+/* ---- the machine ---- */
+
+static void test_roofline(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = THREADS}, &context), LIANA_OK);
+    liana__roofline roofline;
+    assert_ok(liana__roofline_measure(context, &roofline, &error), &error);
+    assert_int_equal(roofline.num_workers, THREADS);
+    /* No machine that this runs on is outside of this, emulated or not. */
+    assert_true(roofline.flops > 1e6 && roofline.flops < 1e14);
+    for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
+        assert_true(roofline.memory[i].rate > 1e6 && roofline.memory[i].rate < 1e14);
+        if (i) assert_true(roofline.memory[i].rate <= roofline.memory[i - 1].rate);
+        if (i) assert_true(roofline.memory[i].size >= roofline.memory[i - 1].size);
+    }
+    liana_context_destroy(context);
+    /* One of two workers has half of the machine; bytes count at the rate of the least size that holds them. */
+    liana__roofline made = {.num_workers = 2, .flops = 4e9};
+    for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) made.memory[i] = (liana__bandwidth){100u << i, 1e9 / (1 << i)};
+    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9), 1, 1e-12);
+    assert_float_equal(liana__roofline_memory_seconds(&made, 100), 100 * 2 / 1e9, 1e-18);
+    assert_float_equal(liana__roofline_memory_seconds(&made, 101), 101 * 2 / 0.5e9, 1e-18);
+    assert_float_equal(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
+}
+
+/* ---- the command ---- */
+
+static json_t *find_event(const char *lines, const char *event, const char *op)
+{
+    for (const char *line = lines; *line; line = strchr(line, '\n') + 1) {
+        json_error_t problem;
+        json_t *json = json_loadb(line, (size_t)(strchr(line, '\n') - line), 0, &problem);
+        assert_non_null(json);
+        const char *found_op = json_string_value(json_object_get(json, "op"));
+        bool found = strcmp(json_string_value(json_object_get(json, "event")), event) == 0;
+        if (found && (!op || (found_op && strcmp(found_op, op) == 0))) return json;
+        json_decref(json);
+    }
+    fail_msg("no event %s %s in %s", event, op ? op : "", lines);
+    return NULL;
+}
+
+static double number(const json_t *json, const char *key)
+{
+    const json_t *value = json_object_get(json, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static void test_command_prints(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(200);
+    liana__test_result got = liana__test_command("profile", config, "--steps", "2", "--nodes", "train.threads=2");
+    static const char *const expected[] = {
+        "machine: 2 workers",
+        "GFLOP/s (f32)",
+        "2 steps of 32 images:",
+        "images/s",
+        "op (times of all workers together)",
+        "conv2d_kernel_gradient 3x3",
+        "batch_norm_training",
+        "- adding up gradients",
+        "- without work",
+        "f32[8, 10, 10, 8]",
+        "conv2d/kernel",
+        "% of the roofline; ",
+        "input wait ",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        if (!strstr(got.out, expected[i])) fail_msg("'%s' is missing in:\n%s", expected[i], got.out);
+    }
+    assert_code(got, 0);
+    assert_false(liana__folder_exists(liana__test_path("run")));
+}
+
+static void test_command_json(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(200);
+    liana__test_result got =
+        liana__test_command("profile", config, "--steps=3", "--json", "--nodes", "train.threads=2");
+    json_t *whole = find_event(got.out, "profile", NULL);
+    assert_int_equal(number(whole, "steps"), 3);
+    assert_int_equal(number(whole, "images"), 96);
+    assert_int_equal(number(whole, "workers"), 2);
+    assert_true(number(whole, "busy") > 0 && number(whole, "busy") <= 1);
+    assert_true(number(whole, "step_seconds") > 0 && number(whole, "peak_flops") > 0);
+    assert_int_equal(json_array_size(json_object_get(whole, "bandwidths")), LIANA__ROOFLINE_SIZES);
+    json_t *conv = find_event(got.out, "op", "conv2d 3x3");
+    assert_int_equal(number(conv, "calls"), 4);
+    assert_true(number(conv, "flops") == 2.0 * 800 * 9 * BATCH);
+    assert_string_equal(json_string_value(json_object_get(conv, "kernel")), "onednn");
+    /* f32 comparison of s32 labels: no vector form, and the table says why. */
+    json_t *equal = find_event(got.out, "op", "equal"), *node = find_event(got.out, "node", "conv2d 3x3");
+    assert_string_equal(json_string_value(json_object_get(equal, "kernel")), "reference");
+    assert_non_null(strstr(json_string_value(json_object_get(equal, "declined")), "avx2: "));
+    assert_string_equal(json_string_value(json_object_get(node, "variable")), "conv2d/kernel");
+    json_decref(whole);
+    json_decref(conv);
+    json_decref(equal);
+    json_decref(node);
+    assert_code(got, 0);
+}
+
+static void test_command_refuses(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(200);
+    assert_refused(liana__test_command("profile", config, "--steps", "0"), 2, "--steps", "1");
+    assert_refused(liana__test_command("profile", config, "data.train=null"), 2, "data.train");
+    assert_refused(liana__test_command("profile", config, "train.device=reference", "--steps", "1", "--warmup", "1"), 1,
+                   "the device 'reference' does not say", "train.device=cpu");
+    assert_refused(liana__test_command("profile", config, "--steps", "1", "--trace",
+                                       liana__test_path("no/such/t.json")),
+                   1, "no/such/t.json");
+}
+
+/* ---- the trace ---- */
+
+/* Begin and end of events of a track must nest, or a viewer draws nonsense. */
+static void check_nesting(const json_t *events, int track)
+{
+    enum { MOST = 64 };
+    double ends[MOST];
+    size_t index, depth = 0, seen = 0;
+    double previous = -1e300;
+    json_t *event;
+    json_t *sorted = json_array();
+    json_array_foreach(events, index, event)
+    {
+        bool own = strcmp(json_string_value(json_object_get(event, "ph")), "X") == 0 && number(event, "tid") == track;
+        if (!own) continue;
+        size_t at = json_array_size(sorted);
+        /* Outer before inner where both begin together. */
+        while (at > 0 && (number(json_array_get(sorted, at - 1), "ts") > number(event, "ts") ||
+                          (number(json_array_get(sorted, at - 1), "ts") == number(event, "ts") &&
+                           number(json_array_get(sorted, at - 1), "dur") < number(event, "dur")))) {
+            at--;
+        }
+        json_array_insert(sorted, at, event);
+    }
+    json_array_foreach(sorted, index, event)
+    {
+        double begin = number(event, "ts"), end = begin + number(event, "dur");
+        assert_true(begin >= previous && end >= begin);
+        previous = begin;
+        while (depth > 0 && ends[depth - 1] <= begin + 1e-3) depth--;
+        if (depth > 0) assert_true(end <= ends[depth - 1] + 1e-3);
+        assert_true(depth < MOST);
+        ends[depth++] = end;
+        seen++;
+    }
+    assert_true(seen > 0);
+    json_decref(sorted);
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(200), *path = liana__test_path("trace.json");
+    assert_code(liana__test_command("profile", config, "--steps", "3", "--trace", path, "train.threads=2",
+                                    "data.threads=3"),
+                0);
+    json_error_t problem;
+    json_t *trace = json_load_file(path, 0, &problem);
+    if (!trace) fail_msg("%s: %s", path, problem.text);
+    const json_t *events = json_object_get(trace, "traceEvents");
+    size_t index;
+    json_t *event;
+    int names[6] = {0}, steps = 0, shards = 0, updates = 0, convolutions = 0;
+    json_array_foreach(events, index, event)
+    {
+        const char *kind = json_string_value(json_object_get(event, "ph"));
+        const char *name = json_string_value(json_object_get(event, "name"));
+        assert_true(name && number(event, "pid") == 1);
+        if (strcmp(name, "thread_name") == 0) names[(int)number(event, "tid")]++;
+        if (strcmp(kind, "X") != 0) continue;
+        steps += strcmp(name, "step") == 0;
+        shards += strcmp(name, "shard") == 0;
+        updates += strcmp(name, "update") == 0;
+        convolutions += strcmp(name, "conv2d 3x3") == 0;
+    }
+    for (int i = 0; i < 6; i++) assert_int_equal(names[i], 1); /* 2 workers, the steps, 3 reading threads */
+    assert_int_equal(steps, 3);
+    assert_int_equal(updates, 3);
+    assert_int_equal(shards, 3 * SHARDS);
+    assert_int_equal(convolutions, 3 * SHARDS);
+    check_nesting(events, 0);
+    check_nesting(events, 2);
+    json_decref(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_profile),         cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_command_prints),  cmocka_unit_test(test_command_json),
+        cmocka_unit_test(test_command_refuses), cmocka_unit_test(test_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

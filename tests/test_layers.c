@@ -421,6 +421,33 @@ static void test_every_activation(void **state)
     }
 }
 
+/* At 0, where several have a kink, the slopes are TensorFlow's. */
+static void test_slopes_at_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double slope;
+    } expected[] = {{"relu", 0},       {"relu6", 0},   {"elu", 1}, {"selu", 1.0507009873554805},
+                    {"softplus", 0.5}, {"softsign", 1}};
+    liana__device *device;
+    assert_ok(liana__device_open(context, "cpu", &device, &context->error), &context->error);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        liana_graph *graph;
+        assert_ok(liana_graph_create(context, &graph), &context->error);
+        liana_tensor x = liana_graph_constant(graph, LIANA_F32, LIANA_SCALAR, &(float){0}), gradient;
+        liana_tensor y = liana__activation_find(expected[i].name, NULL)->build(LIANA_HERE, x);
+        liana_gradients(y, &x, 1, &gradient);
+        liana_graph_output(graph, "gradient", gradient);
+        liana__test_value result;
+        liana__test_run(device, graph, NULL, &result);
+        assert_near((double)*(float *)result.data, expected[i].slope, 1e-6);
+        liana__test_free_values(&result, 1);
+        liana_graph_destroy(graph);
+    }
+    liana__device_close(device);
+}
+
 /* points as [4, 2]: each column by itself sums to 1. */
 static void test_softmax_over_another_axis(void **state)
 {
@@ -448,6 +475,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_initial_weights_depend_on_seed_and_weight, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_relu_with_all_its_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_activation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slopes_at_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_softmax_over_another_axis, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);

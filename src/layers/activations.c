@@ -25,32 +25,36 @@ static liana_tensor build_swish(liana_location here, liana_tensor x)
     return liana_op_multiply_at(here, x, liana_op_logistic_at(here, x));
 }
 
-/* e^x - 1 below 0; the exponent is cut at 0 so that the branch not taken cannot overflow. */
+/* alpha (e^x - 1) below 0, x from 0 on (at 0 that is TensorFlow's slope); the exponent is cut at 0 so that
+ * the branch not taken cannot overflow. */
+static liana_tensor build_scaled_elu(liana_location here, liana_tensor x, double alpha)
+{
+    liana_tensor zero = scalar_like(here, x, 0), is_above = liana_op_greater_equal_at(here, x, zero);
+    liana_tensor below = liana_op_exp_at(here, liana_op_select_at(here, is_above, zero, x));
+    below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
+    if (alpha != 1) below = liana_op_multiply_at(here, below, scalar_like(here, x, alpha));
+    return liana_op_select_at(here, is_above, x, below);
+}
+
 static liana_tensor build_elu(liana_location here, liana_tensor x)
 {
-    liana_tensor zero = scalar_like(here, x, 0);
-    liana_tensor below = liana_op_exp_at(here, liana_op_minimum_at(here, x, zero));
-    below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
-    return liana_op_select_at(here, liana_op_greater_at(here, x, zero), x, below);
+    return build_scaled_elu(here, x, 1);
 }
 
 /* Klambauer et al. 2017: scale * elu(x, alpha). */
 static liana_tensor build_selu(liana_location here, liana_tensor x)
 {
     const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
-    liana_tensor zero = scalar_like(here, x, 0);
-    liana_tensor below = liana_op_exp_at(here, liana_op_minimum_at(here, x, zero));
-    below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
-    below = liana_op_multiply_at(here, below, scalar_like(here, x, alpha));
-    liana_tensor elu = liana_op_select_at(here, liana_op_greater_at(here, x, zero), x, below);
-    return liana_op_multiply_at(here, elu, scalar_like(here, x, scale));
+    return liana_op_multiply_at(here, build_scaled_elu(here, x, alpha), scalar_like(here, x, scale));
 }
 
-/* log(1 + e^x) as max(x, 0) + log1p(e^-|x|), which cannot overflow. */
+/* log(1 + e^x) as max(x, 0) + log1p(e^-|x|), which cannot overflow. The gradient of this maximum at 0 is 1/2, that of
+ * relu would be 0. */
 static liana_tensor build_softplus(liana_location here, liana_tensor x)
 {
     liana_tensor tail = liana_op_exp_at(here, liana_op_negate_at(here, liana_op_abs_at(here, x)));
-    return liana_op_add_at(here, liana_op_relu_at(here, x), liana_op_log1p_at(here, tail));
+    liana_tensor positive = liana_op_maximum_at(here, x, scalar_like(here, x, 0));
+    return liana_op_add_at(here, positive, liana_op_log1p_at(here, tail));
 }
 
 static liana_tensor build_softsign(liana_location here, liana_tensor x)

@@ -16,7 +16,8 @@ static liana_tensor scalar(liana__layer_call *call, double value)
     return liana_graph_scalar_at(call->here, x.graph, liana_tensor_dtype(x), value);
 }
 
-/* min(x, max_value) from the threshold on, else negative_slope * (x - threshold). */
+/* min(x, max_value) above the threshold, else negative_slope * (x - threshold): Keras's documentation has "from the
+ * threshold on", its code and its gradient at 0 have "above". */
 static liana_tensor call_layer(liana__layer_call *call)
 {
     const liana_relu_options *chosen = call->options;
@@ -29,7 +30,7 @@ static liana_tensor call_layer(liana__layer_call *call)
     if (chosen->max_value > 0) above = liana_op_minimum_at(here, x, scalar(call, chosen->max_value));
     liana_tensor below = liana_op_multiply_at(here, liana_op_subtract_at(here, x, scalar(call, chosen->threshold)),
                                               scalar(call, chosen->negative_slope));
-    return liana_op_select_at(here, liana_op_greater_equal_at(here, x, scalar(call, chosen->threshold)), above, below);
+    return liana_op_select_at(here, liana_op_greater_at(here, x, scalar(call, chosen->threshold)), above, below);
 }
 
 /* Keras's "no limit" is null. */

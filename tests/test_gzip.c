@@ -101,7 +101,7 @@ static void test_limit(void **state)
     uint8_t *out;
     size_t size;
     assert_fails(inflate_file(path, (1 << 20) - 1, &out, &size, &error), LIANA_OUT_OF_RANGE, &error, "bomb.gz",
-                 "1048575", "raise the limit");
+                 "1048575", "gunzip");
     assert_fails(inflate_file(path, 1, &out, &size, &error), LIANA_OUT_OF_RANGE, &error, "more than 1 bytes");
     assert_ok(inflate_file(path, 1 << 20, &out, &size, &error), &error);
     assert_int_equal(size, 1 << 20);

@@ -366,8 +366,8 @@ static void test_image_files_can_be_wrong(void **state)
     assert_int_equal(remove(gone), 0);
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error, "b.png");
     assert_ok(liana__folder_make(gone, &error), &error);
-    assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_INVALID_DATA, &error, "b.png",
-                 "not a file");
+    assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_IO_ERROR, &error, "b.png",
+                 "a folder, expected a file");
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
 }

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static liana__tfrecord *open_file(const char *path)
@@ -258,6 +260,43 @@ static void test_compressed_errors(void **state)
     free(bytes);
 }
 
+/* A file that is cut while it is mapped: an error, not SIGBUS. One that is replaced is still the old one. */
+static void test_changed_while_open(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    const char *path = write_three("three.tfrec", false);
+    liana__tfrecord *file;
+    const uint8_t *bytes;
+    size_t size;
+    assert_ok(liana__tfrecord_open(path, NULL, &file, &error), &error);
+    assert_int_equal(truncate(path, 8), 0);
+    assert_fails(liana__tfrecord_get(file, 0, &bytes, &size, &error), LIANA_DATA_LOSS, &error, "three.tfrec",
+                 "became shorter", "it has 8 of ");
+    liana__tfrecord_close(file);
+    write_three("three.tfrec", false);
+    assert_ok(liana__tfrecord_open(path, NULL, &file, &error), &error);
+    assert_ok(liana__file_replace(path, "x", 1, &error), &error);
+    assert_ok(liana__tfrecord_get(file, 2, &bytes, &size, &error), &error);
+    assert_int_equal(remove(path), 0);
+    assert_ok(liana__tfrecord_get(file, 2, &bytes, &size, &error), &error);
+    liana__tfrecord_close(file);
+}
+
+/* Opening a pipe that nobody writes to must not wait. */
+static void test_pipes_are_refused(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    const char *path = liana__test_path("pipe.tfrec");
+    liana__tfrecord *file;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_fails(liana__tfrecord_open(path, NULL, &file, &error), LIANA_IO_ERROR, &error, "pipe.tfrec",
+                 "not a regular file");
+}
+
 static void test_writer_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -425,6 +464,8 @@ int main(void)
         cmocka_unit_test(test_absurd_length),
         cmocka_unit_test(test_not_a_tfrecord),
         cmocka_unit_test(test_compressed_errors),
+        cmocka_unit_test(test_changed_while_open),
+        cmocka_unit_test(test_pipes_are_refused),
         cmocka_unit_test(test_writer_leaves_nothing_behind),
         cmocka_unit_test(test_several_threads_read),
         cmocka_unit_test(test_flowers192),

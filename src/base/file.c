@@ -22,7 +22,8 @@ static liana_status fail_errno(liana__error *error, const char *what, const char
 
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
 {
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* Opening a pipe that nobody writes to would wait for ever; for files O_NONBLOCK means nothing. */
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0) return fail_errno(error, "open", path);
     if (fstat(*descriptor, info) != 0) {
         liana_status status = fail_errno(error, "read", path);
@@ -50,8 +51,10 @@ liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__e
             close(descriptor);
             return status;
         }
-        mapping->data = data;
-        mapping->size = (size_t)info.st_size;
+        *mapping = (liana__mapping){.data = data,
+                                    .size = (size_t)info.st_size,
+                                    .device = (uint64_t)info.st_dev,
+                                    .inode = (uint64_t)info.st_ino};
     }
     close(descriptor);
     return LIANA_OK;
@@ -61,6 +64,18 @@ void liana__file_unmap(liana__mapping *mapping)
 {
     if (mapping->data) munmap((void *)mapping->data, mapping->size);
     *mapping = (liana__mapping){0};
+}
+
+liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error)
+{
+    struct stat info;
+    bool same = mapping->data && stat(path, &info) == 0 && (uint64_t)info.st_dev == mapping->device &&
+                (uint64_t)info.st_ino == mapping->inode;
+    if (!same || (uint64_t)info.st_size >= mapping->size) return LIANA_OK;
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change it, write a new "
+                       "file and rename that",
+                       path, (long long)info.st_size, mapping->size);
 }
 
 static liana_status read_all(int descriptor, const char *path, char *data, size_t size, liana__error *error)
@@ -79,33 +94,47 @@ static liana_status read_all(int descriptor, const char *path, char *data, size_
     return LIANA_OK;
 }
 
-liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
+static liana_status make_room(liana__file_buffer *buffer, size_t size, const char *path, liana__error *error)
 {
-    *data = NULL;
-    *size = 0;
+    if (size < buffer->capacity) return LIANA_OK;
+    char *bytes = malloc(size + 1);
+    if (!bytes) return liana__fail_memory(error, path);
+    free(buffer->bytes);
+    buffer->bytes = bytes;
+    buffer->capacity = size + 1;
+    return LIANA_OK;
+}
+
+liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
+{
+    buffer->size = 0;
     int descriptor;
     struct stat info;
     LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
-    size_t length = (size_t)info.st_size;
-    liana_status status = LIANA_OK;
-    char *bytes = NULL;
-    if (length > limit) {
-        status = liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here", path, length,
-                             limit);
-    } else if (!(bytes = malloc(length + 1))) {
-        status = liana__fail_memory(error, path);
-    } else {
-        status = read_all(descriptor, path, bytes, length, error);
-    }
+    size_t size = (size_t)info.st_size;
+    liana_status status = size <= limit
+                              ? make_room(buffer, size, path, error)
+                              : liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here",
+                                            path, size, limit);
+    if (status == LIANA_OK) status = read_all(descriptor, path, buffer->bytes, size, error);
     close(descriptor);
-    if (status != LIANA_OK) {
-        free(bytes);
-        return status;
-    }
-    bytes[length] = 0;
-    *data = bytes;
-    *size = length;
+    if (status != LIANA_OK) return status;
+    buffer->bytes[size] = 0;
+    buffer->size = size;
     return LIANA_OK;
+}
+
+liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
+{
+    liana__file_buffer buffer = {0};
+    liana_status status = liana__file_read_into(path, limit, &buffer, error);
+    if (status != LIANA_OK) {
+        free(buffer.bytes);
+        buffer.bytes = NULL;
+    }
+    *data = buffer.bytes;
+    *size = buffer.size;
+    return status;
 }
 
 liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error)
@@ -287,19 +316,20 @@ liana_status liana__folder_list(const char *path, liana__arena *arena, liana__pa
     char **items = NULL;
     size_t count = 0, capacity = 0;
     bool enough = true;
-    for (struct dirent *entry; enough && (entry = readdir(folder));) {
+    for (struct dirent *entry; enough && (errno = 0, entry = readdir(folder));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         enough = liana__grow(&items, count, &capacity, sizeof *items);
         if (enough) items[count++] = liana__arena_string(arena, entry->d_name);
     }
+    liana_status status = enough && errno ? fail_errno(error, "read the folder", path) : LIANA_OK;
     closedir(folder);
-    if (enough && !arena->failed) {
+    if (status == LIANA_OK && enough && !arena->failed) {
         if (count) qsort(items, count, sizeof *items, compare_names);
         names->items = liana__arena_copy(arena, items, count * sizeof *items);
         names->count = count;
     }
     free(items);
-    return enough && !arena->failed ? LIANA_OK : liana__fail_memory(error, path);
+    return enough && !arena->failed ? status : liana__fail_memory(error, path);
 }
 
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path)

@@ -9,19 +9,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file mapped read-only into memory. `data` is NULL for an empty file. */
+/* A file mapped read-only into memory. `data` is NULL for an empty file. A file that is replaced by another or removed
+ * stays what it was here. One that is shortened does not: its pages are gone, and touching them ends the process with
+ * SIGBUS, as a disk that cannot be read does. */
 typedef struct liana__mapping {
     const uint8_t *data;
     size_t size;
+    uint64_t device; /* which file it is */
+    uint64_t inode;
 } liana__mapping;
 
 /* Errors: NOT_FOUND, IO_ERROR (each names the path and says why). */
 liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error) LIANA_MUST_USE;
 void liana__file_unmap(liana__mapping *mapping);
+/* Asks the file system whether the file at `path`, if it is still the one that was mapped, has become shorter: a
+ * DATA_LOSS. For files that stay mapped while others may write to them; one system call, before the bytes are read. */
+liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a whole file into malloc'ed memory, with a 0 byte appended that *size does not count.
  * Refuses files above `limit` bytes with OUT_OF_RANGE. */
 liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The same into malloc'ed memory that is kept from file to file, and made larger where a file needs it.
+ * Zero-initialise; free `bytes`. */
+typedef struct liana__file_buffer {
+    char *bytes;
+    size_t size; /* of the file, without the 0 byte */
+    size_t capacity;
+} liana__file_buffer;
+liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
     LIANA_MUST_USE;
 
 /* Replaces the file at `path` or leaves it untouched: writes `path`.tmp, syncs it, renames it, syncs the folder.

@@ -38,7 +38,7 @@ static liana_status find_kind(const char *name, const liana__source_kind **kind,
 /* The first bytes of a file; none if it cannot be read (opening it will say why). */
 static size_t read_head(const char *path, uint8_t head[LIANA__SOURCE_HEAD])
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = liana__file_exists(path) ? fopen(path, "rb") : NULL; /* opening a pipe could wait for ever */
     if (!file) return 0;
     size_t size = fread(head, 1, LIANA__SOURCE_HEAD, file);
     fclose(file);

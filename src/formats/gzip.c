@@ -46,8 +46,8 @@ static size_t guess_size(const inflation *work)
 static liana_status fail_limit(const inflation *work, liana__error *error)
 {
     return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "'%s' (%zu bytes) inflates to more than %zu bytes, the limit: uncompress the file beforehand, "
-                       "so that it need not be held in memory, or raise the limit",
+                       "'%s' (%zu bytes) inflates to more than %zu bytes, the limit: uncompress the file beforehand "
+                       "(gunzip), so that it need not be held in memory",
                        work->name, work->size, work->limit);
 }
 

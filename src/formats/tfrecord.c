@@ -213,6 +213,7 @@ liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, con
         return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has no record %zu: it has %zu records, counted from 0",
                            file->name, record, file->count);
     }
+    LIANA_TRY(liana__mapping_check(&file->mapping, file->name, error));
     size_t offset = (size_t)file->offsets[record];
     size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->size;
     const uint8_t *data = file->bytes + offset + HEADER_SIZE;

@@ -41,7 +41,7 @@ const char *liana__tfrecord_compression(const liana__tfrecord *file);
 
 /* The data of a record (numbered from 0), borrowed from the file until it is closed; its checksum is verified at each
  * call. Any number of threads may call this at the same time.
- * Errors: DATA_LOSS (both checksums are named), OUT_OF_RANGE. */
+ * Errors: DATA_LOSS (both checksums are named; the file became shorter since it was opened), OUT_OF_RANGE. */
 liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
                                  liana__error *error) LIANA_MUST_USE;
 

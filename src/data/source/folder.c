@@ -3,14 +3,9 @@
 #include "data/source.h"
 #include "formats/image.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct image_file {
     const char *path;
@@ -64,68 +59,24 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){((const folder_source *)base)->files[index].path, -1};
 }
 
-typedef struct file_buffer {
-    uint8_t *bytes;
-    size_t capacity;
-} file_buffer;
-
 static void scratch_free(void *scratch)
 {
-    free(((file_buffer *)scratch)->bytes);
-}
-
-static liana_status fail_file(liana__error *error, const char *path)
-{
-    int code = errno;
-    return liana__fail(error, code == ENOENT ? LIANA_NOT_FOUND : LIANA_IO_ERROR, "cannot read '%s': %s", path,
-                       strerror(code));
-}
-
-/* Reads a file into the buffer, which is kept from file to file. */
-static liana_status read_whole(int descriptor, const char *path, file_buffer *buffer, size_t *size, liana__error *error)
-{
-    struct stat info;
-    if (fstat(descriptor, &info) != 0) return fail_file(error, path);
-    if (!S_ISREG(info.st_mode)) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a file", path);
-    if (info.st_size > MAX_FILE_SIZE) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %lld bytes; an image may have at most %d", path,
-                           (long long)info.st_size, MAX_FILE_SIZE);
-    }
-    size_t expected = (size_t)info.st_size;
-    if (expected > buffer->capacity) {
-        uint8_t *bigger = malloc(expected);
-        if (!bigger) return liana__fail_memory(error, path);
-        free(buffer->bytes);
-        buffer->bytes = bigger;
-        buffer->capacity = expected;
-    }
-    *size = 0;
-    while (*size < expected) {
-        ssize_t count = read(descriptor, buffer->bytes + *size, expected - *size);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return fail_file(error, path);
-        if (count == 0) break;
-        *size += (size_t)count;
-    }
-    return LIANA_OK;
+    free(((liana__file_buffer *)scratch)->bytes);
 }
 
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
     const image_file *file = &((const folder_source *)base)->files[index];
-    file_buffer *buffer = scratch;
+    liana__file_buffer *buffer = scratch;
     record->id = file->id;
     record->id_size = strlen(file->id);
     record->has_label = file->label >= 0;
     record->label = file->label;
-    int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return fail_file(error, file->path);
-    liana_status status = read_whole(descriptor, file->path, buffer, &record->size, error);
-    close(descriptor);
-    /* An empty file leaves no buffer; decoding will say that it is empty. */
-    record->bytes = buffer->bytes ? buffer->bytes : (const uint8_t *)"";
-    return status;
+    LIANA_TRY(liana__file_read_into(file->path, MAX_FILE_SIZE, buffer, error));
+    record->bytes = (const uint8_t *)buffer->bytes;
+    record->size = buffer->size;
+    return LIANA_OK;
 }
 
 static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
@@ -290,6 +241,6 @@ const liana__source_kind liana__source_folder = {
     .close = close_source,
     .read = read_record,
     .address = address,
-    .scratch_size = sizeof(file_buffer),
+    .scratch_size = sizeof(liana__file_buffer),
     .scratch_free = scratch_free,
 };

@@ -53,8 +53,9 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
                                 liana__error *error)
 {
     (void)scratch;
-    (void)error;
     const idx_pair *pair = pair_of((const idx_source *)base, index);
+    LIANA_TRY(liana__mapping_check(&pair->images.mapping, pair->images.name, error));
+    if (pair->has_labels) LIANA_TRY(liana__mapping_check(&pair->labels.mapping, pair->labels.name, error));
     size_t at = (size_t)(index - pair->start), height = pair->images.dimensions[1], width = pair->images.dimensions[2];
     record->pixels = pair->images.data + at * height * width;
     record->height = (int64_t)height;

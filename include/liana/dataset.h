@@ -35,7 +35,8 @@ typedef struct liana_dataset_options {
     const liana_dataset *classes_of;
     int64_t label_offset; /* added to every label: -1 where the files count classes from 1 */
     int64_t take;         /* only the first so many examples; 0: all */
-    bool antialias;       /* average over all pixels when images are shrunk to the model's input */
+    bool antialias;       /* average over all pixels when images are shrunk to the model's input, as Pillow and
+                           * torchvision do; TensorFlow and Keras by default do not */
 } liana_dataset_options;
 
 /* Opens TFRecord files, IDX files (MNIST) or folders of JPEG and PNG files, with a folder for each class, as a shell

@@ -61,7 +61,8 @@ static const liana__field resize_items[] = {
      .kind = LIANA__FIELD_BOOL,
      AT(antialias),
      .default_text = "false",
-     .doc = "average over all pixels when shrinking, as Pillow does and TensorFlow by default does not"},
+     .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras by default do "
+            "not"},
 };
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT

@@ -336,11 +336,20 @@ static void test_labels_are_checked(void **state)
     record.label = INT64_MAX;
     assert_fails(liana__source_label(source, 2, &record, 1, 0, &label, &error), LIANA_OUT_OF_RANGE, &error,
                  "9223372036854775807");
+    /* An id may be any bytes: none of them may reach a terminal as a command. */
+    record.id = "a\x1b[31m\xff\n\xc3\xa9";
+    record.id_size = 10;
+    assert_fails(liana__source_label(source, 2, &record, 0, 4, &label, &error), LIANA_OUT_OF_RANGE, &error,
+                 "(id 'a?[31m??\xc3\xa9')", "data.num_classes");
     liana__source_scratch_destroy(source, scratch);
     assert_fails(liana__source_count_classes(source, -1, &num_classes, &error), LIANA_OUT_OF_RANGE, &error, "record 0",
                  "label 0");
     assert_ok(liana__source_count_classes(source, 0, &num_classes, &error), &error);
     assert_int_equal(num_classes, 1004);
+    liana__source_close(source);
+    source = open_source(write_records("absurd.tfrec", 2000000000, true), NULL);
+    assert_fails(liana__source_count_classes(source, 0, &num_classes, &error), LIANA_OUT_OF_RANGE, &error,
+                 "absurd.tfrec", "label 2000000000", "[0, 1000000)");
     liana__source_close(source);
 
     source = open_source(write_records("missing.tfrec", 0, false), NULL);

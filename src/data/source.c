@@ -246,6 +246,25 @@ liana__record_address liana__source_address(const liana__source *source, uint64_
     return source->kind->address(source, index);
 }
 
+/* " (id 'ID')": cut if long, with what could upset a terminal replaced: an id may be any bytes. */
+static void describe_id(const liana__record *record, char *text, size_t size)
+{
+    enum { LONGEST = 80 };
+    char shown[LONGEST + 1];
+    size_t length = 0;
+    while (length < LONGEST && length < record->id_size) {
+        uint32_t code;
+        size_t step = liana__utf8_character(record->id + length, record->id_size - length, &code);
+        if (length + step > LONGEST) break;
+        bool fit = step > 0 && code >= 0x20 && (code < 0x7F || code >= 0xA0);
+        if (fit) memcpy(shown + length, record->id + length, step);
+        if (!fit) memset(shown + length, '?', step ? step : 1);
+        length += step ? step : 1;
+    }
+    shown[length] = 0;
+    snprintf(text, size, " (id '%s')", shown);
+}
+
 liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana__record *record,
                                        liana__error *error)
 {
@@ -254,10 +273,7 @@ liana_status liana__source_fail_within(const liana__source *source, uint64_t ind
     if (address.record >= 0) {
         snprintf(number, sizeof number, ", record %" PRId64, address.record);
         /* Where the file is the record, the id would only repeat its name. */
-        if (record->id) {
-            int shown = record->id_size < 80 ? (int)record->id_size : 80;
-            snprintf(id, sizeof id, " (id '%.*s')", shown, record->id);
-        }
+        if (record->id) describe_id(record, id, sizeof id);
     }
     return liana__fail_within(error, "'%.1024s'%s%s", address.file, number, id);
 }

@@ -28,9 +28,10 @@ static bool all_zero(const uint8_t *data, size_t size)
     return true;
 }
 
-const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, size_t buffer_size)
+/* "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start with 01 02". Returns `buffer`, of
+ * which 160 bytes are enough. */
+static const char *describe_bytes(const uint8_t *data, size_t size, char *buffer, size_t buffer_size)
 {
-    const uint8_t *data = bytes;
     const char *known = liana__sniff(data, size);
     size_t shown = size < 16 ? size : 16;
     if (size == 0) {
@@ -122,7 +123,7 @@ static liana_status decode(const void *bytes, size_t size, const liana__image_op
     case LIANA__IMAGE_PNG: status = liana__png_decode(bytes, size, options, probe, image, error); break;
     case LIANA__IMAGE_UNKNOWN:
         liana__fail(error, LIANA_INVALID_DATA, "not an image that can be read: expected a JPEG or PNG, but it is %s",
-                    liana__bytes_describe(bytes, size, buffer, sizeof buffer));
+                    describe_bytes(bytes, size, buffer, sizeof buffer));
         break;
     }
     if (status != LIANA_OK) image->height = image->width = 0;

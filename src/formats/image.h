@@ -38,10 +38,6 @@ typedef struct liana__image_options {
 /* What the bytes are, by their first bytes alone. */
 liana__image_kind liana__image_sniff(const void *bytes, size_t size);
 
-/* What bytes look like, for messages: "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start
- * with 01 02". Returns `buffer`, of which 160 bytes are enough. */
-const char *liana__bytes_describe(const void *bytes, size_t size, char *buffer, size_t buffer_size);
-
 /* Decodes a JPEG or PNG.
  * JPEG: baseline and progressive; accurate integer DCT and smooth chroma upsampling (libjpeg's defaults, so pixels
  * equal those of Pillow and TensorFlow's INTEGER_ACCURATE); CMYK and YCCK become RGB; the EXIF orientation is applied.

@@ -81,32 +81,16 @@ void liana__canvas_ink(liana__canvas *canvas, liana__ink ink)
 
 /* --- Text -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at `text` (RFC 3629: no overlong forms, no surrogates), 0 if it is none. */
-static size_t character_size(const unsigned char *text)
-{
-    if (text[0] < 0x80) return 1;
-    if (text[0] >= 0xc2 && text[0] <= 0xdf) return (text[1] & 0xc0) == 0x80 ? 2 : 0;
-    if (text[0] >= 0xe0 && text[0] <= 0xef) {
-        bool overlong = text[0] == 0xe0 && text[1] < 0xa0, surrogate = text[0] == 0xed && text[1] > 0x9f;
-        return (text[1] & 0xc0) == 0x80 && !overlong && !surrogate && (text[2] & 0xc0) == 0x80 ? 3 : 0;
-    }
-    if (text[0] >= 0xf0 && text[0] <= 0xf4) {
-        bool overlong = text[0] == 0xf0 && text[1] < 0x90, beyond = text[0] == 0xf4 && text[1] > 0x8f;
-        bool follows = (text[1] & 0xc0) == 0x80 && !overlong && !beyond && (text[2] & 0xc0) == 0x80;
-        return follows && (text[3] & 0xc0) == 0x80 ? 4 : 0;
-    }
-    return 0;
-}
-
 /* A copy that cairo takes: one wrong byte would end all drawing. */
 static void add_clean(liana__text *clean, const char *text)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
-    while (*bytes) {
-        size_t size = character_size(bytes);
-        bool shown = size > 0 && *bytes >= 0x20;
-        liana__text_add_bytes(clean, shown ? (const char *)bytes : "?", shown ? size : 1);
-        bytes += size ? size : 1;
+    const char *end = text + strlen(text);
+    while (text < end) {
+        uint32_t code;
+        size_t size = liana__utf8_character(text, (size_t)(end - text), &code);
+        bool shown = size > 0 && code >= 0x20;
+        liana__text_add_bytes(clean, shown ? text : "?", shown ? size : 1);
+        text += size ? size : 1;
     }
 }
 

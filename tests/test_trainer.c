@@ -97,8 +97,7 @@ static void set_up(fixture *own, const recipe *wanted)
                                       .optimizer_options = own->optimizer_options,
                                       .batch_size = wanted->batch_size,
                                       .microbatch = wanted->microbatch,
-                                      .seed = 11,
-                                      .scale = 1 / 255.0};
+                                      .seed = 11};
     assert_ok(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, &error), &error);
     for (uint32_t i = 0; i < MAX_BATCH; i++) {
         own->labels[i] = liana__test_tiny_image(5, i, own->images + i * PIXELS);

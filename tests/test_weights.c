@@ -290,8 +290,7 @@ static void read_photo(const char *name, float *pixels)
               &error);
     liana__resize_shape shape = {image.height, image.width, 224, 224, 3, true};
     assert_ok(liana__resize_float(&resizer, &shape, image.pixels, pixels, &error), &error);
-    const liana__architecture *v1 = &liana__architecture_mobilenet;
-    for (int i = 0; i < 224 * 224 * 3; i++) pixels[i] = (float)(pixels[i] * v1->input_scale + v1->input_offset);
+    for (int i = 0; i < 224 * 224 * 3; i++) pixels[i] = pixels[i] / 127.5f - 1;
     liana__resizer_free(&resizer);
     liana__image_free(&image);
     liana__file_unmap(&mapping);

@@ -18,7 +18,9 @@ typedef struct liana_dataset liana_dataset;
 typedef enum liana_scale {
     LIANA_SCALE_ZERO_ONE,      /* 0 to 1 */
     LIANA_SCALE_MINUS_ONE_ONE, /* -1 to 1, as MobileNet and MobileNetV2 were trained */
-    LIANA_SCALE_NONE,          /* 0 to 255 */
+    LIANA_SCALE_NONE,          /* 0 to 255, as EfficientNets want it */
+    LIANA_SCALE_CAFFE,         /* blue, green, red, less ImageNet's mean pixel, as ResNets were trained */
+    LIANA_SCALE_TORCH,         /* each channel less ImageNet's mean, over its deviation, as DenseNets were trained */
 } liana_scale;
 
 /* Zeros are the defaults. */

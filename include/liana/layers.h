@@ -202,10 +202,13 @@ typedef struct liana_softmax_options {
 #define LIANA_SOFTMAX_DEFAULTS .trainable = true, .axis = -1
 #define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
 
-/* In training, zeroes a share `rate` of the elements and scales the others by 1 / (1 - rate). */
+/* In training, zeroes a share `rate` of the elements and scales the others by 1 / (1 - rate). Along the axes where
+ * .noise_shape (one number for each axis, that of the batch first) has 1, all elements share one draw:
+ * LIANA_INTS(-1, 1, 1, 1) drops whole examples. */
 typedef struct liana_dropout_options {
     LIANA_LAYER_OPTIONS;
     double rate;
+    liana_ints noise_shape; /* -1 or 1 each, the first -1; empty: every element has its own draw */
 } liana_dropout_options;
 #define LIANA_DROPOUT_DEFAULTS .trainable = true
 #define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )
@@ -271,6 +274,15 @@ typedef struct liana_rescaling_options {
 } liana_rescaling_options;
 #define LIANA_RESCALING_DEFAULTS .trainable = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
+
+/* (x - mean) / sqrt(variance) for each channel (the last axis); both, and a `count` that nothing uses, are weights that
+ * training does not change: as a weight file has them, else 0 and 1. */
+typedef struct liana_normalization_options {
+    LIANA_LAYER_OPTIONS;
+} liana_normalization_options;
+#define LIANA_NORMALIZATION_DEFAULTS .trainable = true
+#define liana_normalization(...) \
+    LIANA_ADD_("Normalization", liana_normalization_options, LIANA_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
 
 /* ---- layers that join several ---- */
 

@@ -64,6 +64,73 @@ typedef struct liana_mobilenet_v2_options {
 #define liana_mobilenet_v2(...) \
     LIANA_ADD_ARCHITECTURE_("MobileNetV2", liana_mobilenet_v2_options, LIANA_MOBILENET_V2_DEFAULTS, __VA_ARGS__, )
 
+/* He et al. 2015, "Deep Residual Learning": ResNet50, ResNet101, ResNet152. */
+typedef struct liana_resnet_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_resnet_options;
+#define liana_resnet50(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet50", liana_resnet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_resnet101(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet101", liana_resnet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_resnet152(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet152", liana_resnet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* He et al. 2016, "Identity Mappings in Deep Residual Networks": ResNet50V2, ResNet101V2, ResNet152V2. */
+typedef struct liana_resnet_v2_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_resnet_v2_options;
+#define liana_resnet50_v2(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet50V2", liana_resnet_v2_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_resnet101_v2(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet101V2", liana_resnet_v2_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_resnet152_v2(...) \
+    LIANA_ADD_ARCHITECTURE_("ResNet152V2", liana_resnet_v2_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* Huang et al. 2017, "Densely Connected Convolutional Networks": DenseNet121, DenseNet169, DenseNet201. */
+typedef struct liana_densenet_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_densenet_options;
+#define liana_densenet121(...) \
+    LIANA_ADD_ARCHITECTURE_("DenseNet121", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_densenet169(...) \
+    LIANA_ADD_ARCHITECTURE_("DenseNet169", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_densenet201(...) \
+    LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* Tan and Le 2019, "EfficientNet": B0 to B7, each with a default image size and dropout of its own. Pixels enter as
+ * 0..255. */
+typedef struct liana_efficientnet_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+    double dropout_rate;      /* in the top */
+    double drop_connect_rate; /* how often training skips the last block; earlier ones less often */
+} liana_efficientnet_options;
+#define LIANA_EFFICIENTNET_DEFAULTS_(size, dropout) \
+    LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {size, size, 3}}, .dropout_rate = dropout, .drop_connect_rate = 0.2
+#define liana_efficientnet_b0(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB0", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(224, 0.2), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b1(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB1", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(240, 0.2), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b2(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB2", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(260, 0.3), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b3(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB3", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(300, 0.3), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b4(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB4", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(380, 0.4), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b5(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB5", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(456, 0.4), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b6(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB6", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(528, 0.5), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_b7(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetB7", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(600, 0.5), \
+                            __VA_ARGS__, )
+
 #ifdef __cplusplus
 }
 #endif

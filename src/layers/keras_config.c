@@ -109,7 +109,6 @@ static liana_status check_key(const liana__layer_type *type, const char *key, co
         return refuse(value, where, key, "the last axis", error);
     }
     if (strcmp(key, "renorm") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
-    if (strcmp(key, "noise_shape") == 0) return refuse(value, where, key, "null", error);
     return LIANA_OK;
 }
 

@@ -253,17 +253,29 @@ static liana_status build_layer(liana_model *model, liana__layer *layer, liana__
                        liana__shape_print(&layer->shape).text);
 }
 
+/* In files a layer's weight is called "layer/weight": what lies before the last '/' is the layer's name. */
+static liana_status check_name(const char *name, liana__error *error)
+{
+    size_t length = strlen(name);
+    bool path_like = length > 0 && name[0] != '/' && name[length - 1] != '/' && !strstr(name, "//");
+    if (!path_like || strchr(name, '\n')) {
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "the layer name '%.60s' is empty, has a line break, or has a '/' at an end or beside another", name);
+    }
+    if (!liana__starts_with(name, "optimizer/")) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the layer name '%.60s' begins with 'optimizer/', as the optimizer's values in checkpoints do",
+                       name);
+}
+
 static liana_status name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                liana__error *error)
 {
     layer->name =
         request->name ? liana__arena_string(&model->arena, request->name) : automatic_name(model, request->type);
     if (!layer->name) return liana__fail_memory(error, "a model");
-    if (!*layer->name || strpbrk(layer->name, "/\n")) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the layer name '%.60s' is empty or has a '/', which separates layer and weight in files",
-                           layer->name);
-    }
+    LIANA_TRY(check_name(layer->name, error));
     if (liana__model_find_layer(model, layer->name) < 0) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "there is a layer '%.60s' already; give this one another name",
                        layer->name);

@@ -54,8 +54,9 @@ static void add_block(liana_model *m, int block, const liana_mobilenet_options *
     liana_relu(m, .max_value = 6, .name = print_layer("conv_pw", block, "_relu").text);
 }
 
-static void build(liana_model *m, const void *chosen)
+static void build(const liana__architecture *self, liana_model *m, const void *chosen)
 {
+    (void)self;
     const liana_mobilenet_options *options = chosen;
     liana_conv2d(m, .filters = (int64_t)(32 * options->alpha), .kernel_size = 3, .strides = 2,
                  .padding = LIANA_PADDING_SAME, .use_bias = false, .name = "conv1");
@@ -86,8 +87,7 @@ const liana__architecture liana__architecture_mobilenet = {
     .doc = "depthwise separable convolutions (Howard et al. 2017)",
     .options = &options_table,
     .default_size = 224,
-    .input_scale = 1 / 127.5,
-    .input_offset = -1,
+    .scale = LIANA_SCALE_MINUS_ONE_ONE,
     .build = build,
     .print_name = print_name,
 };

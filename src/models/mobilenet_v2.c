@@ -48,20 +48,11 @@ static void add_batch_norm(liana_model *m, const char *name)
     liana_batch_normalization(m, .epsilon = 1e-3, .momentum = 0.999, .name = name);
 }
 
-/* The cells that a 3 x 3 window with stride 2 needs before and after one side: none are left over at the end. */
-static int64_t padding_before(int64_t size)
-{
-    return size % 2 == 0 ? 0 : 1;
-}
-
 static void add_depthwise(liana_model *m, int block, liana_layer input)
 {
     int64_t strides = blocks[block].strides;
     if (strides > 1) {
-        liana_shape shape = liana_layer_shape(input);
-        liana_zero_padding2d(m,
-                             .padding = LIANA_INTS(padding_before(shape.dims[1]), 1, padding_before(shape.dims[2]), 1),
-                             .name = print_layer(block, "pad").text);
+        liana_zero_padding2d(m, .padding = liana__strided_padding(input, 3), .name = print_layer(block, "pad").text);
     }
     liana_depthwise_conv2d(m, .kernel_size = 3, .strides = strides, .use_bias = false,
                            .padding = strides > 1 ? LIANA_PADDING_VALID : LIANA_PADDING_SAME,
@@ -91,8 +82,9 @@ static liana_layer add_block(liana_model *m, int block, liana_layer input, doubl
     return liana_add(m, .inputs = {input, project}, .name = print_layer(block, "add").text);
 }
 
-static void build(liana_model *m, const void *chosen)
+static void build(const liana__architecture *self, liana_model *m, const void *chosen)
 {
+    (void)self;
     const liana_mobilenet_v2_options *options = chosen;
     liana_conv2d(m, .filters = make_divisible(32 * options->alpha), .kernel_size = 3, .strides = 2,
                  .padding = LIANA_PADDING_SAME, .use_bias = false, .name = "Conv1");
@@ -123,8 +115,7 @@ const liana__architecture liana__architecture_mobilenet_v2 = {
     .doc = "inverted residuals with linear bottlenecks (Sandler et al. 2018)",
     .options = &options_table,
     .default_size = 224,
-    .input_scale = 1 / 127.5,
-    .input_offset = -1,
+    .scale = LIANA_SCALE_MINUS_ONE_ONE,
     .build = build,
     .print_name = print_name,
 };

@@ -1,5 +1,7 @@
 #include "models/models.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const liana__architecture *const liana__architectures[] = {
@@ -43,11 +45,12 @@ static void add_layers(liana_model *model, const liana__architecture *architectu
         model->functional = true;
         if (!model->name) {
             char name[64];
-            architecture->print_name(options, name, sizeof name);
-            model->name = liana__arena_string(&model->arena, name);
+            if (architecture->print_name) architecture->print_name(options, name, sizeof name);
+            model->name =
+                liana__arena_string(&model->arena, architecture->keras_name ? architecture->keras_name : name);
         }
     }
-    architecture->build(model, options);
+    architecture->build(architecture, model, options);
 }
 
 liana_status liana__architecture_add(liana_model *model, liana_location here, const liana__architecture *architecture,
@@ -99,6 +102,35 @@ void liana__pooling_add(liana_model *model, liana_pooling pooling)
 {
     if (pooling == LIANA_POOLING_AVG) liana_global_average_pooling2d(model);
     if (pooling == LIANA_POOLING_MAX) liana_global_max_pooling2d(model);
+}
+
+void liana__top_add(liana_model *model, const liana__architecture_options *options, double dropout,
+                    const char *kernel_initializer)
+{
+    bool average = options->include_top || options->pooling == LIANA_POOLING_AVG;
+    if (average) liana_global_average_pooling2d(model, .name = "avg_pool");
+    if (!average && options->pooling == LIANA_POOLING_MAX) liana_global_max_pooling2d(model, .name = "max_pool");
+    if (!options->include_top) return;
+    if (dropout > 0) liana_dropout(model, .rate = dropout, .name = "top_dropout");
+    liana_dense(model, .units = options->classes, .activation = options->classifier_activation,
+                .kernel_initializer = kernel_initializer, .name = "predictions");
+}
+
+liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size)
+{
+    liana_shape shape = liana_layer_shape(input);
+    int64_t after = kernel_size / 2;
+    return LIANA_INTS(after - (shape.dims[1] % 2 == 0), after, after - (shape.dims[2] % 2 == 0), after);
+}
+
+liana__layer_name liana__print_layer_name(const char *format, ...)
+{
+    liana__layer_name name;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name.text, sizeof name.text, format, arguments);
+    va_end(arguments);
+    return name;
 }
 
 void liana__head_add(liana_model *model, liana_location here, double dropout, liana_pooling pooling, int64_t classes)

@@ -8,21 +8,23 @@
 
 #include "layers/model.h"
 
+#include <liana/dataset.h>
 #include <liana/models.h>
 
-typedef struct liana__architecture {
+typedef struct liana__architecture liana__architecture;
+struct liana__architecture {
     const char *name; /* Keras's */
     const char *doc;
     const liana__fields *options;
     int64_t default_size; /* height and width of the images that its weights were made for */
-    /* Keras's preprocessing of pixels 0..255 for it: pixel * input_scale + input_offset. */
-    double input_scale;
-    double input_offset;
+    liana_scale scale;    /* Keras's preprocessing for it */
+    const void *variant;  /* what tells apart the architectures of one file; theirs to read */
     /* Adds the layers after the model's last one. Errors stick to the model. */
-    void (*build)(liana_model *model, const void *options);
-    /* Writes Keras's name of the model ("mobilenetv2_0.35_224"). */
+    void (*build)(const liana__architecture *self, liana_model *model, const void *options);
+    /* Keras's name of the model ("resnet50"); where it depends on the options, print_name writes it. */
+    const char *keras_name;
     void (*print_name)(const void *options, char *name, size_t size);
-} liana__architecture;
+};
 
 #define LIANA__MODEL(stem, name) extern const liana__architecture liana__architecture_##name;
 #include "models/models.def"
@@ -39,8 +41,9 @@ typedef struct liana__architecture_options {
 } liana__architecture_options;
 
 /* Rows for the tables of options; `type` is the options struct. */
-#define LIANA__ARCHITECTURE_ROWS(type)                                                                           \
-    LIANA__ROW(type, input_shape, INTS, .default_text = "[224, 224, 3]", .minimum = 1, .maximum = INT32_MAX,     \
+#define LIANA__ARCHITECTURE_ROWS(type) LIANA__ARCHITECTURE_ROWS_OF(type, "[224, 224, 3]")
+#define LIANA__ARCHITECTURE_ROWS_OF(type, shape)                                                                 \
+    LIANA__ROW(type, input_shape, INTS, .default_text = (shape), .minimum = 1, .maximum = INT32_MAX,             \
                .doc = "height, width and channels of an image"),                                                 \
         LIANA__ROW(type, include_top, BOOL, .default_text = "true", .doc = "whether it has its own classifier"), \
         LIANA__COUNT_ROW(type, classes, .default_text = "1000", .doc = "classes of its own classifier"),         \
@@ -60,6 +63,21 @@ liana_status liana__architecture_add(liana_model *model, liana_location here, co
  * Transfer", 2020): a random one sends random gradients into the pretrained backbone before it has learned anything; on
  * flowers192 zeros gained 1.8 points of validation accuracy over glorot_uniform (mean of seeds 1 to 4). */
 void liana__head_add(liana_model *model, liana_location here, double dropout, liana_pooling pooling, int64_t classes);
+
+/* What most architectures end with. With the top: GlobalAveragePooling2D "avg_pool", Dropout "top_dropout" if the rate
+ * is above 0, and Dense "predictions". Without: "avg_pool", "max_pool" or nothing. */
+void liana__top_add(liana_model *model, const liana__architecture_options *options, double dropout,
+                    const char *kernel_initializer);
+
+/* The zeros [top, bottom, left, right] after which valid windows of stride 2 fall as Keras's models want it: as many
+ * after a side as before it where it is odd, one more after than before where it is even. */
+liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size);
+
+/* A layer's name, printed; for an argument of a builder. */
+typedef struct liana__layer_name {
+    char text[48];
+} liana__layer_name;
+liana__layer_name liana__print_layer_name(const char *format, ...) LIANA__PRINTF(1, 2);
 
 /* Adds the GlobalAveragePooling2D or GlobalMaxPooling2D that `pooling` asks for, if any. */
 void liana__pooling_add(liana_model *model, liana_pooling pooling);

@@ -22,7 +22,9 @@ typedef enum liana__scale {
     LIANA__SCALE_ZERO_ONE,
     LIANA__SCALE_MINUS_ONE_ONE,
     LIANA__SCALE_NONE, /* 0..255 */
-} liana__scale;
+    LIANA__SCALE_CAFFE,
+    LIANA__SCALE_TORCH,
+} liana__scale; /* but for AUTO, liana_scale + 1 */
 
 typedef struct liana__features_config {
     const char *image; /* NULL: found by looking */

@@ -67,7 +67,7 @@ static const liana__field resize_items[] = {
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT
 
-static const char *const scales[] = {"auto", "0..1", "-1..1", "none", NULL};
+static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
 
 #define AT(member) .offset = offsetof(liana__data_config, member)
 static const liana__field data_items[] = {
@@ -122,7 +122,8 @@ static const liana__field data_items[] = {
      AT(scale),
      .default_text = "auto",
      .names = scales,
-     .doc = "the range that pixels are scaled to (auto: as the base model was trained, else 0..1; none: 0 to 255)"},
+     .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as ResNet (caffe) or DenseNet "
+            "(torch) have it; auto: as the base model was trained, else 0..1"},
     {.name = "resize", .kind = LIANA__FIELD_SECTION, AT(resize), .section = &resize_fields, .doc = "how to resize"},
     {.name = "shuffle",
      .kind = LIANA__FIELD_BOOL,

@@ -71,12 +71,6 @@ static liana_status make_config(liana__run *run, const request *wanted, liana__e
     return read_optimizer(wanted->optimizer, arena, &config->train.optimizer, error);
 }
 
-static void set_scale(liana__run *run, liana_scale scale)
-{
-    run->scale = scale == LIANA_SCALE_NONE ? 1 : scale == LIANA_SCALE_MINUS_ONE_ONE ? 1 / 127.5 : 1 / 255.0;
-    run->offset = scale == LIANA_SCALE_MINUS_ONE_ONE ? -1 : 0;
-}
-
 /* Makes a run of it, whose weights are the model's. Close it in any case. */
 static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
 {
@@ -84,7 +78,7 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     LIANA_TRY(check_request(wanted, error));
     LIANA_TRY(liana__model_values_complete(wanted->model, error));
     LIANA_TRY(make_config(run, wanted, error));
-    set_scale(run, wanted->data->scale);
+    run->scale = wanted->data->scale;
     LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
     return liana__model_values_write(wanted->model, &run->variables, error);
 }

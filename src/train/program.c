@@ -1,6 +1,7 @@
 #include "train/program.h"
 
 #include "base/file.h"
+#include "models/preprocessing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,11 +54,7 @@ static liana_tensor scaled_images(const liana__trainer_options *options, liana_g
 {
     liana_shape shape = liana__model_input_shape(options->model);
     shape.dims[0] = size;
-    liana_tensor images = liana_graph_input(graph, "images", LIANA_U8, shape);
-    liana_tensor x = liana_op_cast(images, LIANA_F32);
-    if (options->scale != 1) x = liana_op_multiply(x, liana_graph_scalar(graph, LIANA_F32, options->scale));
-    if (options->offset != 0) x = liana_op_add(x, liana_graph_scalar(graph, LIANA_F32, options->offset));
-    return x;
+    return liana__preprocess(liana_graph_input(graph, "images", LIANA_U8, shape), options->scale);
 }
 
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training)

@@ -39,8 +39,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                                      .batch_size = train->batch_size,
                                      .microbatch = train->microbatch,
                                      .seed = (uint64_t)train->seed,
-                                     .scale = run->scale,
-                                     .offset = run->offset};
+                                     .scale = run->scale};
     LIANA_TRY(liana__run_find_loss(run, &wanted, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));
     LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));

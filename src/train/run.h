@@ -8,6 +8,8 @@
 #include "train/config.h"
 #include "train/fit.h"
 
+#include <liana/dataset.h>
+
 /* A part of the data, opened. */
 typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
@@ -29,7 +31,7 @@ typedef struct liana__run {
     liana__strings class_names; /* empty: not known */
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
-    double scale, offset;
+    liana_scale scale;
     size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
     /* Training only. */
     const liana__optimizer *optimizer;

@@ -13,28 +13,17 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
-/* pixel * scale + offset for each liana__scale but AUTO. */
-static const struct {
-    double scale, offset;
-} scales[] = {
-    [LIANA__SCALE_ZERO_ONE] = {1 / 255.0, 0},
-    [LIANA__SCALE_MINUS_ONE_ONE] = {1 / 127.5, -1},
-    [LIANA__SCALE_NONE] = {1, 0},
-};
+_Static_assert(LIANA__SCALE_ZERO_ONE == LIANA_SCALE_ZERO_ONE + 1 && LIANA__SCALE_TORCH == LIANA_SCALE_TORCH + 1,
+               "liana__scale is AUTO and then liana_scale");
 
+/* What `auto` means stands in the resolved configuration. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
-    bool automatic = *configured == LIANA__SCALE_AUTO;
-    if (automatic && !architecture) *configured = LIANA__SCALE_ZERO_ONE;
-    for (int i = LIANA__SCALE_ZERO_ONE; automatic && architecture && i <= LIANA__SCALE_NONE; i++) {
-        bool same = scales[i].scale == architecture->input_scale && scales[i].offset == architecture->input_offset;
-        if (same) *configured = i;
+    if (*configured == LIANA__SCALE_AUTO) {
+        *configured = 1 + (int)(architecture ? architecture->scale : LIANA_SCALE_ZERO_ONE);
     }
-    /* An architecture may have a scale that has no word: then `auto` stays, and means that. */
-    bool named = *configured != LIANA__SCALE_AUTO;
-    run->scale = named ? scales[*configured].scale : architecture->input_scale;
-    run->offset = named ? scales[*configured].offset : architecture->input_offset;
+    run->scale = (liana_scale)(*configured - 1);
 }
 
 static liana_status build_layers(liana__run *run, liana__error *error)
@@ -81,6 +70,11 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
                               "them",
                               config->base, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                               nearest ? "'?" : "");
+    }
+    if (config->alpha != 1 && !liana__fields_find(architecture->options, "alpha")) {
+        place = liana__config_place(run->config, "model.alpha");
+        return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; leave it out",
+                              config->alpha, architecture->name);
     }
     find_scale(run, architecture);
     liana_location here = {place.file, place.line};

@@ -13,6 +13,8 @@
 #include "optimizers/optimizer.h"
 #include "train/variables.h"
 
+#include <liana/dataset.h>
+
 enum { LIANA__MAX_METRICS = 8 };
 
 typedef struct liana__trainer_options {
@@ -25,9 +27,7 @@ typedef struct liana__trainer_options {
     int64_t batch_size; /* the largest number of examples in a batch */
     int64_t microbatch; /* examples of a shard; 0: liana__default_microbatch */
     uint64_t seed;      /* of dropout */
-    /* Images arrive as u8 and enter the model as pixel * scale + offset. */
-    double scale;
-    double offset;
+    liana_scale scale;  /* how images, which arrive as u8, enter the model */
 } liana__trainer_options;
 
 /* Host data of up to batch_size examples. */

@@ -5,16 +5,12 @@
 
 #include <string.h>
 
-/* The part of a weight's name before its last '/', and of that the last component: the layer that the weight belongs
- * to, also in a file whose layers lie in a model within the model ("mobilenet/conv1/kernel:0"). NULL if there is none.
- */
+/* The part of a weight's name before its last '/': the layer that the weight belongs to, with the name of the model
+ * before it where Keras put that there ("mobilenet/conv1/kernel:0"). NULL if there is none. */
 static const char *owner_of(liana__arena *arena, const char *name)
 {
     const char *end = strrchr(name, '/');
-    if (!end) return NULL;
-    const char *start = end;
-    while (start > name && start[-1] != '/') start--;
-    return liana__arena_format(arena, "%.*s", (int)(end - start), start);
+    return end ? liana__arena_format(arena, "%.*s", (int)(end - name), name) : NULL;
 }
 
 static const char *short_name_of(const char *name)
@@ -61,15 +57,25 @@ static liana_status make_room(liana__weight_source *source, size_t num_layers, l
 
 /* ---- Keras HDF5 ---- */
 
-/* Whether the file's layer is a model of its own: its weights belong to layers of several names. */
-static bool is_nested(liana__arena *arena, const liana__hdf5_layer *layer)
+/* How much of the names of a nested model's weights is the model's name: all folders that all of them lie in, but not
+ * those within a layer's name ("densenet121/" of "densenet121/conv1/bn/gamma"). SIZE_MAX if the file's layer is no
+ * model of its own: its weights belong to one layer. */
+static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *layer)
 {
     const char *first = layer->num_weights ? owner_of(arena, layer->weights[0].name) : NULL;
+    bool nested = false;
+    size_t common = first && strrchr(first, '/') ? (size_t)(strrchr(first, '/') - first) + 1 : 0;
     for (size_t i = 1; first && i < layer->num_weights; i++) {
         const char *owner = owner_of(arena, layer->weights[i].name);
-        if (owner && strcmp(owner, first) != 0) return true;
+        if (!owner || strcmp(owner, first) == 0) continue;
+        nested = true;
+        while (common && strncmp(owner, first, common) != 0) {
+            do {
+                common--;
+            } while (common && first[common - 1] != '/');
+        }
     }
-    return false;
+    return nested ? common : SIZE_MAX;
 }
 
 static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
@@ -85,15 +91,15 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
     LIANA_TRY(make_room(source, contents->num_layers + contents->num_weights, error));
     for (size_t i = 0; i < contents->num_layers; i++) {
         const liana__hdf5_layer *layer = &contents->layers[i];
-        bool nested = is_nested(&source->arena, layer);
+        size_t model_name = measure_model_name(&source->arena, layer);
         for (size_t k = 0; k < layer->num_weights; k++) {
             const liana__hdf5_weight *entry = &layer->weights[k];
-            const char *owner = nested ? owner_of(&source->arena, entry->name) : NULL;
+            const char *owner = model_name < SIZE_MAX ? owner_of(&source->arena, entry->name) : NULL;
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
                                            .rank = entry->rank,
                                            .shape = entry->shape,
                                            .entry = entry};
-            if (!add_weight(source, owner ? owner : layer->name, &weight, contents->num_weights)) {
+            if (!add_weight(source, owner ? owner + model_name : layer->name, &weight, contents->num_weights)) {
                 return liana__fail_memory(error, source->path);
             }
         }

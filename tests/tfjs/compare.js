@@ -37,6 +37,25 @@ function poolingWithKeepdims(className, reduce) {
 tf.serialization.registerClass(poolingWithKeepdims('GlobalAveragePooling2D', tf.mean));
 tf.serialization.registerClass(poolingWithKeepdims('GlobalMaxPooling2D', tf.max));
 
+// TensorFlow.js has no Normalization; this is Keras 2's.
+class Normalization extends layers.layers.Layer {
+  static className = 'Normalization';
+  build(shape) {
+    const channels = [shape[shape.length - 1]];
+    this.mean = this.addWeight('mean', channels, 'float32', layers.initializers.zeros(), null, false);
+    this.variance = this.addWeight('variance', channels, 'float32', layers.initializers.ones(), null, false);
+    this.addWeight('count', [], 'float32', layers.initializers.zeros(), null, false);
+    super.build(shape);
+  }
+  call(inputs) {
+    return tf.tidy(() => {
+      const deviation = tf.maximum(tf.sqrt(this.variance.read()), 1e-7);
+      return tf.div(tf.sub(Array.isArray(inputs) ? inputs[0] : inputs, this.mean.read()), deviation);
+    });
+  }
+}
+tf.serialization.registerClass(Normalization);
+
 async function compareFolder(folder, tolerance) {
   const manifest = JSON.parse(fs.readFileSync(path.join(folder, 'manifest.json'), 'utf8'));
   const architecture = JSON.parse(fs.readFileSync(path.join(folder, 'model.json'), 'utf8'));

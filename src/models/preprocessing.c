@@ -1,0 +1,87 @@
+#include "models/preprocessing.h"
+
+#include "ir/graph.h"
+
+#include <liana/ops.h>
+
+enum { RGB = 3 };
+
+/* pixel * factor + offset for each channel, after the channels were turned around if `reversed`. */
+typedef struct scaling {
+    bool by_channel; /* else the first factor and offset are those of all channels, however many */
+    bool reversed;   /* red, green, blue become blue, green, red */
+    double factor[RGB];
+    double offset[RGB];
+} scaling;
+
+static const scaling scalings[LIANA__NUM_SCALES] = {
+    [LIANA_SCALE_ZERO_ONE] = {.factor = {1 / 255.0}},
+    [LIANA_SCALE_MINUS_ONE_ONE] = {.factor = {1 / 127.5}, .offset = {-1}},
+    [LIANA_SCALE_NONE] = {.factor = {1}},
+    /* ImageNet's mean pixel in 0..255, blue first. */
+    [LIANA_SCALE_CAFFE] = {.by_channel = true,
+                           .reversed = true,
+                           .factor = {1, 1, 1},
+                           .offset = {-103.939, -116.779, -123.68}},
+    /* Mean and deviation of ImageNet's pixels in 0..1, as torchvision has them: (pixel / 255 - mean) / deviation. */
+    [LIANA_SCALE_TORCH] = {.by_channel = true,
+                           .factor = {1 / (255 * 0.229), 1 / (255 * 0.224), 1 / (255 * 0.225)},
+                           .offset = {-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225}},
+};
+
+const char *const liana__scale_names[LIANA__NUM_SCALES] = {
+    [LIANA_SCALE_ZERO_ONE] = "0..1", [LIANA_SCALE_MINUS_ONE_ONE] = "-1..1", [LIANA_SCALE_NONE] = "none",
+    [LIANA_SCALE_CAFFE] = "caffe",   [LIANA_SCALE_TORCH] = "torch",
+};
+
+static liana_tensor reverse_channels(liana_tensor images)
+{
+    liana_shape shape = liana_tensor_shape(images);
+    liana_tensor planes[RGB];
+    for (int i = 0; i < RGB; i++) {
+        int64_t start[4] = {0, 0, 0, RGB - 1 - i};
+        int64_t limit[4] = {shape.dims[0], shape.dims[1], shape.dims[2], RGB - i};
+        planes[i] = liana_op_slice(images, start, limit, NULL);
+    }
+    return liana_op_concat(planes, RGB, 3);
+}
+
+/* A scalar, or one number for each channel; invalid if it would change nothing. */
+static liana_tensor numbers(liana_graph *graph, const scaling *chosen, const double *values, double neutral)
+{
+    float row[RGB];
+    bool all_neutral = true;
+    for (int i = 0; i < RGB; i++) {
+        row[i] = (float)values[i];
+        all_neutral = all_neutral && (values[i] == neutral || (i > 0 && !chosen->by_channel));
+    }
+    if (all_neutral) return (liana_tensor){graph, 0};
+    if (chosen->by_channel) return liana_graph_constant(graph, LIANA_F32, liana_shape_of(RGB), row);
+    return liana_graph_scalar(graph, LIANA_F32, values[0]);
+}
+
+liana_tensor liana__preprocess(liana_tensor images, liana_scale scale)
+{
+    liana_graph *graph = images.graph;
+    liana_shape shape = liana_tensor_shape(images);
+    int64_t channels = shape.rank ? shape.dims[shape.rank - 1] : 0;
+    if ((int)scale < 0 || (int)scale >= LIANA__NUM_SCALES) {
+        liana__graph_fail(graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "found the scale %d, expected a liana_scale",
+                          (int)scale);
+        return (liana_tensor){graph, 0};
+    }
+    const scaling *chosen = &scalings[scale];
+    if (chosen->by_channel && (shape.rank != 4 || channels != RGB)) {
+        liana__graph_fail(graph, LIANA_HERE, LIANA_INVALID_CONFIG,
+                          "images have %lld channels, and the scale '%s' (data.scale) is defined for 3: red, green and "
+                          "blue; choose 0..1, -1..1 or none, or colour images",
+                          (long long)channels, liana__scale_names[scale]);
+        return (liana_tensor){graph, 0};
+    }
+    if (chosen->reversed) images = reverse_channels(images);
+    liana_tensor x = liana_op_cast(images, LIANA_F32);
+    liana_tensor factor = numbers(graph, chosen, chosen->factor, 1), offset = numbers(graph, chosen, chosen->offset, 0);
+    if (factor.id) x = liana_op_multiply(x, factor);
+    if (offset.id) x = liana_op_add(x, offset);
+    return x;
+}

@@ -20,7 +20,7 @@ typedef struct example {
     int64_t height, width, channels;
     int64_t classes;
     double learning_rate;
-    double scale, offset;
+    liana_scale scale;
     void (*build)(liana_model *model);
 } example;
 
@@ -47,8 +47,8 @@ static void build_mnist(liana_model *model)
 }
 
 static const example examples[] = {
-    {"flowers", 64, 192, 192, 3, 5, 3e-4, 1 / 127.5, -1, build_flowers},
-    {"mnist", 128, 28, 28, 1, 10, 1e-3, 1 / 255.0, 0, build_mnist},
+    {"flowers", 64, 192, 192, 3, 5, 3e-4, LIANA_SCALE_MINUS_ONE_ONE, build_flowers},
+    {"mnist", 128, 28, 28, 1, 10, 1e-3, LIANA_SCALE_ZERO_ONE, build_mnist},
 };
 
 /* The batch; everything lives in the arena. */
@@ -122,7 +122,6 @@ static liana_status set_up(bench *b, liana__error *error)
         .microbatch = b->microbatch,
         .seed = 1,
         .scale = b->what->scale,
-        .offset = b->what->offset,
     };
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
     return liana__trainer_prepare(b->trainer, b->what->batch_size, true, error);

@@ -278,6 +278,8 @@ static void test_keras_json_round_trip_of_every_layer(void **state)
     (void)state;
     liana_layer x = liana_input(model, .shape = LIANA_INTS(11, 9, 4), .name = "photo");
     x = liana_rescaling(model, .scale = 0.5, .offset = -1);
+    liana_normalization(model);
+    liana_dropout(model, .rate = 0.2, .noise_shape = LIANA_INTS(-1, 1, 1, -1));
     liana_conv2d(model, .filters = 6, .kernel_size = {3, 2}, .groups = 2, .dilation_rate = {2, 1},
                  .activation = "swish",
                  .kernel_initializer = "variance_scaling(scale=3, mode=fan_out, distribution=uniform)",
@@ -425,6 +427,15 @@ static void test_what_liana_has_not_is_refused(void **state)
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 2,"
                                          " \"kernel_initializer\": {\"class_name\": \"Orthogonal\"}}}"),
                         LIANA_UNIMPLEMENTED, "layer 'd'", "kernel_initializer");
+    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dropout\", \"config\": {\"name\": \"p\", \"rate\": 0.5,"
+                                         " \"noise_shape\": [null, 4, 4, 2]}}"),
+                        LIANA_INVALID_CONFIG, "layer 'p'", "noise_shape", "4");
+    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\","
+                                         " \"axis\": [-1], \"invert\": true}}"),
+                        LIANA_UNIMPLEMENTED, "layer 'n'", "invert", "false");
+    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\","
+                                         " \"mean\": [1, 2], \"variance\": [1, 2]}}"),
+                        LIANA_INVALID_CONFIG, "layer 'n'", "mean");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"lora\": 2,"
                                          " \"units\": 3}}"),
                         LIANA_INVALID_CONFIG, "layer 'd'", "lora");

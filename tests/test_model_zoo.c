@@ -143,28 +143,28 @@ static void assert_step_agrees_with_reference(liana_scale scale)
 static void test_resnet_step(void **state)
 {
     (void)state;
-    liana_resnet50(model, .input_shape = LIANA_INTS(48, 49, 3), .classes = CLASSES);
+    liana_resnet50(model, .input_shape = LIANA_INTS(33, 48, 3), .classes = CLASSES);
     assert_step_agrees_with_reference(LIANA_SCALE_CAFFE);
 }
 
 static void test_resnet_v2_step(void **state)
 {
     (void)state;
-    liana_resnet50_v2(model, .input_shape = LIANA_INTS(49, 48, 3), .classes = CLASSES);
+    liana_resnet50_v2(model, .input_shape = LIANA_INTS(48, 33, 3), .classes = CLASSES);
     assert_step_agrees_with_reference(LIANA_SCALE_MINUS_ONE_ONE);
 }
 
 static void test_densenet_step(void **state)
 {
     (void)state;
-    liana_densenet121(model, .input_shape = LIANA_INTS(64, 67, 3), .classes = CLASSES);
+    liana_densenet121(model, .input_shape = LIANA_INTS(64, 33, 3), .classes = CLASSES);
     assert_step_agrees_with_reference(LIANA_SCALE_TORCH);
 }
 
 static void test_efficientnet_step(void **state)
 {
     (void)state;
-    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(48, 49, 3), .classes = CLASSES, .drop_connect_rate = 0.6);
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(33, 48, 3), .classes = CLASSES, .drop_connect_rate = 0.6);
     assert_step_agrees_with_reference(LIANA_SCALE_NONE);
 }
 

@@ -37,7 +37,7 @@ static const char *const neutral[] = {
     "batch_shape", "input_shape", "input_dim",       "sparse",       "ragged",
     "optional",    "seed",        "synchronized",    "fused",        "renorm",
     "batch_size",  "axis",        "data_format",     "dim_ordering", "nb_row",
-    "nb_col",      "noise_shape", "renorm_momentum", NULL,
+    "nb_col",      "noise_shape", "renorm_momentum", "invert",       NULL,
 };
 
 const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest)
@@ -108,7 +108,8 @@ static liana_status check_key(const liana__layer_type *type, const char *key, co
     if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
         return refuse(value, where, key, "the last axis", error);
     }
-    if (strcmp(key, "renorm") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
+    bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;
+    if (switches && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
 

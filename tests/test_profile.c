@@ -220,6 +220,45 @@ static void test_roofline(void **state)
     assert_float_equal(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
 }
 
+/* ---- what is said ---- */
+
+/* Rows made by hand: two passes of a convolution are one family, and the shares are of two workers' 10 seconds. */
+static void test_verdict(void **state)
+{
+    (void)state;
+    liana__op op = {.name = "op"};
+    liana__node node = {.op = &op};
+    liana__cost conv = {.family = "convolutions", .variant = "1x1"}, other = {.family = "element-wise ops"};
+    liana__profile_row rows[] = {
+        {&node, NULL, conv, 1, .seconds = 4, .roofline_seconds = 2, .compute_seconds = 2, .memory_seconds = 1},
+        {&node, NULL, other, 1, .seconds = 3, .roofline_seconds = 2.4, .compute_seconds = 1, .memory_seconds = 2.4},
+        {&node, NULL, conv, 1, .seconds = 4, .roofline_seconds = 1, .compute_seconds = 1, .memory_seconds = 0.5},
+    };
+    liana__profile profile = {.num_workers = 2,
+                              .steps = 2,
+                              .seconds = 10,
+                              .wait = 1,
+                              .busy = 13,
+                              .reduction = 2,
+                              .reading = 2,
+                              .num_cores = 2,
+                              .cpu = 7.5,
+                              .by_op = {rows, 3}};
+    liana__text text = {0};
+    liana__profile_verdict(&profile, &text);
+    assert_string_equal(text.data,
+                        "40% in 1x1 convolutions (compute-bound) at 38% of the roofline; 15% in element-wise "
+                        "ops (memory-bound) at 80% of the roofline; 10% adding up gradients; 25% workers "
+                        "without work; input wait 10%");
+    liana__text_free(&text);
+    assert_float_equal(liana__profile_undisturbed(&profile), 0.5, 1e-12);
+    profile.reading = 20; /* threads that wait for a core of the two */
+    profile.cpu = 18;
+    assert_float_equal(liana__profile_undisturbed(&profile), 0.9, 1e-12);
+    profile.cpu = 20.1;
+    assert_float_equal(liana__profile_undisturbed(&profile), 1, 1e-12);
+}
+
 /* ---- the command ---- */
 
 static json_t *find_event(const char *lines, const char *event, const char *op)
@@ -284,6 +323,7 @@ static void test_command_json(void **state)
     assert_int_equal(number(whole, "images"), 96);
     assert_int_equal(number(whole, "workers"), 2);
     assert_true(number(whole, "busy") > 0 && number(whole, "busy") <= 1);
+    assert_true(number(whole, "undisturbed") > 0 && number(whole, "undisturbed") <= 1);
     assert_true(number(whole, "step_seconds") > 0 && number(whole, "peak_flops") > 0);
     assert_int_equal(json_array_size(json_object_get(whole, "bandwidths")), LIANA__ROOFLINE_SIZES);
     json_t *conv = find_event(got.out, "op", "conv2d 3x3");
@@ -395,9 +435,10 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),         cmocka_unit_test(test_roofline),
-        cmocka_unit_test(test_command_prints),  cmocka_unit_test(test_command_json),
-        cmocka_unit_test(test_command_refuses), cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_profile),      cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_roofline),     cmocka_unit_test(test_command_prints),
+        cmocka_unit_test(test_command_json), cmocka_unit_test(test_command_refuses),
+        cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -533,7 +533,8 @@ static const char *who_asked(int index)
     return "somebody else";
 }
 
-static void count_allocations(build wanted, int64_t full, int64_t partial)
+/* Nor while it is watched: `recorded`. */
+static void count_allocations(build wanted, int64_t full, int64_t partial, bool recorded)
 {
     liana__error error = {0};
     fixture own;
@@ -546,6 +547,7 @@ static void count_allocations(build wanted, int64_t full, int64_t partial)
     void *warm[4];
     backtrace(warm, 4); /* allocates when it is called first */
     step(&own, full, 0.01, 1);
+    if (recorded) assert_ok(liana__recorder_create(3, 100, &own.device->recorder, &error), &error);
     atomic_store(&allocations.count, 0);
     atomic_store(&allocations.counting, true);
     for (int i = 0; i < 4; i++) step(&own, i == 2 ? partial : full, 0.01, i + 2);
@@ -559,14 +561,17 @@ static void count_allocations(build wanted, int64_t full, int64_t partial)
         backtrace_symbols_fd(allocations.frames[i], allocations.depth[i], 2);
         fail();
     }
+    if (recorded) assert_true(liana__recorder_waiting(own.device->recorder, 0) > 0);
+    liana__recorder_destroy(own.device->recorder);
     tear_down(&own);
 }
 
 static void test_a_step_allocates_nothing(void **state)
 {
     (void)state;
-    count_allocations(build_full, 32, 13);
-    count_allocations(build_plain, 32, 13);
+    count_allocations(build_full, 32, 13, false);
+    count_allocations(build_full, 32, 13, true);
+    count_allocations(build_plain, 32, 13, false);
     /* The count counts. */
     atomic_store(&allocations.count, 0);
     atomic_store(&allocations.counting, true);

@@ -32,6 +32,13 @@ double liana__profile_share(const liana__profile *profile, double worker_seconds
     return all > 0 ? worker_seconds / all : 0;
 }
 
+double liana__profile_undisturbed(const liana__profile *profile)
+{
+    double wanted = profile->busy + profile->reading, most = profile->seconds * profile->num_cores;
+    if (wanted > most) wanted = most; /* they wait for each other too */
+    return wanted > profile->cpu ? profile->cpu / wanted : 1;
+}
+
 static double percent(const liana__profile *profile, double worker_seconds)
 {
     return 100 * liana__profile_share(profile, worker_seconds);
@@ -171,15 +178,26 @@ static void print_machine(const liana__profile *profile, liana__text *text)
     liana__text_add(text, "\n");
 }
 
+static const double UNDISTURBED = 0.9;
+
 static void print_steps(const liana__profile *profile, liana__text *text)
 {
     double steps = (double)profile->steps, ms = 1e3 / steps;
     double rate = profile->seconds > 0 ? (double)profile->images / profile->seconds : 0;
-    liana__text_add(text, "%lld steps of %lld images: %.2f ms each, %.1f images/s; the workers are busy %.0f%% of it\n",
+    liana__text_add(text,
+                    "%lld steps of %lld images: %.2f ms each, %.1f images/s; parallel efficiency (the workers' time at "
+                    "work) %.0f%%\n",
                     (long long)profile->steps, (long long)(profile->images / profile->steps), profile->seconds * ms,
                     rate, percent(profile, profile->busy));
     liana__text_add(text, "a step: %.2f ms waiting for input, %.2f ms shards and reduction, %.2f ms update\n",
                     profile->wait * ms, profile->shards * ms, profile->update * ms);
+    double undisturbed = liana__profile_undisturbed(profile);
+    if (undisturbed < UNDISTURBED) {
+        liana__text_add(text,
+                        "something else is running: for only %.0f%% of their time at work had liana's threads a core; "
+                        "do not trust these times\n",
+                        100 * undisturbed);
+    }
     if (profile->dropped) {
         liana__text_add(text, "%zu events found no room and are missing below\n", profile->dropped);
     }

@@ -14,6 +14,10 @@ const char *liana__profile_bound(const liana__profile_row *row);
 /* A row's share of the workers' time. */
 double liana__profile_share(const liana__profile *profile, double worker_seconds);
 
+/* How much of the time that the threads were at work the cores really worked for them, at most 1: less if other
+ * programs wanted them too, and then no time here says much. */
+double liana__profile_undisturbed(const liana__profile *profile);
+
 /* The kernels that ran the nodes of an op row, "avx512" or "onednn, reference"; and why those before them in the op's
  * list declined, "amx: not bf16; ..."; "" if none did. */
 void liana__profile_kernels(const liana__profile *profile, const liana__profile_row *op, liana__text *text);

@@ -1,6 +1,7 @@
 #include "train/profile.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* A profile in the making. */
 typedef struct profiler {
@@ -107,6 +108,13 @@ static liana_status make_room(profiler *own)
     return LIANA_OK;
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 static liana_status run_steps(profiler *own, const liana__profile_options *options)
 {
     liana__profile *profile = own->profile;
@@ -119,10 +127,12 @@ static liana_status run_steps(profiler *own, const liana__profile_options *optio
     profile->num_events = 0;
     profile->images = 0;
     profile->begin = liana__clock();
+    double cpu_before = cpu_seconds();
     for (int64_t i = 0; i < options->steps; i++) {
         LIANA_TRY(step(own, i));
         LIANA_TRY(take_events(own));
     }
+    profile->cpu = cpu_seconds() - cpu_before;
     return LIANA_OK;
 }
 
@@ -163,6 +173,7 @@ liana_status liana__profile_run(liana__run *run, const liana__profile_options *o
     *profile = (liana__profile){.context = run->context,
                                 .num_workers = run->device->num_workers,
                                 .num_readers = liana__loader_num_threads(run->training.loader),
+                                .num_cores = liana__cpu_count(),
                                 .steps = options->steps};
     LIANA_TRY(liana__roofline_measure(run->context, &profile->roofline, error));
     profiler own = {.run = run, .profile = profile, .error = error};

@@ -40,6 +40,7 @@ typedef struct liana__profile {
     liana__roofline roofline;
     int num_workers;
     int num_readers;
+    int num_cores; /* that the process may use */
     int64_t steps;
     int64_t images;
     /* Seconds, of all steps together. */
@@ -50,8 +51,10 @@ typedef struct liana__profile {
     /* Seconds of all workers together: they have num_workers times `seconds`. */
     double busy; /* in shards, reduction and update */
     double reduction;
-    double nodes;                 /* in nodes, those of the update included */
-    size_t dropped;               /* events for which there was no room */
+    double nodes;   /* in nodes, those of the update included */
+    double reading; /* threads of the input at work, of their own time */
+    double cpu;     /* seconds that the processor spent on all threads: less than busy + reading if others run too */
+    size_t dropped; /* events for which there was no room */
     liana__profile_event *events; /* by track, in the order in which they ended */
     size_t num_events;
     size_t event_capacity;

@@ -6,12 +6,14 @@ static void add_attributes(const liana__node *node, liana__text *text)
     if (!node->op->attributes) return;
     liana__arena arena = {0};
     const liana__value *map = liana__fields_write(node->op->attributes, &arena, node->attributes);
+    const char *before = " {";
     for (size_t i = 0; map && i < map->count; i++) {
         if (map->items[i]->kind == LIANA__VALUE_NULL) continue;
-        liana__text_add(text, "%s%s = ", i ? ", " : " {", map->keys[i]);
+        liana__text_add(text, "%s%s = ", before, map->keys[i]);
         liana__value_write_json(map->items[i], 0, text);
+        before = ", ";
     }
-    liana__text_add(text, "}");
+    if (*before == ',') liana__text_add(text, "}");
     liana__arena_free(&arena);
 }
 

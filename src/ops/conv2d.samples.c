@@ -21,6 +21,8 @@ static const problem pointwise_padded = {1,      {3, 4},
                                          {1, 1}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {1, 0, 2, 1}}};
 /* Enough channels for full vectors and a tail; the window never reaches the last rows and columns. */
 static const problem wide = {1, {6, 6}, 18, 35, {2, 3}, {.strides = {3, 2}}};
+/* A single pixel, whose neighbours are all padding; prime numbers of channels. */
+static const problem one_pixel = {1, {1, 1}, 37, 23, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
 static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtype, const liana_shape *shape)
 {
@@ -59,7 +61,8 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(pointwise)         \
     X(pointwise_strided) \
     X(pointwise_padded)  \
-    X(wide)
+    X(wide)              \
+    X(one_pixel)
 
 #define BUILD(p)                                                                      \
     static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)            \

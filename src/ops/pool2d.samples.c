@@ -16,6 +16,7 @@ static const problem asymmetric = {
     17,
     {.window = {3, 4}, .strides = {2, 1}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {2, 0, 1, 3}}};
 static const problem whole = {2, {3, 5}, 16, {.window = {3, 5}}};
+static const problem one_pixel = {1, {1, 1}, 37, {.window = {3, 2}, .padding = LIANA_PADDING_SAME}};
 
 static liana_tensor images(liana_graph *graph, liana_dtype dtype, const problem *p)
 {
@@ -66,7 +67,8 @@ static liana_tensor build_average_gradient(liana_graph *graph, liana_dtype dtype
     X(overlapping)  \
     X(gaps)         \
     X(asymmetric)   \
-    X(whole)
+    X(whole)        \
+    X(one_pixel)
 
 #define BUILD(p)                                                                    \
     static liana_tensor p##_max(liana_graph *graph, liana_dtype dtype)              \

@@ -179,11 +179,11 @@ static void run_input_gradient(const liana__geometry *g, const liana__call *call
     }
 }
 
-/* ---- gradient of the kernel. Products are added over part of a row in registers, parts over a few rows in scratch
- * memory, and those in double: sums of sums stay exact where one running sum would not, and their order is that of the
- * shape. ---- */
+/* ---- gradient of the kernel. Products are added over a few positions in registers, these over part of a row or
+ * several short rows in scratch memory, and those in double: sums of sums stay exact where one running sum would not,
+ * and their order is that of the shape. ---- */
 
-enum { POSITIONS_AT_ONCE = 16 /* of a row */, POSITIONS_IN_FLOAT = 128 };
+enum { POSITIONS_AT_ONCE = 16, POSITIONS_IN_FLOAT = 64 };
 
 /* Adds dy * x over the positions [begin, end) to the taps' sums. */
 LIANA__INLINE void add_positions(const int num_taps, const line_tap *taps, const line *l, int64_t begin, int64_t end,
@@ -200,7 +200,7 @@ LIANA__INLINE void add_positions(const int num_taps, const line_tap *taps, const
 /* One vector of channels of up to TAPS_AT_ONCE taps, whose sums stay in registers. x and dy are shifted to the first of
  * the channels; slots[k] is the place of the k-th tap's sum. */
 LIANA__INLINE void add_taps(const int num_taps, const line_tap *taps, const line *l, const float *x, const float *dy,
-                            const int64_t *slots, float *row_sums)
+                            const int64_t *slots, float *part_sums)
 {
     vector_float sums[TAPS_AT_ONCE];
     for (int k = 0; k < num_taps; k++) sums[k] = vector_set(0);
@@ -210,7 +210,7 @@ LIANA__INLINE void add_taps(const int num_taps, const line_tap *taps, const line
     for (; first + POSITIONS_AT_ONCE < end; first += POSITIONS_AT_ONCE) {
         add_positions(num_taps, taps, l, first, first + POSITIONS_AT_ONCE, x, dy, sums);
         for (int k = 0; k < num_taps; k++) {
-            float *slot = row_sums + slots[k];
+            float *slot = part_sums + slots[k];
             vector_store(slot, vector_load(slot) + sums[k]);
             sums[k] = vector_set(0);
         }
@@ -219,12 +219,12 @@ LIANA__INLINE void add_taps(const int num_taps, const line_tap *taps, const line
     for (int k = 0; k < num_taps; k++) {
         add_positions(1, taps + k, l, taps[k].begin, least(begin, taps[k].end), x, dy, sums + k);
         add_positions(1, taps + k, l, end > taps[k].begin ? end : taps[k].begin, taps[k].end, x, dy, sums + k);
-        float *slot = row_sums + slots[k];
+        float *slot = part_sums + slots[k];
         vector_store(slot, vector_load(slot) + sums[k]);
     }
 }
 
-static void add_line(const line *l, int64_t channels, const float *x, const float *dy, float *row_sums)
+static void add_line(const line *l, int64_t channels, const float *x, const float *dy, float *part_sums)
 {
     int64_t vectors = count_vectors(channels);
     for (int64_t v = 0; v < vectors; v++) {
@@ -235,15 +235,15 @@ static void add_line(const line *l, int64_t channels, const float *x, const floa
             int64_t slots[TAPS_AT_ONCE];
             for (int k = 0; k < num_taps; k++) slots[k] = (taps[k].kernel / channels * vectors + v) * VECTOR_LENGTH;
             switch (num_taps) { /* constants, so that the sums are registers */
-            case 9: add_taps(9, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 8: add_taps(8, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 7: add_taps(7, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 6: add_taps(6, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 5: add_taps(5, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 4: add_taps(4, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 3: add_taps(3, taps, l, x + c, dy + c, slots, row_sums); break;
-            case 2: add_taps(2, taps, l, x + c, dy + c, slots, row_sums); break;
-            default: add_taps(1, taps, l, x + c, dy + c, slots, row_sums); break;
+            case 9: add_taps(9, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 8: add_taps(8, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 7: add_taps(7, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 6: add_taps(6, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 5: add_taps(5, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 4: add_taps(4, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 3: add_taps(3, taps, l, x + c, dy + c, slots, part_sums); break;
+            case 2: add_taps(2, taps, l, x + c, dy + c, slots, part_sums); break;
+            default: add_taps(1, taps, l, x + c, dy + c, slots, part_sums); break;
             }
         }
     }
@@ -255,22 +255,43 @@ static int64_t count_slots(const liana__geometry *g)
     return g->window[0] * g->window[1] * count_vectors(g->channels) * VECTOR_LENGTH;
 }
 
+/* The positions [begin, end) of a line alone. */
+static line clip_line(const line *whole, int64_t begin, int64_t end)
+{
+    line part = *whole;
+    for (int i = 0; i < part.num_taps; i++) {
+        line_tap *tap = &part.taps[i];
+        if (tap->begin < begin) tap->begin = begin;
+        if (tap->end > end) tap->end = end;
+    }
+    return part;
+}
+
+static void move_sums(double *sums, float *part_sums, int64_t slots)
+{
+    for (int64_t i = 0; i < slots; i++) sums[i] += part_sums[i];
+    memset(part_sums, 0, (size_t)slots * sizeof *part_sums);
+}
+
 static void run_kernel_gradient(const liana__geometry *g, const liana__call *call)
 {
     double *sums = call->scratch;
-    float *row_sums = (float *)(sums + count_slots(g)), *result = call->dst;
-    int64_t rows = g->batch * g->output[0], slots = count_slots(g);
-    int64_t rows_at_once = g->output[1] < POSITIONS_IN_FLOAT ? POSITIONS_IN_FLOAT / g->output[1] : 1;
-    line l;
-    for (int64_t i = 0; i < slots; i++) sums[i] = 0;
-    for (int64_t first = 0; first < rows; first += rows_at_once) {
-        memset(row_sums, 0, (size_t)slots * sizeof *row_sums);
-        for (int64_t row = first; row < least(rows, first + rows_at_once); row++) {
-            make_output_line(g, row / g->output[0], row % g->output[0], &l);
-            add_line(&l, g->channels, call->src[0], call->src[1], row_sums);
+    int64_t slots = count_slots(g), added = 0;
+    float *part_sums = (float *)(sums + slots), *result = call->dst;
+    memset(sums, 0, (size_t)slots * (sizeof *sums + sizeof *part_sums));
+    for (int64_t row = 0; row < g->batch * g->output[0]; row++) {
+        line l;
+        make_output_line(g, row / g->output[0], row % g->output[0], &l);
+        for (int64_t begin = 0; begin < l.count; begin += POSITIONS_IN_FLOAT) {
+            line part = clip_line(&l, begin, begin + POSITIONS_IN_FLOAT);
+            add_line(&part, g->channels, call->src[0], call->src[1], part_sums);
+            added += least(POSITIONS_IN_FLOAT, l.count - begin);
+            if (added < POSITIONS_IN_FLOAT) continue;
+            move_sums(sums, part_sums, slots);
+            added = 0;
         }
-        for (int64_t i = 0; i < slots; i++) sums[i] += row_sums[i];
     }
+    move_sums(sums, part_sums, slots);
     int64_t vectors = count_vectors(g->channels);
     for (int64_t tap = 0; tap < g->window[0] * g->window[1]; tap++) {
         for (int64_t v = 0; v < vectors; v++) {

@@ -11,7 +11,7 @@ static const liana__option options[] = {
 static void print(liana__invocation *invocation, const char *path, uint64_t count)
 {
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%llu predictions are in '%s'\n", (unsigned long long)count, path);
+        fprintf(invocation->out, "predictions in '%s': %llu\n", path, (unsigned long long)count);
         return;
     }
     liana__arena *arena = &invocation->arena;

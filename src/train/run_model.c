@@ -156,7 +156,7 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
     free(values);
     if (status == LIANA_OK) {
-        liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; %zu layers start anew",
+        liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; layers with weights that start anew: %zu",
                         report.num_weights, report.num_layers, path, report.missing.count);
     }
     return status;

@@ -20,8 +20,9 @@ liana_status liana__device_open(liana_context *context, const char *name, liana_
         if (strcmp(name, names[i]) == 0) return liana__backends[i]->open(context, device, error);
     }
     const char *nearest = liana__nearest(name, names, NUM_BACKENDS);
-    return liana__fail(error, LIANA_INVALID_CONFIG, "there is no device '%s'%s%s%s; 'liana list devices' shows them",
-                       name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "there is no device '%s' among those that 'liana list devices' shows%s%s%s", name,
+                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 void liana__device_close(liana__device *device)

@@ -66,8 +66,7 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
     if (!architecture) {
         return liana__fail_at(error, &place, "model.base",
-                              "there is no architecture '%s'%s%s%s; 'liana list models' shows "
-                              "them",
+                              "there is no architecture '%s' among those that 'liana list models' shows%s%s%s",
                               config->base, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                               nearest ? "'?" : "");
     }

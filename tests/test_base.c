@@ -75,6 +75,8 @@ static void test_edit_distance_and_nearest(void **state)
     static const char *const names[] = {"learning_rate", "momentum", "nesterov"};
     assert_string_equal(liana__nearest("learing_rate", names, 3), "learning_rate");
     assert_null(liana__nearest("zebra", names, 3));
+    assert_string_equal(liana__hint("momentum").text, "; did you mean 'momentum'?");
+    assert_string_equal(liana__hint(NULL).text, "");
 }
 
 static void test_file_replace_leaves_no_half(void **state)

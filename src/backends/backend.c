@@ -21,8 +21,8 @@ liana_status liana__device_open(liana_context *context, const char *name, liana_
     }
     const char *nearest = liana__nearest(name, names, NUM_BACKENDS);
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there is no device '%s' among those that 'liana list devices' shows%s%s%s", name,
-                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                       "there is no device '%s' among those that 'liana list devices' shows%s", name,
+                       liana__hint(nearest).text);
 }
 
 void liana__device_close(liana__device *device)

@@ -119,9 +119,9 @@ static liana_status read_enum(const liana__field *field, const liana__value *val
     const char *nearest =
         value->kind == LIANA__VALUE_STRING ? liana__nearest(value->string, field->names, count) : NULL;
     char found[DESCRIPTION];
-    liana__fail_at(error, &value->place, where, "found %s, expected %s%s%s%s",
+    liana__fail_at(error, &value->place, where, "found %s, expected %s%s",
                    liana__value_describe(value, found, sizeof found), choices.data ? choices.data : "",
-                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                   liana__hint(nearest).text);
     liana__text_free(&choices);
     return LIANA_INVALID_CONFIG;
 }

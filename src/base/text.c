@@ -114,6 +114,13 @@ size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code)
     return *code < smallest[length] || surrogate || *code > 0x10FFFF ? 0 : length;
 }
 
+liana__hint_text liana__hint(const char *nearest)
+{
+    liana__hint_text hint = {""};
+    if (nearest) snprintf(hint.text, sizeof hint.text, "; did you mean '%.100s'?", nearest);
+    return hint;
+}
+
 bool liana__starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -33,6 +33,12 @@ const char *liana__nearest(const char *word, const char *const *names, size_t co
  * well-formed: The Unicode Standard, table 3-7). */
 size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
 
+/* What a message about an unknown name ends with: "; did you mean 'NEAREST'?", or nothing if nearest is NULL. */
+typedef struct liana__hint_text {
+    char text[128];
+} liana__hint_text;
+liana__hint_text liana__hint(const char *nearest);
+
 bool liana__starts_with(const char *text, const char *prefix);
 bool liana__ends_with(const char *text, const char *suffix);
 

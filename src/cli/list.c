@@ -228,8 +228,8 @@ static liana_status select_name(liana__invocation *invocation, const kind *which
     list->count = kept;
     if (kept) return LIANA_OK;
     const char *nearest = liana__nearest(name, names, count);
-    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no '%.100s' among the %s%s%s%s", name,
-                       which->name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no '%.100s' among the %s%s", name,
+                       which->name, liana__hint(nearest).text);
 }
 
 /* ---- printing ---- */

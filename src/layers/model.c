@@ -410,8 +410,8 @@ static liana_status fail_no_layer(const liana_model *model, const char *name, li
     for (size_t i = 0; i < model->num_layers; i++) names[i] = model->layers[i].name;
     const char *nearest = liana__nearest(name, names, model->num_layers);
     free(names);
-    return liana__fail(error, LIANA_NOT_FOUND, "the model '%s' has no layer '%.60s'%s%s%s", liana__model_name(model),
-                       name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return liana__fail(error, LIANA_NOT_FOUND, "the model '%s' has no layer '%.60s'%s", liana__model_name(model), name,
+                       liana__hint(nearest).text);
 }
 
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error)

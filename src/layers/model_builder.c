@@ -85,8 +85,8 @@ liana_layer liana_model_add_at(liana_location here, liana_model *model, const ch
     const char *nearest = NULL;
     const liana__layer_type *type = liana__layer_find(layer_class, &nearest);
     if (!type) {
-        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no layer class '%.60s'%s%s", layer_class,
-                                 nearest ? "; did you mean " : "", nearest ? nearest : "");
+        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no layer class '%.60s'%s", layer_class,
+                                 liana__hint(nearest).text);
     }
     liana__arena arena = {0};
     liana_layer layer = add_from_struct(here, model, type, options, &arena);

@@ -109,8 +109,8 @@ static liana_status add_entry(liana_model *model, const liana__value *entry, con
     LIANA_TRY(split_entry(entry, where, &class_name, &place, &request.options, error));
     request.type = liana__layer_find(class_name, &nearest);
     if (!request.type) {
-        return liana__fail_at(error, place, where, "there is no layer class '%.60s'%s%s%s", class_name,
-                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        return liana__fail_at(error, place, where, "there is no layer class '%.60s'%s", class_name,
+                              liana__hint(nearest).text);
     }
     char dotted[DOTTED_KEY];
     snprintf(dotted, sizeof dotted, "%.150s.%.60s", where, request.type->name);

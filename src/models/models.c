@@ -82,8 +82,8 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
     const char *nearest = NULL;
     const liana__architecture *architecture = liana__architecture_find(name, &nearest);
     if (!architecture) {
-        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no architecture '%.60s'%s%s", name,
-                                 nearest ? "; did you mean " : "", nearest ? nearest : "");
+        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no architecture '%.60s'%s", name,
+                                 liana__hint(nearest).text);
     }
     liana__arena arena = {0};
     liana__error error = {0};

@@ -118,10 +118,9 @@ static liana_status check_names(const char *list, liana__error *error)
         for (int i = 0; i < NUM_PASSES; i++) known |= strcmp(word, names[i]) == 0;
         if (known) continue;
         const char *nearest = liana__nearest(word, names, NUM_PASSES);
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "LIANA_SKIP_PASSES names '%s', which is not among those that 'liana list passes' shows%s%s%s", word,
-            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "LIANA_SKIP_PASSES names '%s', which is not among those that 'liana list passes' shows%s",
+                           word, liana__hint(nearest).text);
     }
     return LIANA_OK;
 }

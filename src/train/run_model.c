@@ -66,9 +66,8 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
     if (!architecture) {
         return liana__fail_at(error, &place, "model.base",
-                              "there is no architecture '%s' among those that 'liana list models' shows%s%s%s",
-                              config->base, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                              nearest ? "'?" : "");
+                              "there is no architecture '%s' among those that 'liana list models' shows%s",
+                              config->base, liana__hint(nearest).text);
     }
     if (config->alpha != 1 && !liana__fields_find(architecture->options, "alpha")) {
         place = liana__config_place(run->config, "model.alpha");

@@ -6,8 +6,8 @@ static liana_status fail_unknown(const liana__run *run, const char *key, const c
                                  const char *nearest, liana__error *error)
 {
     liana__place place = liana__config_place(run->config, key);
-    return liana__fail_at(error, &place, key, "there is no %s '%s' among those that 'liana list' shows%s%s%s", kind,
-                          name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return liana__fail_at(error, &place, key, "there is no %s '%s' among those that 'liana list' shows%s", kind, name,
+                          liana__hint(nearest).text);
 }
 
 static const char *name_of(const liana__value *map)

@@ -60,8 +60,9 @@ liana_status liana__architecture_add(liana_model *model, liana_location here, co
 
 /* The head of a backbone: Dropout (if the rate is above 0), global pooling, and Dense called "classifier", with
  * softmax. The pooling is left out for LIANA_POOLING_NONE. The Dense kernel starts at zero (Kolesnikov et al., "Big
- * Transfer", 2020): a random one sends random gradients into the pretrained backbone before it has learned anything; on
- * flowers192 zeros gained 1.8 points of validation accuracy over glorot_uniform (mean of seeds 1 to 4). */
+ * Transfer", 2020): a random one sends random gradients into the pretrained backbone before it has learned anything. On
+ * flowers192, by whose validation accuracy the choice was made, zeros were 2.0 points better than glorot_uniform (means
+ * of the best epochs of seeds 1 to 4: 0.891 and 0.872). */
 void liana__head_add(liana_model *model, liana_location here, double dropout, liana_pooling pooling, int64_t classes);
 
 /* What most architectures end with. With the top: GlobalAveragePooling2D "avg_pool", Dropout "top_dropout" if the rate

@@ -19,7 +19,7 @@ start_clean() {
     write src/kernels/onednn.c '#include <oneapi/dnnl/dnnl.h>' '#include "ir/shape.h"'
     write src/ops/relu.samples.c '#include "harness/op_samples.h"'
     write tests/test_text.c '#include "cli/anything.h"'
-    write docs/guide.md 'Look into /tmp/liana and src/work/ and $HOME/work/.'
+    write docs/guide.md 'Look into /tmp/liana and src/home/ and $HOME/home/.'
 }
 must_fail() { # TEXT: what the message must say
     if output=$("$check" "$tree" 2>&1); then

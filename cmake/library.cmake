@@ -1,5 +1,6 @@
 # libliana (static and shared) and the liana command. A new file in src/ is built without an edit here; the suffix of
-# a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c.
+# a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c,
+# kernel.avx512_bf16.c.
 file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 set(LIANA_CLI_SOURCES ${LIANA_SOURCES})
 list(FILTER LIANA_CLI_SOURCES INCLUDE REGEX "/src/cli/")
@@ -9,13 +10,16 @@ list(FILTER LIANA_SAMPLE_SOURCES INCLUDE REGEX "\\.samples\\.c$")
 list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 
 # Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
+set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -O3
+  -DLIANA_VECTOR_BYTES=64)
 foreach(source ${LIANA_SOURCES})
   if(source MATCHES "\\.avx2\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "-mavx2;-mfma;-mf16c;-O3;-DLIANA_VECTOR_BYTES=32")
   elseif(source MATCHES "\\.avx512\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512;-O3;-DLIANA_VECTOR_BYTES=64")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
+  elseif(source MATCHES "\\.avx512_bf16\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
   elseif(source MATCHES "\\.generic\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
   elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
@@ -23,7 +27,7 @@ foreach(source ${LIANA_SOURCES})
   endif()
 endforeach()
 if(NOT LIANA_X86)
-  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512)\\.c$")
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16)\\.c$")
 endif()
 
 # What every part of liana is compiled with.

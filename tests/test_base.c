@@ -160,6 +160,11 @@ static void test_isa_can_be_capped(void **state)
     assert_int_equal(isa, LIANA__ISA_BASELINE);
     assert_ok(liana__cpu_detect("avx2", &isa, &error), &error);
     assert_true(isa <= LIANA__ISA_AVX2);
+    assert_ok(liana__cpu_detect("avx512", &isa, &error), &error);
+    assert_true(isa <= LIANA__ISA_AVX512);
+    assert_ok(liana__cpu_detect("avx512_bf16", &isa, &error), &error);
+    assert_true(isa <= LIANA__ISA_AVX512_BF16);
+    assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16), "avx512_bf16");
     assert_fails(liana__cpu_detect("sse9", &isa, &error), LIANA_INVALID_CONFIG, &error, "sse9", "avx2");
 }
 

@@ -96,12 +96,13 @@ static void test_text_and_dot_show_the_graph(void **state)
     liana_graph_output(graph, "y", y);
     liana_graph_assign(w, liana_op_negate(w));
     char *text = liana_graph_text(graph), *dot = liana_graph_dot(graph);
-    assert_string_equal(text, "%1 = input \"x\" : f32[2, 3]\n"
-                              "%2 = variable \"w\" : f32[3, 1]\n"
-                              "%3 = matmul %1, %2 {transpose_a = false, transpose_b = false} : f32[2, 1]\n"
-                              "%4 = negate %2 : f32[3, 1]\n"
-                              "output \"y\" %3\n"
-                              "assign \"w\" %4\n");
+    assert_string_equal(text,
+                        "%1 = input \"x\" : f32[2, 3]\n"
+                        "%2 = variable \"w\" : f32[3, 1]\n"
+                        "%3 = matmul %1, %2 {transpose_a = false, transpose_b = false, wide = false} : f32[2, 1]\n"
+                        "%4 = negate %2 : f32[3, 1]\n"
+                        "output \"y\" %3\n"
+                        "assign \"w\" %4\n");
     assert_non_null(strstr(dot, "n1 -> n3;"));
     assert_non_null(strstr(dot, "input \\\"x\\\""));
     free(text);

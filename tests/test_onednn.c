@@ -62,7 +62,12 @@ static void test_products(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (int transposed = 0; transposed < 4; transposed++) {
             const int64_t *s = sizes[i];
-            check_matmul(&(liana__onednn_matmul){s[0], s[1], s[2], s[3], transposed & 1, transposed & 2});
+            check_matmul(&(liana__onednn_matmul){.batch = s[0],
+                                                 .m = s[1],
+                                                 .n = s[2],
+                                                 .k = s[3],
+                                                 .transpose_a = transposed & 1,
+                                                 .transpose_b = transposed & 2});
         }
     }
 }
@@ -113,7 +118,7 @@ static void test_one_plan_on_many_threads(void **state)
     (void)state;
     liana__error error = {0};
     liana__prepared prepared = {0};
-    assert_ok(liana__onednn_prepare_conv(LIANA__CONV_KERNEL_GRADIENT, &geometry, &prepared, &error), &error);
+    assert_ok(liana__onednn_prepare_conv(LIANA__CONV_KERNEL_GRADIENT, LIANA_F32, &geometry, &prepared, &error), &error);
     float *x = fill(X_SIZE, 5), *y = fill(Y_SIZE, 3);
     pthread_t threads[NUM_THREADS];
     static worker workers[NUM_THREADS];

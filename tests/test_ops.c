@@ -215,11 +215,18 @@ static void check_in_place(const liana__sample *sample, const liana__kernel *ker
     }
 }
 
+/* Half a unit in the last place of the result for each rounding, and what sums in float lack. */
+static double tolerance_of(const liana__sample *sample, liana_dtype dtype)
+{
+    double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
+    if (!liana__dtype_is_float(dtype)) return 0;
+    return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
+}
+
 static void compare_results(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                             const char *got, const char *expected)
 {
-    double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
-    if (!liana__dtype_is_float(node->dtype)) tolerance = 0;
+    double tolerance = tolerance_of(sample, node->dtype);
     for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
         double a = liana__load(got, node->dtype, i), b = liana__load(expected, node->dtype, i);
         bool same = a == b || (a != a && b != b);
@@ -257,10 +264,10 @@ static void check_node(const liana__sample *sample, const liana__node *node, con
 }
 
 /* The nodes of the op itself and of its gradient, computed one by one with the reference. */
-static void check_kernels(const liana__samples *op, const liana__sample *sample)
+static void check_kernels(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = new_graph();
-    liana_tensor y = sample->build(graph, LIANA_F32);
+    liana_tensor y = sample->build(graph, dtype);
     assert_built(graph, op, sample);
     assert_ok(liana__graph_verify(graph, &context->error), &context->error);
     liana__test_value inputs[64];
@@ -297,7 +304,13 @@ static void test_kernels(void **state)
 {
     const liana__samples *op = *state;
     assert_true(op->count > 0);
-    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i]);
+    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_F32);
+}
+
+static void test_kernels_of_bf16(void **state)
+{
+    const liana__samples *op = *state;
+    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_BF16);
 }
 
 /* ---- the edges of numbers ---- */
@@ -339,17 +352,23 @@ static void test_edges(void **state)
     assert_true(checked > 30);
 }
 
+typedef struct kind {
+    const char *name;
+    void (*run)(void **state);
+} kind;
+
 int main(void)
 {
-    static struct CMUnitTest tests[2 * NUM_OPS + 1] = {[2 * NUM_OPS] = cmocka_unit_test(test_edges)};
-    static char names[2 * NUM_OPS][64];
-    for (size_t i = 0; i < NUM_OPS; i++) {
-        for (size_t kind = 0; kind < 2; kind++) {
-            size_t k = 2 * i + kind;
-            snprintf(names[k], sizeof names[k], "%s %s", all_samples[i]->op->name, kind ? "kernels" : "gradient");
-            tests[k] =
-                (struct CMUnitTest){names[k], kind ? test_kernels : test_gradients, NULL, NULL, (void *)all_samples[i]};
-        }
+    static const kind kinds[] = {{"gradient", test_gradients},
+                                 {"kernels", test_kernels},
+                                 {"kernels of bf16", test_kernels_of_bf16}};
+    enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+    static struct CMUnitTest tests[NUM_KINDS * NUM_OPS + 1] = {[NUM_KINDS * NUM_OPS] = cmocka_unit_test(test_edges)};
+    static char names[NUM_KINDS * NUM_OPS][64];
+    for (size_t i = 0; i < NUM_KINDS * NUM_OPS; i++) {
+        const liana__samples *op = all_samples[i / NUM_KINDS];
+        snprintf(names[i], sizeof names[i], "%s %s", op->op->name, kinds[i % NUM_KINDS].name);
+        tests[i] = (struct CMUnitTest){names[i], kinds[i % NUM_KINDS].run, NULL, NULL, (void *)op};
     }
     return cmocka_run_group_tests_name("ops", tests, set_up, tear_down);
 }

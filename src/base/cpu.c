@@ -1,11 +1,12 @@
 #include "base/cpu.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const names[] = {"baseline", "avx2", "avx512", "amx"};
+static const char *const names[] = {"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
 
 const char *liana__isa_name(liana__isa isa)
 {
@@ -17,13 +18,19 @@ const char *liana__isa_name(liana__isa isa)
 
 enum { ARCH_REQUEST_PERMISSION = 0x1023, AMX_TILE_DATA = 18 };
 
-/* Linux lets a process use the tile registers only after it asked for them. */
-static int amx_granted(void)
+static bool has_avx512_bf16(void)
 {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+}
+
+/* Linux lets a process use the tile registers only after it asked for them. */
+static bool amx_granted(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
     unsigned bf16_and_tiles = 1u << 22 | 1u << 24;
-    if ((d & bf16_and_tiles) != bf16_and_tiles) return 0;
+    if ((d & bf16_and_tiles) != bf16_and_tiles) return false;
     return syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) == 0;
 }
 
@@ -35,7 +42,8 @@ static liana__isa detect(void)
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
         return LIANA__ISA_AVX2;
     }
-    return amx_granted() ? LIANA__ISA_AMX : LIANA__ISA_AVX512;
+    if (!has_avx512_bf16()) return LIANA__ISA_AVX512;
+    return amx_granted() ? LIANA__ISA_AMX : LIANA__ISA_AVX512_BF16;
 }
 #else
 static liana__isa detect(void)
@@ -55,7 +63,8 @@ liana_status liana__cpu_detect(const char *limit, liana__isa *isa, liana__error 
         }
         if (found < 0) {
             return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "LIANA_MAX_ISA is '%s', expected one of baseline, avx2, avx512, amx", limit);
+                               "LIANA_MAX_ISA is '%s', expected one of baseline, avx2, avx512, avx512_bf16, amx",
+                               limit);
         }
         cap = (liana__isa)found;
     }

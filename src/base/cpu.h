@@ -7,12 +7,13 @@
 /* Each level includes those before it. BASELINE is what the compiler was told to assume (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
-    LIANA__ISA_AVX2,   /* with FMA and F16C */
-    LIANA__ISA_AVX512, /* F, BW, DQ and VL */
-    LIANA__ISA_AMX,    /* tiles with bf16, granted by the kernel */
+    LIANA__ISA_AVX2,        /* with FMA and F16C */
+    LIANA__ISA_AVX512,      /* F, BW, DQ and VL */
+    LIANA__ISA_AVX512_BF16, /* dot products of pairs of bf16 */
+    LIANA__ISA_AMX,         /* tiles with bf16, granted by the kernel */
 } liana__isa;
 
-/* "baseline", "avx2", "avx512", "amx". */
+/* "baseline", "avx2", "avx512", "avx512_bf16", "amx". */
 const char *liana__isa_name(liana__isa isa);
 
 /* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none).

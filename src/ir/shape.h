@@ -20,6 +20,12 @@ static inline bool liana__dtype_is_float(liana_dtype dtype)
     return dtype == LIANA_F32 || dtype == LIANA_BF16 || dtype == LIANA_F64;
 }
 
+/* What sums of many such elements are kept in: f64 for f64, else f32 (also for bf16). */
+static inline liana_dtype liana__wide_dtype(liana_dtype dtype)
+{
+    return dtype == LIANA_F64 ? LIANA_F64 : LIANA_F32;
+}
+
 /* Row-major strides in elements. */
 void liana__shape_strides(const liana_shape *shape, int64_t strides[LIANA_MAX_RANK]);
 

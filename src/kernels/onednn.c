@@ -66,6 +66,11 @@ static liana_status check(dnnl_status_t status, const char *what, liana__error *
 
 /* ---- plans ---- */
 
+static dnnl_data_type_t type_of(liana_dtype dtype)
+{
+    return dtype == LIANA_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
 /* Tells oneDNN of LIANA_MAX_ISA. Its refusal means that it was told before. */
 static void cap_isa(void)
 {
@@ -73,7 +78,7 @@ static void cap_isa(void)
     liana__isa isa;
     if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL) != LIANA_OK) return;
     static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
-                                          dnnl_cpu_isa_all};
+                                          dnnl_cpu_isa_avx512_core_bf16, dnnl_cpu_isa_all};
     (void)dnnl_set_max_cpu_isa(caps[isa]);
 }
 
@@ -223,8 +228,8 @@ liana_status liana__onednn_run(const liana__call *call)
 
 /* ---- matrix products ---- */
 
-static liana_status describe_matrices(dnnl_memory_desc_t *layout, int64_t batch, int64_t rows, int64_t columns,
-                                      bool transposed, liana__error *error)
+static liana_status describe_matrices(dnnl_memory_desc_t *layout, liana_dtype dtype, int64_t batch, int64_t rows,
+                                      int64_t columns, bool transposed, liana__error *error)
 {
     dnnl_dims_t dims = {0}, strides = {0};
     int rank = 0;
@@ -237,17 +242,17 @@ static liana_status describe_matrices(dnnl_memory_desc_t *layout, int64_t batch,
     strides[rank++] = transposed ? 1 : columns;
     dims[rank] = columns;
     strides[rank++] = transposed ? rows : 1;
-    return check(dnnl_memory_desc_init_by_strides(layout, rank, dims, dnnl_f32, strides), "a matrix", error);
+    return check(dnnl_memory_desc_init_by_strides(layout, rank, dims, type_of(dtype), strides), "a matrix", error);
 }
 
 static liana_status fill_matmul(onednn_plan *plan, const void *problem, liana__error *error)
 {
     static const char what[] = "a matrix product";
-    const liana__onednn_matmul *matmul = problem;
+    const liana__onednn_matmul *p = problem;
     dnnl_memory_desc_t a, b, c;
-    LIANA_TRY(describe_matrices(&a, matmul->batch, matmul->m, matmul->k, matmul->transpose_a, error));
-    LIANA_TRY(describe_matrices(&b, matmul->batch, matmul->k, matmul->n, matmul->transpose_b, error));
-    LIANA_TRY(describe_matrices(&c, matmul->batch, matmul->m, matmul->n, false, error));
+    LIANA_TRY(describe_matrices(&a, p->dtype, p->batch, p->m, p->k, p->transpose_a, error));
+    LIANA_TRY(describe_matrices(&b, p->dtype, p->batch, p->k, p->n, p->transpose_b, error));
+    LIANA_TRY(describe_matrices(&c, p->result, p->batch, p->m, p->n, false, error));
     dnnl_matmul_desc_t operation;
     LIANA_TRY(check(dnnl_matmul_desc_init(&operation, &a, &b, NULL, &c), what, error));
     dnnl_primitive_desc_t description = NULL;
@@ -273,19 +278,23 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 
 typedef struct conv_problem {
     liana__conv_pass pass;
+    liana_dtype dtype;
     const liana__geometry *geometry;
 } conv_problem;
 
-/* The three tensors of a convolution: as liana lays them out, and the kernel as oneDNN wants it. */
+/* The three tensors of a convolution: as liana lays them out, and the kernel and its gradient (always f32) as oneDNN
+ * wants them. */
 typedef struct conv_layouts {
-    dnnl_memory_desc_t x, y, plain_kernel, any_kernel;
+    dnnl_memory_desc_t x, y, plain_kernel, any_kernel, any_gradient;
 } conv_layouts;
 
 static const char convolution[] = "a convolution";
 
-static liana_status describe_conv(conv_layouts *layouts, const liana__geometry *geometry, liana__error *error)
+static liana_status describe_conv(conv_layouts *layouts, const conv_problem *problem, liana__error *error)
 {
-    const liana__geometry *g = geometry;
+    const liana__geometry *g = problem->geometry;
+    dnnl_data_type_t type = type_of(problem->dtype);
+    dnnl_data_type_t plain_type = problem->pass == LIANA__CONV_KERNEL_GRADIENT ? dnnl_f32 : type;
     const dnnl_dims_t x = {g->batch, g->channels, g->input[0], g->input[1]};
     const dnnl_dims_t y = {g->batch, g->filters, g->output[0], g->output[1]};
     dnnl_dims_t kernel = {0};
@@ -296,12 +305,14 @@ static liana_status describe_conv(conv_layouts *layouts, const liana__geometry *
     kernel[rank++] = g->channels / g->groups;
     kernel[rank++] = g->window[0];
     kernel[rank++] = g->window[1];
-    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->x, 4, x, dnnl_f32, dnnl_nhwc), convolution, error));
-    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->y, 4, y, dnnl_f32, dnnl_nhwc), convolution, error));
-    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->plain_kernel, rank, kernel, dnnl_f32,
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->x, 4, x, type, dnnl_nhwc), convolution, error));
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->y, 4, y, type, dnnl_nhwc), convolution, error));
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->plain_kernel, rank, kernel, plain_type,
                                                  grouped ? dnnl_hwigo : dnnl_hwio),
                     convolution, error));
-    return check(dnnl_memory_desc_init_by_tag(&layouts->any_kernel, rank, kernel, dnnl_f32, dnnl_format_tag_any),
+    LIANA_TRY(check(dnnl_memory_desc_init_by_tag(&layouts->any_kernel, rank, kernel, type, dnnl_format_tag_any),
+                    convolution, error));
+    return check(dnnl_memory_desc_init_by_tag(&layouts->any_gradient, rank, kernel, dnnl_f32, dnnl_format_tag_any),
                  convolution, error);
 }
 
@@ -328,8 +339,8 @@ static liana_status describe_pass(const onednn_plan *plan, liana__conv_pass pass
                                                                   high);
         break;
     case LIANA__CONV_KERNEL_GRADIENT:
-        status = dnnl_dilated_convolution_backward_weights_desc_init(&operation, direct, x, kernel, NULL, y, strides,
-                                                                     skips, low, high);
+        status = dnnl_dilated_convolution_backward_weights_desc_init(&operation, direct, x, &layouts->any_gradient,
+                                                                     NULL, y, strides, skips, low, high);
         break;
     }
     LIANA_TRY(check(status, convolution, error));
@@ -392,7 +403,7 @@ static liana_status fill_conv(onednn_plan *plan, const void *problem, liana__err
 {
     const conv_problem *conv = problem;
     conv_layouts layouts;
-    LIANA_TRY(describe_conv(&layouts, conv->geometry, error));
+    LIANA_TRY(describe_conv(&layouts, conv, error));
     dnnl_primitive_desc_t forward = NULL, backward = NULL;
     LIANA_TRY(describe_pass(plan, LIANA__CONV_FORWARD, conv->geometry, &layouts, NULL, &forward, error));
     liana_status status = LIANA_OK;
@@ -415,11 +426,11 @@ static bool is_matrix_product(const liana__geometry *g)
     return g->groups == 1;
 }
 
-liana_status liana__onednn_prepare_conv(liana__conv_pass pass, const liana__geometry *geometry,
+liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error)
 {
     if (!is_matrix_product(geometry)) {
-        const conv_problem problem = {pass, geometry};
+        const conv_problem problem = {pass, dtype, geometry};
         return prepare(fill_conv, &problem, prepared, error);
     }
     int64_t pixels = geometry->batch * geometry->input[0] * geometry->input[1];
@@ -430,5 +441,7 @@ liana_status liana__onednn_prepare_conv(liana__conv_pass pass, const liana__geom
     } else if (pass == LIANA__CONV_KERNEL_GRADIENT) {
         matmul = (liana__onednn_matmul){.batch = 1, .m = channels, .n = filters, .k = pixels, .transpose_a = true};
     }
+    matmul.dtype = dtype;
+    matmul.result = pass == LIANA__CONV_KERNEL_GRADIENT ? LIANA_F32 : dtype;
     return prepare(fill_matmul, &matmul, prepared, error);
 }

@@ -22,23 +22,26 @@
 #include "ir/op.h"
 #include "kernels/geometry.h"
 
-/* c [batch, m, n] = a [batch, m, k] * b [batch, k, n], all f32, row-major and contiguous; a is stored as [batch, k, m]
- * if transpose_a, b as [batch, n, k] if transpose_b. Batch is 1 for plain matrices. */
+/* c [batch, m, n] = a [batch, m, k] * b [batch, k, n], row-major and contiguous; a is stored as [batch, k, m] if
+ * transpose_a, b as [batch, n, k] if transpose_b. Batch is 1 for plain matrices. Sums are in f32. */
 typedef struct liana__onednn_matmul {
     int64_t batch;
     int64_t m, n, k;
     bool transpose_a;
     bool transpose_b;
+    liana_dtype dtype;  /* of a and b: f32, or bf16 from AVX512_BF16 on (below, oneDNN is slow or lacks it) */
+    liana_dtype result; /* of c: as dtype, or f32 */
 } liana__onednn_matmul;
 
 /* Prepares src[0] = a, src[1] = b, dst = c. Errors: OUT_OF_MEMORY; UNIMPLEMENTED or INTERNAL with oneDNN's status. */
 liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, liana__prepared *prepared,
                                           liana__error *error) LIANA_MUST_USE;
 
-/* Prepares a convolution, f32. Images are NHWC; the kernel is HWIO, [height, width, channels / groups, filters], and is
- * reordered to and from oneDNN's preferred layout inside each execution (it changes with each update). Convolutions
- * that are matrix products (1x1, stride 1, unpadded, one group) are run as such. Errors as for matmul. */
-liana_status liana__onednn_prepare_conv(liana__conv_pass pass, const liana__geometry *geometry,
+/* Prepares a convolution of f32, or of bf16 as above, whose kernel gradient is f32. Images are NHWC; the kernel is
+ * HWIO, [height, width, channels / groups, filters], and is reordered to and from oneDNN's preferred layout inside each
+ * execution (it changes with each update). Convolutions that are matrix products (1x1, stride 1, unpadded, one group)
+ * are run as such. Errors as for matmul. */
+liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each

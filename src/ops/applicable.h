@@ -11,4 +11,11 @@ static inline bool liana__applicable_f32(const liana__node *node, const char **r
     return node->dtype == LIANA_F32 && node->inputs[0]->dtype == LIANA_F32;
 }
 
+/* Input 0 is bf16; the result is that, or f32 (a wide sum). */
+static inline bool liana__applicable_bf16(const liana__node *node, const char **reason)
+{
+    *reason = "not bf16";
+    return node->inputs[0]->dtype == LIANA_BF16 && (node->dtype == LIANA_BF16 || node->dtype == LIANA_F32);
+}
+
 #endif

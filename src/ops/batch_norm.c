@@ -13,11 +13,6 @@ static const liana__fields attributes = {"batch_norm", sizeof(liana__batch_norm_
 
 /* ---- shapes ---- */
 
-static liana_dtype wide_dtype(liana_dtype dtype)
-{
-    return dtype == LIANA_F64 ? LIANA_F64 : LIANA_F32;
-}
-
 static int64_t channels_of(const liana__infer *infer)
 {
     const liana_shape *x = &infer->inputs[0]->shape;
@@ -38,7 +33,7 @@ static liana_status check_channels(liana__infer *infer, size_t index, const char
     int64_t channels = channels_of(infer);
     liana_shape expected = stacked ? liana_shape_of(2, channels) : liana_shape_of(channels);
     const liana__node *input = infer->inputs[index];
-    liana_dtype dtype = wide_dtype(infer->inputs[0]->dtype);
+    liana_dtype dtype = liana__wide_dtype(infer->inputs[0]->dtype);
     if (input->dtype == dtype && liana_shape_equal(&input->shape, &expected)) return LIANA_OK;
     return liana__infer_fail(infer, "%s is %s, expected %s for %lld channels of %s", name,
                              liana__type_print(input->dtype, &input->shape).text,
@@ -64,7 +59,7 @@ static liana_status check_same_images(liana__infer *infer)
 
 static liana_status give_stacked(liana__infer *infer)
 {
-    infer->dtype = wide_dtype(infer->inputs[0]->dtype);
+    infer->dtype = liana__wide_dtype(infer->inputs[0]->dtype);
     infer->shape = liana_shape_of(2, channels_of(infer));
     return LIANA_OK;
 }
@@ -256,7 +251,7 @@ static void input_gradient_gradient(liana__gradient *g)
 
 static double load_wide(const liana__call *call, size_t index, int64_t element)
 {
-    return liana__load(call->src[index], wide_dtype(call->node->inputs[0]->dtype), element);
+    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), element);
 }
 
 static double load_image(const liana__call *call, size_t index, int64_t element)

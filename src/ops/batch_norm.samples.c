@@ -23,13 +23,15 @@ static liana_tensor images(liana_graph *graph, const char *name, liana_dtype dty
 static liana_tensor channels(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape,
                              double low, double high)
 {
-    return liana__sample_input(graph, name, dtype, liana_shape_of(images_shape.dims[images_shape.rank - 1]), low, high);
+    liana_shape shape = liana_shape_of(images_shape.dims[images_shape.rank - 1]);
+    return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, low, high);
 }
 
 /* [2, channels], the second row positive as a variance must be. */
 static liana_tensor stacked(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape)
 {
-    return liana__sample_input(graph, name, dtype, liana_shape_of(2, images_shape.dims[images_shape.rank - 1]), 0.5, 2);
+    liana_shape shape = liana_shape_of(2, images_shape.dims[images_shape.rank - 1]);
+    return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, 0.5, 2);
 }
 
 static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, liana_shape shape)

@@ -29,51 +29,43 @@ liana__conv_attributes liana__conv_attributes_of(const liana_conv_options *optio
     };
 }
 
-/* `op` with this node's window and groups; the result's height and width are those of `sized`. */
+/* `op` with this node's window and groups, as a gradient for the node's input `index`. That input has the height and
+ * width from `first_axis` on that the result gets (-1: the op finds them itself). Gradients for kernels arrive and
+ * leave wide: between them and the other operands, of a narrow dtype, stand casts. */
 static liana_tensor build_like(const liana__gradient *g, const liana__op *op, liana_tensor a, liana_tensor b,
-                               const liana_shape *sized, int first_axis)
+                               uint32_t index, int first_axis)
 {
+    const liana__node *input = g->node->inputs[index];
     liana__conv_attributes attributes = *(const liana__conv_attributes *)g->node->attributes;
-    attributes.size[0] = sized ? sized->dims[first_axis] : 0;
-    attributes.size[1] = sized ? sized->dims[first_axis + 1] : 0;
-    return liana__build2(g->node->where, op, a, b, &attributes);
+    for (int i = 0; i < 2; i++) attributes.size[i] = first_axis < 0 ? 0 : input->shape.dims[first_axis + i];
+    liana_tensor made = liana__build2(g->node->where, op, liana_op_cast_at(g->node->where, a, input->dtype),
+                                      liana_op_cast_at(g->node->where, b, input->dtype), &attributes);
+    return liana_op_cast_at(g->node->where, made, input->dtype);
 }
 
-enum { IMAGE_HEIGHT = 1, KERNEL_HEIGHT = 0 };
+enum { IMAGE_HEIGHT = 1, KERNEL_HEIGHT = 0, AS_INFERRED = -1 };
 
 void liana__conv_forward_gradient(const liana__conv_family *family, liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], kernel = g->inputs[1], dy = g->output_gradient;
-    if (g->wanted[0]) {
-        g->input_gradients[0] =
-            build_like(g, family->input_gradient, dy, kernel, liana__input_shape(g->node, 0), IMAGE_HEIGHT);
-    }
-    if (g->wanted[1]) {
-        g->input_gradients[1] =
-            build_like(g, family->kernel_gradient, x, dy, liana__input_shape(g->node, 1), KERNEL_HEIGHT);
-    }
+    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->input_gradient, dy, kernel, 0, IMAGE_HEIGHT);
+    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, x, dy, 1, KERNEL_HEIGHT);
 }
 
 /* dx = I(dy, kernel) is defined by <v, I(dy, kernel)> = <conv(v, kernel), dy> for all v. */
 void liana__conv_input_gradient_gradient(const liana__conv_family *family, liana__gradient *g)
 {
     liana_tensor dy = g->inputs[0], kernel = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->forward, v, kernel, NULL, 0);
-    if (g->wanted[1]) {
-        g->input_gradients[1] =
-            build_like(g, family->kernel_gradient, v, dy, liana__input_shape(g->node, 1), KERNEL_HEIGHT);
-    }
+    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->forward, v, kernel, 0, AS_INFERRED);
+    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, v, dy, 1, KERNEL_HEIGHT);
 }
 
 /* dkernel = K(x, dy) is defined by <v, K(x, dy)> = <conv(x, v), dy> for all v. */
 void liana__conv_kernel_gradient_gradient(const liana__conv_family *family, liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[0]) {
-        g->input_gradients[0] =
-            build_like(g, family->input_gradient, dy, v, liana__input_shape(g->node, 0), IMAGE_HEIGHT);
-    }
-    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->forward, x, v, NULL, 0);
+    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->input_gradient, dy, v, 0, IMAGE_HEIGHT);
+    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->forward, x, v, 1, AS_INFERRED);
 }
 
 liana_status liana__conv_infer_inputs(liana__infer *infer, const char *first, const char *second)
@@ -144,6 +136,7 @@ static liana_status infer_kernel_gradient(liana__infer *infer)
 {
     liana__conv_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__conv_infer_inputs(infer, images, images));
+    infer->dtype = liana__wide_dtype(infer->dtype);
     const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
     LIANA_TRY(check_groups(infer, dy->dims[3]));
     infer->shape =
@@ -217,7 +210,7 @@ static int64_t at_kernel(const liana__geometry *g, int64_t row, int64_t column, 
 static double forward_element(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
                               int64_t filter)
 {
-    liana_dtype dtype = call->node->dtype;
+    liana_dtype dtype = call->node->inputs[0]->dtype;
     int64_t channels = g->channels / g->groups, first = filter / (g->filters / g->groups) * channels;
     double total = 0;
     for (int64_t i = 0; i < g->window[0]; i++) {
@@ -236,7 +229,7 @@ static double forward_element(const liana__call *call, const liana__geometry *g,
 static double input_gradient_element(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row,
                                      int64_t column, int64_t channel)
 {
-    liana_dtype dtype = call->node->dtype;
+    liana_dtype dtype = call->node->inputs[0]->dtype;
     int64_t channels = g->channels / g->groups, filters = g->filters / g->groups;
     int64_t first = channel / channels * filters;
     double total = 0;
@@ -256,7 +249,7 @@ static double input_gradient_element(const liana__call *call, const liana__geome
 static double kernel_gradient_element(const liana__call *call, const liana__geometry *g, int64_t i, int64_t j,
                                       int64_t channel, int64_t filter)
 {
-    liana_dtype dtype = call->node->dtype;
+    liana_dtype dtype = call->node->inputs[0]->dtype;
     channel += filter / (g->filters / g->groups) * (g->channels / g->groups);
     double total = 0;
     for (int64_t n = 0; n < g->batch; n++) {
@@ -355,7 +348,8 @@ static void kernel_gradient_gradient(liana__gradient *gradient)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {&liana__conv2d_onednn, &reference, NULL};
+static const liana__kernel *const kernels[] = {&liana__conv2d_onednn, &liana__conv2d_onednn_bf16,
+                                               &liana__conv2d_onednn_widened, &reference, NULL};
 
 const liana__op liana__op_conv2d = {
     .name = "conv2d",

@@ -15,11 +15,11 @@ extern const liana__fields liana__conv_fields;
 extern const liana__fields liana__conv_gradient_fields;
 
 /* A family (dense or depthwise) is three ops, each (bi)linear in the other two's results; so the three build each
- * other's gradients, of any order. */
+ * other's gradients, of any order. Kernel gradients are sums over many pixels: they are wide, f32 for bf16 images. */
 typedef struct liana__conv_family {
     const liana__op *forward;         /* y from x and kernel */
     const liana__op *input_gradient;  /* dx from dy and kernel */
-    const liana__op *kernel_gradient; /* dkernel from x and dy */
+    const liana__op *kernel_gradient; /* dkernel (wide) from x and dy */
 } liana__conv_family;
 extern const liana__conv_family liana__conv2d_family;
 extern const liana__conv_family liana__depthwise_conv2d_family;
@@ -31,7 +31,7 @@ void liana__conv_kernel_gradient_gradient(const liana__conv_family *family, lian
 liana__conv_attributes liana__conv_attributes_of(const liana_conv_options *options);
 
 /* The checks on the two inputs of any of the six ops: images and kernels have rank 4 and one float dtype, which
- * becomes the result's. `second` is the layout of input 1. */
+ * becomes the result's (kernel gradients make it wide). `second` is the layout of input 1. */
 liana_status liana__conv_infer_inputs(liana__infer *infer, const char *first, const char *second);
 
 /* Checks that dy is what the forward op would give. `expected` is [batch, height, width, filters]. */
@@ -52,6 +52,7 @@ liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass
 /* The cost of a node of any of the six: two operations for each tap and output, and the window's size as variant. */
 void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);
 
-extern const liana__kernel liana__conv2d_onednn;
+/* f32; bf16 where the processor has instructions for it; bf16 elsewhere, computed in f32. */
+extern const liana__kernel liana__conv2d_onednn, liana__conv2d_onednn_bf16, liana__conv2d_onednn_widened;
 
 #endif

@@ -1,31 +1,68 @@
 /* Convolutions on oneDNN. */
 #include "ops/conv2d.h"
 #include "kernels/onednn.h"
+#include "kernels/widened.h"
 #include "ops/applicable.h"
 
-static bool applicable(const liana__node *node, const char **reason)
+/* oneDNN's kernels count with 32 bits. */
+static bool countable(const liana__node *node, const char **reason)
 {
-    if (!liana__applicable_f32(node, reason)) return false;
-    /* oneDNN's kernels count with 32 bits. */
-    const liana_shape *shapes[] = {liana__input_shape(node, 0), liana__input_shape(node, 1), &node->shape};
-    for (int i = 0; i < 3; i++) {
-        if (liana_shape_size(shapes[i]) <= INT32_MAX) continue;
-        *reason = "a tensor has 2^31 elements or more";
-        return false;
-    }
-    return true;
+    *reason = "a tensor has 2^31 elements or more";
+    return liana_shape_size(liana__input_shape(node, 0)) <= INT32_MAX &&
+           liana_shape_size(liana__input_shape(node, 1)) <= INT32_MAX && liana_shape_size(&node->shape) <= INT32_MAX;
+}
+
+static bool applicable_f32(const liana__node *node, const char **reason)
+{
+    return liana__applicable_f32(node, reason) && countable(node, reason);
+}
+
+static bool applicable_bf16(const liana__node *node, const char **reason)
+{
+    return liana__applicable_bf16(node, reason) && countable(node, reason);
+}
+
+static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared,
+                               liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    return liana__onednn_prepare_conv(pass, dtype, &geometry, prepared, error);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    return liana__onednn_prepare_conv(liana__conv_pass_of(&liana__conv2d_family, node), &geometry, prepared, error);
+    return prepare_as(node, node->inputs[0]->dtype, prepared, error);
+}
+
+static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    liana__prepared plain = {0};
+    LIANA_TRY(prepare_as(node, LIANA_F32, &plain, error));
+    return liana__widened_prepare(node, &plain, liana__onednn_run, liana__onednn_release, prepared, error);
 }
 
 const liana__kernel liana__conv2d_onednn = {
     .name = "onednn",
-    .applicable = applicable,
+    .applicable = applicable_f32,
     .prepare = prepare,
     .release = liana__onednn_release,
     .run = liana__onednn_run,
+};
+
+const liana__kernel liana__conv2d_onednn_bf16 = {
+    .name = "onednn_bf16",
+    .isa = LIANA__ISA_AVX512_BF16,
+    .applicable = applicable_bf16,
+    .prepare = prepare,
+    .release = liana__onednn_release,
+    .run = liana__onednn_run,
+};
+
+const liana__kernel liana__conv2d_onednn_widened = {
+    .name = "onednn_widened",
+    .applicable = applicable_bf16,
+    .prepare = prepare_widened,
+    .release = liana__widened_release,
+    .run = liana__widened_run,
 };

@@ -46,6 +46,7 @@ static liana_status infer_kernel_gradient(liana__infer *infer)
 {
     const liana__conv_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__conv_infer_inputs(infer, images, images));
+    infer->dtype = liana__wide_dtype(infer->dtype);
     const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
     infer->shape = liana_shape_of(attributes->size[0], attributes->size[1], x->dims[3], dy->dims[3] / x->dims[3]);
     liana_shape expected;

@@ -10,8 +10,12 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__matmul_attributes, transpose_b),
      .doc = "Whether b's last two axes are swapped first."},
+    {.name = "wide",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(liana__matmul_attributes, wide),
+     .doc = "Whether the product of bf16 operands is f32, as it was added up."},
 };
-static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 2, fields};
+static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 3, fields};
 
 static liana_status infer_matmul(liana__infer *infer)
 {
@@ -24,6 +28,7 @@ static liana_status infer_matmul(liana__infer *infer)
     }
     int last = a->rank - 1;
     infer->dtype = infer->inputs[0]->dtype;
+    if (options->wide) infer->dtype = liana__wide_dtype(infer->dtype);
     infer->shape = *a;
     for (int i = 0; i < last - 1; i++) {
         if (a->dims[i] == b->dims[i]) continue;
@@ -42,11 +47,12 @@ static liana_status infer_matmul(liana__infer *infer)
     return LIANA_OK;
 }
 
-/* With C = A B: dA = dC B^T and dB = A^T dC; a transposed operand gets the transposed product. */
+/* With C = A B: dA = dC B^T and dB = A^T dC; a transposed operand gets the transposed product. A wide
+ * product's gradient is made narrow as the operands are. */
 static void matmul_gradient(liana__gradient *g)
 {
     const liana__matmul_attributes *options = g->node->attributes;
-    liana_tensor a = g->inputs[0], b = g->inputs[1], dc = g->output_gradient;
+    liana_tensor a = g->inputs[0], b = g->inputs[1], dc = liana_op_cast(g->output_gradient, g->node->inputs[0]->dtype);
     if (g->wanted[0]) {
         g->input_gradients[0] = options->transpose_a ? liana_op_matmul(b, dc, options->transpose_b, true)
                                                      : liana_op_matmul(dc, b, false, !options->transpose_b);
@@ -72,7 +78,7 @@ static liana_status run_reference(const liana__call *call)
 {
     const liana__matmul_attributes *options = call->node->attributes;
     liana__matmul_sizes s = liana__matmul_sizes_of(call->node);
-    liana_dtype dtype = call->node->dtype;
+    liana_dtype dtype = call->node->inputs[0]->dtype;
     for (int64_t batch = 0; batch < s.batch; batch++) {
         int64_t a = batch * s.m * s.k, b = batch * s.k * s.n, c = batch * s.m * s.n;
         for (int64_t i = 0; i < s.m; i++) {
@@ -83,7 +89,7 @@ static liana_status run_reference(const liana__call *call)
                     int64_t at_b = options->transpose_b ? j * s.k + p : p * s.n + j;
                     total += liana__load(call->src[0], dtype, a + at_a) * liana__load(call->src[1], dtype, b + at_b);
                 }
-                liana__store(call->dst, dtype, c + i * s.n + j, total);
+                liana__store(call->dst, call->node->dtype, c + i * s.n + j, total);
             }
         }
     }
@@ -108,11 +114,12 @@ const liana__op liana__op_matmul = {
     .infer = infer_matmul,
     .gradient = matmul_gradient,
     .cost = cost_of,
-    .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &reference, NULL},
+    .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &liana__matmul_onednn_bf16,
+                                              &liana__matmul_onednn_widened, &reference, NULL},
 };
 
 liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b)
 {
-    liana__matmul_attributes options = {transpose_a, transpose_b};
+    liana__matmul_attributes options = {.transpose_a = transpose_a, .transpose_b = transpose_b};
     return liana__build2(here, &liana__op_matmul, a, b, &options);
 }

@@ -7,6 +7,7 @@
 typedef struct liana__matmul_attributes {
     bool transpose_a;
     bool transpose_b;
+    bool wide;
 } liana__matmul_attributes;
 
 /* [batch, m, k] x [batch, k, n] after transposition; batch is the product of the leading axes. */
@@ -16,6 +17,7 @@ typedef struct liana__matmul_sizes {
 
 liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node);
 
-extern const liana__kernel liana__matmul_onednn;
+/* f32; bf16 where the processor has instructions for it; bf16 elsewhere, computed in f32. */
+extern const liana__kernel liana__matmul_onednn, liana__matmul_onednn_bf16, liana__matmul_onednn_widened;
 
 #endif

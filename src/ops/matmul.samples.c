@@ -1,3 +1,4 @@
+#include "ops/matmul.h"
 #include "ops/samples.h"
 
 #define MATMUL_SAMPLE(suffix, shape_a, shape_b, transpose_a, transpose_b)        \
@@ -15,6 +16,16 @@ MATMUL_SAMPLE(batched, liana_shape_of(2, 3, 5, 4), liana_shape_of(2, 3, 4, 7), f
 MATMUL_SAMPLE(vectors, liana_shape_of(1, 33), liana_shape_of(33, 1), false, false)
 MATMUL_SAMPLE(wide, liana_shape_of(17, 130), liana_shape_of(130, 33), false, false)
 
+/* bf16 operands have an f32 product; in f32 and f64 it is the plain one. */
+static liana_tensor build_wide_product(liana_graph *graph, liana_dtype dtype)
+{
+    static const liana__matmul_attributes attributes = {.transpose_b = true, .wide = true};
+    liana_dtype narrow = dtype == LIANA_F64 ? LIANA_F64 : LIANA_BF16;
+    liana_tensor a = liana__sample_input(graph, "a", narrow, liana_shape_of(19, 130), -2, 2);
+    liana_tensor b = liana__sample_input(graph, "b", narrow, liana_shape_of(37, 130), -2, 2);
+    return liana__build2(LIANA_HERE, &liana__op_matmul, a, b, &attributes);
+}
+
 static const liana__sample samples[] = {
     {"plain", build_plain, 0},
     {"a transposed", build_transposed_a, 0},
@@ -23,5 +34,6 @@ static const liana__sample samples[] = {
     {"batched", build_batched, 0},
     {"dot product", build_vectors, 0},
     {"several vectors", build_wide, 0},
+    {"wide product", build_wide_product, 0},
 };
 LIANA__SAMPLES(matmul, samples);

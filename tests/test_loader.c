@@ -371,11 +371,11 @@ typedef struct noise_options {
     uint64_t failing_position;
 } noise_options;
 
-static liana_status add_noise(const liana__stage *stage, const liana__example_address *address,
-                              const liana__decode_options *shape, uint8_t *pixels, void *scratch, liana__error *error)
+static liana_status add_noise(const liana__stage *stage, const liana_example_address *address, const uint8_t *src,
+                              uint8_t *dst, void *scratch, liana__error *error)
 {
     const noise_options *options = stage->options;
-    int64_t size = shape->height * shape->width * shape->channels;
+    int64_t size = SIDE * SIDE;
     if (address->position == options->failing_position) return liana__fail(error, LIANA_INVALID_DATA, "too noisy");
     uint32_t *noise = scratch;
     liana__philox_key key = liana__philox_make_key(address->seed, LIANA__STREAM_AUGMENT, 0);
@@ -384,7 +384,7 @@ static liana_status add_noise(const liana__stage *stage, const liana__example_ad
         counter[0] = (uint32_t)i;
         liana__philox(key, counter, noise + i);
     }
-    for (int64_t i = 0; i < size; i++) pixels[i] = (uint8_t)(pixels[i] + noise[i]);
+    for (int64_t i = 0; i < size; i++) dst[i] = (uint8_t)(src[i] + noise[i]);
     return LIANA_OK;
 }
 
@@ -396,12 +396,11 @@ static void test_stages_draw_from_the_address(void **state)
     uint32_t plain[COUNT], expected[COUNT], sums[COUNT];
     computed_source source = make_computed(50);
     noise_options noise = {UINT64_MAX};
-    liana__stage stage = {"noise", add_noise, &noise, SIDE * SIDE * sizeof(uint32_t)};
+    liana__stage stage = {"noise", SIDE, SIDE, add_noise, &noise, SIDE * SIDE * sizeof(uint32_t)};
     liana__loader_options options = small_options();
     for (int num_threads = 0; num_threads <= 3; num_threads++) {
         options.num_threads = num_threads ? num_threads : 1;
-        options.stages = &stage;
-        options.num_stages = num_threads ? 1 : 0;
+        options.stage = num_threads ? &stage : NULL;
         options.cache_memory = num_threads == 3 ? 1 << 20 : 0; /* the cache keeps images from before the stages */
         liana__loader *loader = make_loader(&source.base, &options);
         assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);

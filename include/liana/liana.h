@@ -2,6 +2,7 @@
 #ifndef LIANA_H
 #define LIANA_H
 
+#include <liana/augment.h>
 #include <liana/context.h>
 #include <liana/dataset.h>
 #include <liana/graph.h>

@@ -49,6 +49,7 @@ typedef struct liana_fit_options {
     const char *loss;                       /* NULL: "sparse_categorical_crossentropy" */
     const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
     uint64_t seed;                          /* of the order of the data and of dropout */
+    const char *augment;                    /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
     bool keep_order;                        /* of the examples, instead of another one in each epoch */
     /* A folder for a checkpoint after each epoch, from the newest of which `resume` goes on; NULL: none. */
     const char *checkpoints;

@@ -87,7 +87,35 @@ void liana_context_destroy(liana_context *context)
     if (!context) return;
     liana__pool_destroy(context->pool);
     pthread_mutex_destroy(&context->log_mutex);
+    for (liana__registered *own = context->registered, *next; own; own = next) {
+        next = own->next;
+        free(own->name);
+        free(own);
+    }
     free(context);
+}
+
+liana_status liana__context_register(liana_context *context, const char *kind, const char *name, void (*function)(void),
+                                     void *user)
+{
+    liana__registered *made = calloc(1, sizeof *made);
+    char *copy = strdup(name);
+    if (!made || !copy) {
+        free(made);
+        free(copy);
+        return liana__fail_memory(&context->error, name);
+    }
+    *made = (liana__registered){context->registered, kind, copy, function, user};
+    context->registered = made;
+    return LIANA_OK;
+}
+
+const liana__registered *liana__context_registered(const liana_context *context, const char *kind, const char *name)
+{
+    for (const liana__registered *own = context->registered; own; own = own->next) {
+        if (strcmp(own->kind, kind) == 0 && strcmp(own->name, name) == 0) return own;
+    }
+    return NULL;
 }
 
 const char *liana_context_message(const liana_context *context)

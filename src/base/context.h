@@ -21,6 +21,15 @@ typedef enum liana__topic {
     LIANA__NUM_TOPICS,
 } liana__topic;
 
+/* What a program has made known under a name: "augmentation". */
+typedef struct liana__registered {
+    struct liana__registered *next;
+    const char *kind;
+    char *name;
+    void (*function)(void);
+    void *user;
+} liana__registered;
+
 struct liana_context {
     liana__error error;
     liana__pool *pool;
@@ -32,7 +41,14 @@ struct liana_context {
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;
+    liana__registered *registered;
 };
+
+/* `kind` is kept as it is, the name is copied. Errors: OUT_OF_MEMORY, in the context. */
+liana_status liana__context_register(liana_context *context, const char *kind, const char *name, void (*function)(void),
+                                     void *user) LIANA_MUST_USE;
+/* NULL if there is none. */
+const liana__registered *liana__context_registered(const liana_context *context, const char *kind, const char *name);
 
 /* Whether lines of this topic are wanted: ask before making an expensive one. */
 bool liana__log_wants(const liana_context *context, liana__topic topic);

@@ -1,6 +1,7 @@
 /* What a configuration can name, straight from the registries. */
 #include "backends/backend.h"
 #include "cli/session.h"
+#include "data/augment/augment.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
 #include "losses/loss.h"
@@ -100,6 +101,13 @@ static void list_sources(entries *list)
 #undef LIANA__SOURCE
 }
 
+static void list_augmentations(entries *list)
+{
+    for (size_t i = 0; liana__augmentations[i]; i++) {
+        add(list, liana__augmentations[i]->name, liana__augmentations[i]->doc, liana__augmentations[i]->options);
+    }
+}
+
 static void list_devices(entries *list)
 {
     for (size_t i = 0; liana__backends[i]; i++) add(list, liana__backends[i]->name, liana__backends[i]->doc, NULL);
@@ -179,6 +187,7 @@ static const kind kinds[] = {
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
+    {"augmentations", "changes of training images, for data.augment", list_augmentations, NULL},
     {"devices", "what computes, for train.device", list_devices, NULL},
     {"strategies", "who computes which part of a batch", list_strategies, NULL},
     {"ops", "operations of a graph", list_ops, NULL},

@@ -46,13 +46,16 @@ typedef struct reader {
     liana__loader *loader;
     void *scratch;
     void *stage_scratch;
+    uint8_t *decoded; /* an image before the stage */
     liana__decoder decoder;
 } reader;
 
 struct liana__loader {
     const liana__source *source;
     liana__loader_options options;
-    size_t image_size;
+    size_t image_size;             /* bytes of an image in a batch */
+    liana__decode_options decoded; /* the shape of images before the stage */
+    size_t decoded_size;
     uint64_t epoch_length;
     uint64_t steps_per_epoch;
     image_cache cache;
@@ -107,19 +110,17 @@ static void fill_cache(liana__loader *loader, uint64_t record, const uint8_t *pi
         atomic_store(state, CACHE_EMPTY); /* the record is decoded again next time */
         return;
     }
-    memcpy(loader->cache.images + record * loader->image_size, pixels, loader->image_size);
+    memcpy(loader->cache.images + record * loader->decoded_size, pixels, loader->decoded_size);
     loader->cache.labels[record] = label;
     loader->cache.ids[record] = copy;
     atomic_store(state, CACHE_FULL);
 }
 
-static bool read_cache(const liana__loader *loader, uint64_t record, uint8_t *pixels, int32_t *label, const char **id)
+/* The decoded image of a record that is kept; NULL if it is not. */
+static const uint8_t *find_cached(const liana__loader *loader, uint64_t record)
 {
-    if (record >= loader->cache.count || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return false;
-    memcpy(pixels, loader->cache.images + record * loader->image_size, loader->image_size);
-    *label = loader->cache.labels[record];
-    *id = loader->cache.ids[record];
-    return true;
+    if (record >= loader->cache.count || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return NULL;
+    return loader->cache.images + record * loader->decoded_size;
 }
 
 /* Reads, checks and decodes a record into example i of the slot. */
@@ -136,7 +137,7 @@ static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint6
         LIANA_TRY(liana__source_label(loader->source, index, &record, options->label_offset, options->num_classes,
                                       label, error));
     }
-    if (liana__decode_record(&self->decoder, &options->image, &record, pixels, error) != LIANA_OK) {
+    if (liana__decode_record(&self->decoder, &loader->decoded, &record, pixels, error) != LIANA_OK) {
         return liana__source_fail_within(loader->source, index, &record, error);
     }
     LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
@@ -155,21 +156,23 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
     if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
     slot->batch.positions[i] = position;
     slot->batch.records[i] = index;
-    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size;
-    const char *id;
-    if (read_cache(loader, index, pixels, &slot->batch.labels[i], &id)) {
+    const liana__stage *stage = options->stage;
+    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size, *decoded = stage ? self->decoded : pixels;
+    const uint8_t *cached = find_cached(loader, index);
+    if (cached) {
+        const char *id = loader->cache.ids[index];
+        slot->batch.labels[i] = loader->cache.labels[index];
         LIANA_TRY(keep_id(slot, i, id, id ? strlen(id) : 0, error));
+        if (!stage) memcpy(pixels, cached, loader->image_size);
     } else {
-        LIANA_TRY(read_example(self, slot, i, index, pixels, error));
+        LIANA_TRY(read_example(self, slot, i, index, decoded, error));
     }
-    liana__example_address address = {options->seed, slot->batch.epoch, position, index};
-    for (size_t k = 0; k < options->num_stages; k++) {
-        const liana__stage *stage = &options->stages[k];
-        if (stage->apply(stage, &address, &options->image, pixels, self->stage_scratch, error) != LIANA_OK) {
-            return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
-        }
+    if (!stage) return LIANA_OK;
+    liana_example_address address = {options->seed, slot->batch.epoch, position, index};
+    if (stage->apply(stage, &address, cached ? cached : decoded, pixels, self->stage_scratch, error) == LIANA_OK) {
+        return LIANA_OK;
     }
-    return LIANA_OK;
+    return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
 }
 
 /* ---- the threads ---- */
@@ -377,18 +380,18 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
 {
-    uint64_t count = loader->options.cache_memory / loader->image_size;
+    uint64_t count = loader->options.cache_memory / loader->decoded_size;
     if (count > loader->source->num_records) count = loader->source->num_records;
     if (count == 0) return LIANA_OK;
     image_cache *cache = &loader->cache;
-    cache->images = liana__allocate_aligned(count * loader->image_size);
+    cache->images = liana__allocate_aligned(count * loader->decoded_size);
     cache->labels = calloc(count, sizeof *cache->labels);
     cache->ids = calloc(count, sizeof *cache->ids);
     cache->states = calloc(count, sizeof *cache->states);
     if (!cache->images || !cache->labels || !cache->ids || !cache->states) {
         return liana__fail(error, LIANA_OUT_OF_MEMORY,
                            "out of memory for keeping %" PRIu64 " decoded images of %zu bytes", count,
-                           loader->image_size);
+                           loader->decoded_size);
     }
     cache->count = count;
     return LIANA_OK;
@@ -405,12 +408,7 @@ static void free_cache(liana__loader *loader)
 
 static liana_status make_readers(liana__loader *loader, liana__error *error)
 {
-    size_t stage_scratch = 0;
-    for (size_t i = 0; i < loader->options.num_stages; i++) {
-        if (loader->options.stages[i].scratch_size > stage_scratch) {
-            stage_scratch = loader->options.stages[i].scratch_size;
-        }
-    }
+    const liana__stage *stage = loader->options.stage;
     int count = loader->options.num_threads;
     loader->readers = calloc((size_t)count, sizeof *loader->readers);
     if (!loader->readers) return liana__fail_memory(error, "reading threads");
@@ -418,14 +416,22 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
         reader *self = &loader->readers[i];
         self->loader = loader;
         self->scratch = liana__source_scratch_create(loader->source);
-        self->stage_scratch = liana__allocate_aligned(stage_scratch);
-        if (!self->scratch || !self->stage_scratch) return liana__fail_memory(error, "reading threads");
+        if (!self->scratch) return liana__fail_memory(error, "reading threads");
+        if (!stage) continue;
+        self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
+        self->decoded = liana__allocate_aligned(loader->decoded_size);
+        if (!self->stage_scratch || !self->decoded) return liana__fail_memory(error, stage->name);
     }
     /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for
      * the next one when an example is only a copy. */
     int64_t chunk = loader->options.batch_size / (4 * count);
     loader->chunk = chunk < 1 ? 1 : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
     return start_threads(loader, error);
+}
+
+static size_t image_bytes(const liana__decode_options *image)
+{
+    return (size_t)image->height * (size_t)image->width * (size_t)image->channels;
 }
 
 liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
@@ -438,7 +444,13 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     loader->source = source;
     loader->options = *options;
     if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
-    loader->image_size = (size_t)options->image.height * (size_t)options->image.width * (size_t)options->image.channels;
+    loader->decoded = options->image;
+    if (options->stage) {
+        loader->decoded.height = options->stage->height;
+        loader->decoded.width = options->stage->width;
+    }
+    loader->image_size = image_bytes(&options->image);
+    loader->decoded_size = image_bytes(&loader->decoded);
     loader->paused = true;
     pthread_mutex_init(&loader->mutex, NULL);
     pthread_cond_init(&loader->work, NULL);
@@ -469,6 +481,7 @@ void liana__loader_destroy(liana__loader *loader)
         reader *self = &loader->readers[i];
         liana__source_scratch_destroy(loader->source, self->scratch);
         free(self->stage_scratch);
+        free(self->decoded);
         liana__decoder_free(&self->decoder);
     }
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {

@@ -14,6 +14,8 @@
 #include "data/decode.h"
 #include "data/source.h"
 
+#include <liana/augment.h>
+
 /* What to do with the examples left at the end of an epoch when batch_size does not divide the number of records.
  * With steps_per_epoch there are none. */
 typedef enum liana__remainder {
@@ -22,21 +24,15 @@ typedef enum liana__remainder {
     LIANA__REMAINDER_REFUSE, /* an error when the loader is created */
 } liana__remainder;
 
-/* Where a draw for an example comes from: with the run's seed, everything that a stage may depend on. */
-typedef struct liana__example_address {
-    uint64_t seed;
-    uint64_t epoch;
-    uint64_t position; /* in the endless stream, so different in each epoch */
-    uint64_t record;   /* index in the source */
-} liana__example_address;
-
-/* A step between resizing and the batch, such as an augmentation. `apply` changes the pixels in place, on any thread;
- * its random numbers are a function of the address (liana__philox with a counter of epoch and position), so that the
- * same example looks the same after a resume and on any number of threads. */
+/* What happens between resizing and the batch: augmentation. `apply` makes an image of the batch's shape from one of
+ * the stage's own, on any thread; its random numbers are a function of the address, so that the same example looks the
+ * same after a resume and on any number of threads. */
 typedef struct liana__stage {
     const char *name;
-    liana_status (*apply)(const struct liana__stage *stage, const liana__example_address *address,
-                          const liana__decode_options *shape, uint8_t *pixels, void *scratch, liana__error *error);
+    int64_t height; /* of the images that `apply` gets: what is decoded, and cached */
+    int64_t width;
+    liana_status (*apply)(const struct liana__stage *stage, const liana_example_address *address, const uint8_t *src,
+                          uint8_t *dst, void *scratch, liana__error *error);
     const void *options;
     size_t scratch_size; /* bytes of memory that one thread needs to apply it, aligned; its contents do not last */
 } liana__stage;
@@ -54,8 +50,7 @@ typedef struct liana__loader_options {
     int num_threads;      /* 0: the cores this process may use */
     size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
     size_t cache_memory;  /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
-    const liana__stage *stages; /* applied in this order; must outlive the loader */
-    size_t num_stages;
+    const liana__stage *stage; /* NULL: none; must outlive the loader */
 } liana__loader_options;
 
 typedef struct liana__batch {

@@ -52,11 +52,12 @@ typedef struct liana__data_config {
     int scale;            /* liana__scale */
     liana__resize_config resize;
     bool shuffle;
-    bool repeat;     /* start over at the end of the data; an epoch is train.steps_per_epoch long */
-    int64_t take;    /* only the first so many records of each source; 0: all */
-    bool cache;      /* keep decoded images in memory after the first epoch, as far as `memory` goes */
-    int64_t memory;  /* most MiB for cache and prefetched batches; 0: a quarter of the machine's */
-    int64_t threads; /* that decode; 0: as many as compute */
+    bool repeat;                 /* start over at the end of the data; an epoch is train.steps_per_epoch long */
+    int64_t take;                /* only the first so many records of each source; 0: all */
+    bool cache;                  /* keep decoded images in memory after the first epoch, as far as `memory` goes */
+    int64_t memory;              /* most MiB for cache and prefetched batches; 0: a quarter of the machine's */
+    int64_t threads;             /* that decode; 0: as many as compute */
+    const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
 } liana__data_config;
 
 typedef enum liana__pooling {

@@ -155,6 +155,11 @@ static const liana__field data_items[] = {
      AT(threads),
      .maximum = MAX_THREADS,
      .doc = "threads that read and decode (0: as many as compute)"},
+    {.name = "augment",
+     .kind = LIANA__FIELD_VALUE,
+     AT(augment),
+     .doc =
+         "how training images are changed by chance, each time otherwise: a list of {augmentation: {option: value}}"},
 };
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
 #undef AT

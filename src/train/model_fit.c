@@ -90,7 +90,20 @@ static void close_run(liana__run *run)
     liana__run_close(run);
 }
 
-static liana_status start_loader(const liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
+/* What liana_fit_options.augment says. */
+static liana_status find_augmentation(liana__run *run, const char *text, liana__error *error)
+{
+    liana__value *list;
+    liana_shape input = liana__model_input_shape(run->model);
+    liana__augment_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
+    if (!text) return LIANA_OK;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &run->arena, &list, error));
+    LIANA_TRY(liana__augment_create(run->context, list, "augment", &shape, &run->training.augment, error));
+    run->training.stage = liana__augment_stage(run->training.augment);
+    return LIANA_OK;
+}
+
+static liana_status start_loader(liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
                                  liana__loader **loader, liana__error *error)
 {
     liana_shape input = liana__model_input_shape(run->model);
@@ -109,6 +122,8 @@ static liana_status start_loader(const liana__run *run, const liana_dataset *dat
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
                            (long long)input.dims[3]);
     }
+    if (fit) LIANA_TRY(find_augmentation(run, fit->augment, error));
+    if (fit && fit->augment) options.stage = &run->training.stage;
     return liana__loader_create(data->source, &options, loader, error);
 }
 

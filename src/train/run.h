@@ -5,6 +5,7 @@
 #ifndef LIANA_TRAIN_RUN_H
 #define LIANA_TRAIN_RUN_H
 
+#include "data/augment/augment.h"
 #include "train/config.h"
 #include "train/fit.h"
 
@@ -14,6 +15,8 @@
 typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
+    liana__augment *augment; /* NULL: images stay as they are */
+    liana__stage stage;      /* ... which is this one of the loader's */
 } liana__run_data;
 
 typedef struct liana__run {

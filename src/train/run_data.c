@@ -35,6 +35,7 @@ static liana_status open_source(const liana__run *run, const liana__source_confi
 void liana__run_close_data(liana__run_data *data)
 {
     liana__loader_destroy(data->loader);
+    liana__augment_destroy(data->augment);
     if (data->source) liana__source_close(data->source);
     *data = (liana__run_data){0};
 }
@@ -83,6 +84,19 @@ static liana_status find_image_shape(liana__run *run, const liana__source *sourc
     data->image_size[0] = run->image_shape[0];
     data->image_size[1] = run->image_shape[1];
     data->channels = run->image_shape[2];
+    return LIANA_OK;
+}
+
+/* ---- augmentation ---- */
+
+/* Only training images are changed. */
+static liana_status find_augmentation(liana__run *run, liana__error *error)
+{
+    const liana__value *list = run->config->data.augment;
+    if (!list) return LIANA_OK;
+    liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
+    LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
+    run->training.stage = liana__augment_stage(run->training.augment);
     return LIANA_OK;
 }
 
@@ -143,6 +157,7 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
         .memory = memory.ahead,
         .cache_memory = memory.cache,
+        .stage = part->augment ? &part->stage : NULL,
     };
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
@@ -212,6 +227,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     LIANA_TRY(open_parts(run, options, error));
     if (options->training) {
         LIANA_TRY(find_shapes(run, run->training.source, error));
+        LIANA_TRY(find_augmentation(run, error));
         liana__run_note(options,
                         "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
                         (unsigned long long)run->training.source->num_records,

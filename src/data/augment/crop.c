@@ -1,0 +1,165 @@
+/* A part of the image. */
+#include "data/augment/augment.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- random_crop ---- */
+
+typedef struct crop_options {
+    liana__augment_sampling sampling;
+    int64_t size[2];
+    int64_t padding;
+} crop_options;
+
+static const liana__field crop_fields[] = {
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(crop_options, size),
+     .default_text = "[0, 0]",
+     .maximum = 16384,
+     .doc = "[height, width] of the part, in pixels (0: as the image is)."},
+    {.name = "padding",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(crop_options, padding),
+     .maximum = 16384,
+     .doc = "Pixels that are added on each side before."},
+    {.name = "fill_mode",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__augment_sampling, fill_mode),
+     .default_text = "constant",
+     .names = liana__fill_mode_names,
+     .doc = "What is added: the value of fill, the edge, or the image again."},
+    {.name = "fill",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(liana__augment_sampling, fill),
+     .maximum = 255,
+     .doc = "The value of added pixels, 0 (black) to 255."},
+};
+static const liana__fields crop_table = {"random_crop", sizeof(crop_options), COUNT(crop_fields), crop_fields};
+
+static liana_status prepare_crop(const void *own, liana__augment_setup *setup, liana__error *error)
+{
+    const crop_options *options = own;
+    if (options->size[0]) setup->out.height = options->size[0];
+    if (options->size[1]) setup->out.width = options->size[1];
+    int64_t height = setup->in.height + 2 * options->padding, width = setup->in.width + 2 * options->padding;
+    if (setup->out.height <= height && setup->out.width <= width) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "a part of %lld x %lld cannot be cut out of images of %lld x %lld (height x width, padding "
+                       "included); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it makes them larger",
+                       (long long)setup->out.height, (long long)setup->out.width, (long long)height, (long long)width);
+}
+
+static void crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
+                 liana__geometry *geometry)
+{
+    const crop_options *options = own;
+    int64_t down = liana__draw_below(draws, in->height + 2 * options->padding - out->height + 1);
+    int64_t right = liana__draw_below(draws, in->width + 2 * options->padding - out->width + 1);
+    geometry->from_output.m[2] = (double)(right - options->padding);
+    geometry->from_output.m[5] = (double)(down - options->padding);
+    geometry->exact = true;
+    geometry->inside = options->padding == 0;
+}
+
+const liana__augmentation liana__augmentation_random_crop = {
+    .name = "random_crop",
+    .doc = "Cuts out a part at a random place, all places as likely.",
+    .options = &crop_table,
+    .draws_chance = true,
+    .prepare = prepare_crop,
+    .geometry = crop,
+};
+
+/* ---- random_resized_crop ---- */
+
+typedef struct resized_options {
+    liana__augment_sampling sampling;
+    int64_t size[2];
+    double min_scale, max_scale;
+    double min_ratio, max_ratio;
+} resized_options;
+
+#define NUMBER(member, default_number, low, high, text)                                           \
+    {                                                                                             \
+        .name = #member, .kind = LIANA__FIELD_FLOAT, .offset = offsetof(resized_options, member), \
+        .default_text = default_number, .minimum = low, .maximum = high, .doc = text              \
+    }
+
+static const liana__field resized_fields[] = {
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(resized_options, size),
+     .default_text = "[0, 0]",
+     .maximum = 16384,
+     .doc = "[height, width] that the part is resized to, in pixels (0: as the image is)."},
+    NUMBER(min_scale, "0.08", 1e-4, 1, "The smallest part, as a share of the image's area."),
+    NUMBER(max_scale, "1.0", 1e-4, 1, "The largest part."),
+    NUMBER(min_ratio, "0.75", 0.01, 100, "The smallest width of a part for a height of 1."),
+    NUMBER(max_ratio, "1.3333333333333333", 0.01, 100, "The largest width of a part for a height of 1."),
+    {.name = "interpolation",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__augment_sampling, interpolation),
+     .default_text = "bilinear",
+     .names = liana__interpolation_names,
+     .doc = "How pixels between pixels are computed."},
+};
+static const liana__fields resized_table = {"random_resized_crop", sizeof(resized_options), COUNT(resized_fields),
+                                            resized_fields};
+
+static liana_status prepare_resized(const void *own, liana__augment_setup *setup, liana__error *error)
+{
+    const resized_options *options = own;
+    if (options->size[0]) setup->out.height = options->size[0];
+    if (options->size[1]) setup->out.width = options->size[1];
+    if (options->min_scale <= options->max_scale && options->min_ratio <= options->max_ratio) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "scales from %g to %g and ratios from %g to %g: the smallest is larger than the largest",
+                       options->min_scale, options->max_scale, options->min_ratio, options->max_ratio);
+}
+
+/* As torchvision: ten tries, then as much of the middle as the ratios allow. */
+static void choose_part(const resized_options *options, double height, double width, liana__draws *draws,
+                        double part[4])
+{
+    for (int i = 0; i < 10; i++) {
+        double area = height * width * liana__draw_between(draws, options->min_scale, options->max_scale);
+        double ratio = exp(liana__draw_between(draws, log(options->min_ratio), log(options->max_ratio)));
+        double w = round(sqrt(area * ratio)), h = round(sqrt(area / ratio));
+        if (w < 1 || h < 1 || w > width || h > height) continue;
+        part[0] = (double)liana__draw_below(draws, (int64_t)(height - h) + 1);
+        part[1] = (double)liana__draw_below(draws, (int64_t)(width - w) + 1);
+        part[2] = h;
+        part[3] = w;
+        return;
+    }
+    double ratio = fmin(fmax(width / height, options->min_ratio), options->max_ratio);
+    part[3] = fmin(width, fmax(round(height * ratio), 1));
+    part[2] = fmin(height, fmax(round(part[3] / ratio), 1));
+    part[0] = floor((height - part[2]) / 2);
+    part[1] = floor((width - part[3]) / 2);
+}
+
+static void resized_crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out,
+                         liana__draws *draws, liana__geometry *geometry)
+{
+    double part[4]; /* top, left, height, width */
+    choose_part(own, (double)in->height, (double)in->width, draws, part);
+    geometry->from_output.m[0] = part[3] / (double)out->width;
+    geometry->from_output.m[2] = part[1];
+    geometry->from_output.m[4] = part[2] / (double)out->height;
+    geometry->from_output.m[5] = part[0];
+    geometry->inside = true;
+}
+
+const liana__augmentation liana__augmentation_random_resized_crop = {
+    .name = "random_resized_crop",
+    .doc = "Cuts out a part of random size, proportions and place, and resizes it: as Inception was trained.",
+    .options = &resized_table,
+    .draws_chance = true,
+    .prepare = prepare_resized,
+    .geometry = resized_crop,
+};

@@ -1,0 +1,376 @@
+/* Reading a list of stages, and running it on an image. */
+#include "data/augment/augment.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOTTED_KEY = 256, MAX_STAGES = 256, MAX_SIDE = 16384 };
+
+typedef struct stage {
+    const liana__augmentation *kind;   /* NULL: a function of the program's own */
+    const liana__registered *function; /* ... which is this */
+    const void *options;
+    const void *state;
+    liana__augment_shape in;
+    liana__augment_shape out;
+} stage;
+
+struct liana__augment {
+    liana__arena arena;
+    const liana__pixel_kernels *kernels;
+    size_t num_stages;
+    stage *stages;
+    liana__augment_shape first;
+    liana__augment_shape last;
+    size_t image_size; /* bytes of the largest image between two stages */
+    size_t stage_scratch;
+};
+
+/* ---- reading ---- */
+
+/* Options of a function of the program's own. */
+static const liana__field function_fields[] = {LIANA__AUGMENT_FIELDS("1.0")};
+static const liana__fields function_table = {"augmentation", sizeof(liana__augment_common), 1, function_fields};
+
+/* "random_flip" or "random_flip: {...}"; the options of the first form are none. */
+static liana_status split_entry(const liana__value *entry, const char *where, const char **name,
+                                const liana__place **place, const liana__value **options, liana__error *error)
+{
+    char found[128];
+    *options = NULL;
+    *place = &entry->place;
+    if (entry->kind == LIANA__VALUE_STRING) {
+        *name = entry->string;
+        return LIANA_OK;
+    }
+    if (entry->kind != LIANA__VALUE_MAP || entry->count != 1) {
+        return liana__fail_at(error, &entry->place, where,
+                              "found %s, expected one stage: 'random_flip' or 'random_rotation: {degrees: 10}'",
+                              liana__value_describe(entry, found, sizeof found));
+    }
+    *name = entry->keys[0];
+    *place = &entry->key_places[0];
+    const liana__value *value = entry->items[0];
+    if (value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (value->kind != LIANA__VALUE_MAP) {
+        return liana__fail_at(error, &value->place, where, "found %s after %.60s, expected options: {key: value, ...}",
+                              liana__value_describe(value, found, sizeof found), *name);
+    }
+    *options = value;
+    return LIANA_OK;
+}
+
+static liana_status fail_unknown(const liana_context *context, const char *name, const liana__place *place,
+                                 const char *where, liana__error *error)
+{
+    const char *names[MAX_STAGES];
+    size_t count = 0;
+    while (liana__augmentations[count]) {
+        names[count] = liana__augmentations[count]->name;
+        count++;
+    }
+    for (const liana__registered *own = context->registered; own && count < MAX_STAGES; own = own->next) {
+        if (strcmp(own->kind, "augmentation") == 0) names[count++] = own->name;
+    }
+    const char *nearest = liana__nearest(name, names, count);
+    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name,
+                          nearest ? liana__hint(nearest).text : "; 'liana list augmentations' shows them");
+}
+
+/* Reads the options of a stage; its shapes come later. */
+static liana_status read_stage(liana_context *context, const liana__value *entry, const char *where,
+                               liana__arena *arena, stage *made, liana__error *error)
+{
+    const char *name = NULL;
+    const liana__place *place;
+    const liana__value *options;
+    LIANA_TRY(split_entry(entry, where, &name, &place, &options, error));
+    made->function = liana__context_registered(context, "augmentation", name);
+    made->kind = made->function ? NULL : liana__augmentation_find(name);
+    if (!made->kind && !made->function) return fail_unknown(context, name, place, where, error);
+    const liana__fields *fields = made->kind ? made->kind->options : &function_table;
+    char dotted[DOTTED_KEY];
+    snprintf(dotted, sizeof dotted, "%.150s.%.60s", where, name);
+    void *own = liana__arena_allocate(arena, fields->size);
+    if (!own) return liana__fail_memory(error, "an augmentation");
+    made->options = own;
+    return liana__fields_read(fields, options, dotted, NULL, arena, own, error);
+}
+
+/* Puts the place of a stage before a message about it. */
+static liana_status fail_stage(const liana__value *entry, const char *where, liana__error *error)
+{
+    char message[sizeof error->message];
+    snprintf(message, sizeof message, "%s", error ? error->message : "");
+    return liana__fail_at(error, &entry->place, where, "%s", message);
+}
+
+static void keep_largest(size_t *largest, size_t size)
+{
+    if (size > *largest) *largest = size;
+}
+
+static liana_status prepare_stage(liana__augment *augment, stage *own, const liana__augment_shape *in,
+                                  const liana__value *entry, const char *where, liana__error *error)
+{
+    liana__augment_setup setup = {.in = *in, .out = *in, .arena = &augment->arena};
+    if (own->kind && own->kind->prepare) {
+        liana_status status = own->kind->prepare(own->options, &setup, error);
+        if (status == LIANA_INVALID_CONFIG) return fail_stage(entry, where, error);
+        LIANA_TRY(status);
+    }
+    own->in = setup.in;
+    own->out = setup.out;
+    own->state = setup.state;
+    keep_largest(&augment->image_size, liana__augment_size(&own->out));
+    keep_largest(&augment->stage_scratch, setup.scratch_size);
+    return LIANA_OK;
+}
+
+/* The shape that images have before the list: that of a `resize` at its head, which is then done, else the one that is
+ * wanted at the end. */
+static liana_status prepare_stages(liana__augment *augment, const liana__value *list, const char *where,
+                                   liana__error *error)
+{
+    char item[DOTTED_KEY];
+    liana__augment_shape shape = augment->last;
+    for (size_t i = 0; i < augment->num_stages; i++) {
+        stage *own = &augment->stages[i];
+        snprintf(item, sizeof item, "%.100s[%zu].%.100s", where, i, own->kind ? own->kind->name : own->function->name);
+        LIANA_TRY(prepare_stage(augment, own, &shape, list->items[i], item, error));
+        shape = own->out;
+        if (i == 0 && own->kind == &liana__augmentation_resize) own->in = shape;
+    }
+    augment->first = augment->num_stages ? augment->stages[0].in : shape;
+    keep_largest(&augment->image_size, liana__augment_size(&augment->first));
+    if (shape.height == augment->last.height && shape.width == augment->last.width) return LIANA_OK;
+    return liana__fail_at(error, &list->place, where,
+                          "after all stages images are %lld x %lld, but the model gets %lld x %lld (height x width); "
+                          "set the size of the last 'random_crop', 'random_resized_crop' or 'resize' to that, or "
+                          "data.image_size",
+                          (long long)shape.height, (long long)shape.width, (long long)augment->last.height,
+                          (long long)augment->last.width);
+}
+
+static liana_status read_list(liana_context *context, const liana__value *list, const char *where,
+                              liana__augment *augment, liana__error *error)
+{
+    if (list->kind != LIANA__VALUE_LIST) {
+        char found[128];
+        return liana__fail_at(error, &list->place, where, "found %s, expected a list of augmentations",
+                              liana__value_describe(list, found, sizeof found));
+    }
+    if (list->count > MAX_STAGES) {
+        return liana__fail_at(error, &list->place, where, "found %zu stages, expected at most %d", list->count,
+                              MAX_STAGES);
+    }
+    augment->stages = liana__arena_allocate(&augment->arena, (list->count + 1) * sizeof *augment->stages);
+    if (!augment->stages) return liana__fail_memory(error, "the augmentations");
+    augment->num_stages = list->count;
+    for (size_t i = 0; i < list->count; i++) {
+        char item[DOTTED_KEY];
+        snprintf(item, sizeof item, "%.200s[%zu]", where, i);
+        LIANA_TRY(read_stage(context, list->items[i], item, &augment->arena, &augment->stages[i], error));
+    }
+    return prepare_stages(augment, list, where, error);
+}
+
+liana_status liana__augment_create(liana_context *context, const liana__value *list, const char *where,
+                                   const liana__augment_shape *shape, liana__augment **out, liana__error *error)
+{
+    *out = NULL;
+    liana__augment *augment = calloc(1, sizeof *augment);
+    if (!augment) return liana__fail_memory(error, "the augmentations");
+    augment->last = *shape;
+    augment->kernels = liana__pixel_kernels_for(context->isa);
+    liana_status status = read_list(context, list, where, augment, error);
+    if (status != LIANA_OK) {
+        liana__augment_destroy(augment);
+        return status;
+    }
+    *out = augment;
+    return LIANA_OK;
+}
+
+void liana__augment_destroy(liana__augment *augment)
+{
+    if (!augment) return;
+    liana__arena_free(&augment->arena);
+    free(augment);
+}
+
+liana__augment_shape liana__augment_input(const liana__augment *augment)
+{
+    return augment->first;
+}
+
+size_t liana__augment_num_stages(const liana__augment *augment)
+{
+    return augment->num_stages;
+}
+
+/* Two images and what a stage needs. */
+size_t liana__augment_scratch_size(const liana__augment *augment)
+{
+    return 2 * liana__align_up(augment->image_size) + liana__align_up(augment->stage_scratch);
+}
+
+/* ---- running ---- */
+
+/* An image on its way through the stages: pixels lie in one of two buffers, or still where they came from. */
+typedef struct journey {
+    const liana__augment *augment;
+    const uint8_t *pixels;
+    uint8_t *buffers[2];
+    uint8_t *scratch;
+    liana__augment_shape shape; /* of the pixels */
+    /* Mappings that are not yet done; has_pending: whether there are any. */
+    bool has_pending;
+    liana__geometry pending;
+    liana__augment_shape pending_out;
+    int interpolation;
+    int fill_mode;
+    int64_t fill;
+} journey;
+
+static uint8_t *other_buffer(const journey *own)
+{
+    return own->buffers[own->pixels == own->buffers[0]];
+}
+
+/* Samples the image once for all mappings that are pending. */
+static void flush(journey *own)
+{
+    if (!own->has_pending) return;
+    uint8_t *dst = other_buffer(own);
+    liana__warp warp = {.src = own->pixels,
+                        .src_height = own->shape.height,
+                        .src_width = own->shape.width,
+                        .dst = dst,
+                        .dst_height = own->pending_out.height,
+                        .dst_width = own->pending_out.width,
+                        .channels = own->shape.channels,
+                        .from_output = own->pending.from_output,
+                        .interpolation = own->pending.exact ? LIANA__NEAREST : (liana__interpolation)own->interpolation,
+                        .fill_mode = own->pending.inside ? LIANA__FILL_NEAREST : (liana__fill_mode)own->fill_mode,
+                        .fill = (uint8_t)own->fill};
+    own->augment->kernels->warp(&warp);
+    own->pixels = dst;
+    own->shape = own->pending_out;
+    own->has_pending = false;
+}
+
+/* Whether one sampling does for both: what the one leaves open the other decides. */
+static bool agrees(const journey *own, const liana__geometry *next, const liana__augment_sampling *options)
+{
+    bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
+    bool same_fill =
+        own->pending.inside || next->inside || (own->fill_mode == options->fill_mode && own->fill == options->fill);
+    return same_sampling && same_fill;
+}
+
+static void add_geometry(journey *own, const stage *which, liana__draws *draws)
+{
+    const liana__augment_sampling *options = which->options;
+    liana__geometry next = {.from_output = liana__matrix_identity()};
+    which->kind->geometry(options, &which->in, &which->out, draws, &next);
+    if (own->has_pending && !agrees(own, &next, options)) flush(own);
+    if (!own->has_pending) {
+        own->pending = (liana__geometry){liana__matrix_identity(), true, true};
+        own->has_pending = true;
+    }
+    liana__geometry *pending = &own->pending;
+    if (!next.exact) own->interpolation = options->interpolation;
+    if (!next.inside) {
+        own->fill_mode = options->fill_mode;
+        own->fill = options->fill;
+    }
+    pending->from_output = liana__matrix_multiply(&pending->from_output, &next.from_output);
+    pending->exact = pending->exact && next.exact;
+    pending->inside = pending->inside && next.inside;
+    own->pending_out = which->out;
+}
+
+/* The pixels, where they may be written to. */
+static uint8_t *make_writable(journey *own)
+{
+    flush(own);
+    if (own->pixels != own->buffers[0] && own->pixels != own->buffers[1]) {
+        memcpy(own->buffers[0], own->pixels, liana__augment_size(&own->shape));
+        own->pixels = own->buffers[0];
+    }
+    return own->pixels == own->buffers[0] ? own->buffers[0] : own->buffers[1];
+}
+
+static liana_status apply_pixels(journey *own, const stage *which, liana__draws *draws, liana__error *error)
+{
+    liana__augment_call call = {.options = which->options,
+                                .state = which->state,
+                                .pixels = make_writable(own),
+                                .shape = own->shape,
+                                .scratch = own->scratch,
+                                .draws = draws,
+                                .kernels = own->augment->kernels,
+                                .error = error};
+    return which->kind->apply(&call);
+}
+
+static void apply_function(journey *own, const stage *which, const liana_example_address *address)
+{
+    liana_image image = {make_writable(own), own->shape.height, own->shape.width, own->shape.channels};
+    liana_augment_function function = (liana_augment_function)which->function->function;
+    function(which->function->user, address, &image);
+}
+
+static liana_status apply_stage(journey *own, size_t index, const liana_example_address *address, liana__error *error)
+{
+    const stage *which = &own->augment->stages[index];
+    const liana__augment_common *common = which->options;
+    liana__draws draws = liana__draws_begin(address, (uint32_t)index);
+    bool decides = which->kind && which->kind->draws_chance;
+    if (!decides && !liana__draw_chance(&draws, common->probability)) return LIANA_OK;
+    if (!which->kind) {
+        apply_function(own, which, address);
+    } else if (which->kind->geometry) {
+        add_geometry(own, which, &draws);
+    } else if (which->kind->apply) {
+        return apply_pixels(own, which, &draws, error);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
+                                  const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
+{
+    uint8_t *first = scratch;
+    size_t image_size = liana__align_up(augment->image_size);
+    journey own = {.augment = augment,
+                   .pixels = src,
+                   .buffers = {first, first + image_size},
+                   .scratch = first + 2 * image_size,
+                   .shape = augment->first};
+    /* Where no image on the way is larger than the last one, one buffer is the destination. */
+    if (augment->image_size == liana__augment_size(&augment->last)) own.buffers[0] = dst;
+    for (size_t i = 0; i < augment->num_stages; i++) LIANA_TRY(apply_stage(&own, i, address, error));
+    flush(&own);
+    if (own.pixels != dst) memcpy(dst, own.pixels, liana__augment_size(&augment->last));
+    return LIANA_OK;
+}
+
+static liana_status apply_to_loader(const liana__stage *own, const liana_example_address *address, const uint8_t *src,
+                                    uint8_t *dst, void *scratch, liana__error *error)
+{
+    return liana__augment_apply(own->options, address, src, dst, scratch, error);
+}
+
+liana__stage liana__augment_stage(const liana__augment *augment)
+{
+    return (liana__stage){.name = "augmentation",
+                          .height = augment->first.height,
+                          .width = augment->first.width,
+                          .apply = apply_to_loader,
+                          .options = augment,
+                          .scratch_size = liana__augment_scratch_size(augment)};
+}

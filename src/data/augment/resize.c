@@ -1,0 +1,55 @@
+/* To a size of its own: at the head of the list, the size in which images are decoded (and cached), so that a crop has
+ * something to cut away. */
+#include "data/augment/augment.h"
+
+#include <stddef.h>
+
+typedef struct resize_options {
+    liana__augment_sampling sampling;
+    int64_t size[2];
+} resize_options;
+
+static const liana__field fields[] = {
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(resize_options, size),
+     .required = true,
+     .minimum = 1,
+     .maximum = 16384,
+     .doc = "[height, width] in pixels."},
+    {.name = "interpolation",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__augment_sampling, interpolation),
+     .default_text = "bilinear",
+     .names = liana__interpolation_names,
+     .doc = "How pixels between pixels are computed; at the head of the list, data.resize says how."},
+};
+static const liana__fields table = {"resize", sizeof(resize_options), sizeof fields / sizeof *fields, fields};
+
+static liana_status prepare(const void *own, liana__augment_setup *setup, liana__error *error)
+{
+    (void)error;
+    const resize_options *options = own;
+    setup->out.height = options->size[0];
+    setup->out.width = options->size[1];
+    return LIANA_OK;
+}
+
+static void map(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
+                liana__draws *draws, liana__geometry *geometry)
+{
+    (void)options;
+    (void)draws;
+    geometry->from_output.m[0] = (double)in->width / (double)out->width;
+    geometry->from_output.m[4] = (double)in->height / (double)out->height;
+    geometry->inside = true;
+}
+
+const liana__augmentation liana__augmentation_resize = {
+    .name = "resize",
+    .doc = "Another size, without chance; at the head of the list it says how large images are decoded.",
+    .options = &table,
+    .draws_chance = true,
+    .prepare = prepare,
+    .geometry = map,
+};

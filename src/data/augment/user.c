@@ -1,0 +1,38 @@
+/* Functions of the program's own among the stages. */
+#include "base/context.h"
+#include "data/augment/augment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static liana_status check_name(const liana_context *context, const char *name, liana__error *error)
+{
+    if (!name || !*name || strlen(name) > 100) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "an augmentation needs a name of at most 100 bytes, by which the list can call it");
+    }
+    if (liana__augmentation_find(name)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "there is an augmentation '%s' already; choose another name",
+                           name);
+    }
+    if (liana__context_registered(context, "augmentation", name)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the augmentation '%s' is registered already", name);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana_augmentation_register(liana_context *context, const char *name, liana_augment_function function,
+                                         void *user)
+{
+    LIANA_TRY(check_name(context, name, &context->error));
+    if (!function) return liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "the augmentation '%s' is NULL", name);
+    return liana__context_register(context, "augmentation", name, (void (*)(void))function, user);
+}
+
+double liana_example_uniform(const liana_example_address *address, uint32_t index)
+{
+    liana__draws draws = liana__draws_begin(address, LIANA__DRAWS_USER);
+    draws.counter[3] = index / 4;
+    for (uint32_t i = 0; i < index % 4; i++) liana__draw_word(&draws);
+    return liana__draw_uniform(&draws);
+}

@@ -1,0 +1,211 @@
+/* Augmentation: each stage against PyTorch, torchvision and Pillow, what is drawn, and what lists are refused. */
+#include "harness/harness.h"
+
+#include "base/context.h"
+#include "data/augment/augment.h"
+#include "formats/yaml.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 11, EPOCH = 3, MAX_VALUES = 512 };
+
+typedef struct liana__augment_sample {
+    const char *list;
+    int shape[3];
+    int out[2];
+    int position;
+    int tolerance; /* of values, in steps */
+    uint8_t expected[MAX_VALUES];
+} liana__augment_sample;
+
+#include "samples/torch_augment.h"
+
+/* The image of torch_augment.py. */
+static void draw_image(uint8_t *pixels, const liana__augment_shape *shape)
+{
+    for (int y = 0; y < shape->height; y++) {
+        for (int x = 0; x < shape->width; x++) {
+            for (int c = 0; c < shape->channels; c++) {
+                *pixels++ = (uint8_t)(17 * x + 29 * y + 53 * c + 5 * x * y + 3 * (x ^ y));
+            }
+        }
+    }
+}
+
+static liana_context *make_context(void)
+{
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 1}, &context), LIANA_OK);
+    return context;
+}
+
+static liana_status read_list(liana_context *context, const char *text, liana__augment_shape shape,
+                              liana__augment **augment, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *list;
+    assert_ok(liana__yaml_parse(text, strlen(text), "list", &arena, &list, error), error);
+    liana_status status = liana__augment_create(context, list, "data.augment", &shape, augment, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana__augment *make(liana_context *context, const char *text, int height, int width, int channels)
+{
+    liana__error error = {0};
+    liana__augment *augment;
+    assert_ok(read_list(context, text, (liana__augment_shape){height, width, channels}, &augment, &error), &error);
+    return augment;
+}
+
+/* Applies a list to src. Memory around the image shows what is written there. */
+static void apply(const liana__augment *augment, const liana_example_address *address, const uint8_t *src, uint8_t *dst,
+                  size_t size)
+{
+    liana__error error = {0};
+    uint8_t *scratch = liana__allocate_aligned(liana__augment_scratch_size(augment));
+    uint8_t *guarded = malloc(size + 128);
+    assert_non_null(guarded);
+    memset(guarded, 0xA5, size + 128);
+    assert_ok(liana__augment_apply(augment, address, src, guarded + 64, scratch, &error), &error);
+    for (size_t i = 0; i < 64; i++) {
+        assert_int_equal(guarded[i], 0xA5);
+        assert_int_equal(guarded[64 + size + i], 0xA5);
+    }
+    memcpy(dst, guarded + 64, size);
+    free(guarded);
+    free(scratch);
+}
+
+static liana_example_address at(uint64_t position)
+{
+    return (liana_example_address){.seed = SEED, .epoch = EPOCH, .position = position};
+}
+
+/* ---- values ---- */
+
+static void check_sample(const liana__augment_sample *sample, liana__isa isa)
+{
+    liana_context *context = make_context();
+    if (context->isa > isa) context->isa = isa;
+    liana__augment *augment = make(context, sample->list, sample->out[0], sample->out[1], sample->shape[2]);
+    liana__augment_shape first = liana__augment_input(augment);
+    assert_int_equal(first.height, sample->shape[0]);
+    assert_int_equal(first.width, sample->shape[1]);
+    uint8_t src[MAX_VALUES], dst[MAX_VALUES];
+    draw_image(src, &first);
+    liana_example_address address = at((uint64_t)sample->position);
+    int size = sample->out[0] * sample->out[1] * sample->shape[2];
+    apply(augment, &address, src, dst, (size_t)size);
+    for (int i = 0; i < size; i++) {
+        if (abs(dst[i] - sample->expected[i]) <= sample->tolerance) continue;
+        fail_msg("%s, position %d, value %d of %d: found %d, expected %d", sample->list, sample->position, i, size,
+                 dst[i], sample->expected[i]);
+    }
+    liana__augment_destroy(augment);
+    liana_context_destroy(context);
+}
+
+static void test_stages_do_what_torch_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof augment_samples / sizeof *augment_samples; i++) {
+        check_sample(&augment_samples[i], LIANA__ISA_AMX);
+        check_sample(&augment_samples[i], LIANA__ISA_BASELINE);
+    }
+}
+
+/* ---- lists ---- */
+
+static void test_wrong_lists_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        const char *words[3];
+    } wrong[] = {
+        {"5", {"data.augment", "the number 5", "a list of augmentations"}},
+        {"[random_flop]", {"data.augment[0]", "'random_flop'", "did you mean 'random_flip'?"}},
+        {"[xyz]", {"data.augment[0]", "'xyz'", "liana list augmentations"}},
+        {"[{random_flip: {directions: vertical}}]", {"data.augment[0].random_flip", "'directions'", "'direction'"}},
+        {"[{random_flip: {}, resize: {size: 8}}]", {"data.augment[0]", "a mapping of 2", "expected one stage"}},
+        {"[{random_flip: 0.5}]", {"random_flip", "the number 0.5", "expected options"}},
+        {"[random_flip, {random_crop: {size: [10, 4]}}]", {"data.augment[1].random_crop", "10 x 4", "8 x 8"}},
+        {"[{random_crop: {size: 4}}]", {"after all stages", "4 x 4", "8 x 8"}},
+        {"[{resize: {size: [8, 6]}}, random_rotate90]", {"data.augment[1].random_rotate90", "8 x 6", "square"}},
+        {"[{random_resized_crop: {min_scale: 0.5, max_scale: 0.25}}]", {"0.5", "0.25", "larger"}},
+        {"[{random_perspective: {factor: 0.3}}]", {"factor", "0.3", "0.25"}},
+        {"[{random_flip: {probability: 1.5}}]", {"probability", "1.5", "1.0"}},
+    };
+    liana_context *context = make_context();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        liana__error error = {0};
+        liana__augment *augment;
+        const char *const *words = wrong[i].words;
+        liana_status status = read_list(context, wrong[i].list, (liana__augment_shape){8, 8, 3}, &augment, &error);
+        assert_fails(status, LIANA_INVALID_CONFIG, &error, "list:1:", words[0], words[1], words[2]);
+        assert_null(augment);
+    }
+    liana_context_destroy(context);
+}
+
+/* ---- draws ---- */
+
+/* In how many of `count` images anything changed. */
+static double share_changed(const char *list, int count)
+{
+    liana_context *context = make_context();
+    liana__augment *augment = make(context, list, 6, 6, 3);
+    uint8_t src[108], dst[108];
+    draw_image(src, &(liana__augment_shape){6, 6, 3});
+    int changed = 0;
+    for (int i = 0; i < count; i++) {
+        liana_example_address address = at((uint64_t)i);
+        apply(augment, &address, src, dst, sizeof dst);
+        changed += memcmp(src, dst, sizeof dst) != 0;
+    }
+    liana__augment_destroy(augment);
+    liana_context_destroy(context);
+    return (double)changed / count;
+}
+
+/* Five standard deviations of a share of 4000. */
+static void assert_share(double share, double expected)
+{
+    double limit = 5 * sqrt(expected * (1 - expected) / 4000) + 1e-12;
+    if (fabs(share - expected) > limit) fail_msg("a share of %g, expected %g +- %g", share, expected, limit);
+}
+
+static void test_stages_are_applied_as_often_as_asked(void **state)
+{
+    (void)state;
+    assert_share(share_changed("[random_flip]", 4000), 0.5);
+    assert_share(share_changed("[{random_flip: {direction: horizontal_and_vertical, probability: 0.3}}]", 4000),
+                 1 - 0.7 * 0.7);
+    assert_share(share_changed("[random_rotate90]", 4000), 0.75);
+    assert_share(share_changed("[{random_perspective: {probability: 0.8}}]", 4000), 0.8);
+    assert_share(share_changed("[{random_rotation: {probability: 0.1}}]", 4000), 0.1);
+    assert_share(share_changed("[{random_brightness: {probability: 0.0}}]", 4000), 0);
+    assert_share(share_changed("[]", 4000), 0);
+}
+
+/* Stages of one list draw for themselves: both, one or none flip, each a quarter of the time. */
+static void test_stages_draw_independently(void **state)
+{
+    (void)state;
+    assert_share(share_changed("[random_flip, random_flip]", 4000), 0.5);
+    assert_share(share_changed("[random_flip, {random_flip: {direction: vertical}}]", 4000), 0.75);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stages_do_what_torch_does),
+        cmocka_unit_test(test_wrong_lists_are_refused),
+        cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
+        cmocka_unit_test(test_stages_draw_independently),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

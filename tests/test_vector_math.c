@@ -1,4 +1,5 @@
-/* The vectorised functions against libm in double, over all floats: every 211th bit pattern and the edges. */
+/* The vectorised functions against libm in double, over all floats: every 211th bit pattern and the edges; and how
+ * vectors are rounded to bf16. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -104,9 +105,61 @@ static void test_edges(void **state)
     for (size_t f = 0; f < NUM_FUNCTIONS; f++) check_block(f, edges, outputs, NUM_EDGES);
 }
 
+/* Floats to bf16 and back, as single floats are. The instruction of AVX512_BF16 takes denormal floats for zeros. */
+static void check_bf16(const float *inputs, int64_t count)
+{
+    static uint16_t narrow[8192];
+    static float wide[8192];
+    liana__node f32 = {.dtype = LIANA_F32, .shape = liana_shape_of(count)}, *const f32_input[] = {&f32};
+    liana__node bf16 = {.dtype = LIANA_BF16, .shape = f32.shape, .inputs = f32_input}, *const bf16_input[] = {&bf16};
+    liana__node back = {.dtype = LIANA_F32, .shape = f32.shape, .inputs = bf16_input};
+    for (const liana__kernel *const *kernel = liana__op_cast.kernels; kernel[1]; kernel++) {
+        if ((*kernel)->isa > context->isa) continue;
+        bool flushes = (*kernel)->isa == LIANA__ISA_AVX512_BF16;
+        const void *src[] = {inputs}, *narrow_src[] = {narrow};
+        assert_int_equal((*kernel)->run(&(liana__call){.node = &bf16, .src = src, .dst = narrow}), LIANA_OK);
+        assert_int_equal((*kernel)->run(&(liana__call){.node = &back, .src = narrow_src, .dst = wide}), LIANA_OK);
+        for (int64_t i = 0; i < count; i++) {
+            bool flushed = flushes && fpclassify(inputs[i]) == FP_SUBNORMAL;
+            uint16_t expected = liana__float_to_bf16(flushed ? copysignf(0, inputs[i]) : inputs[i]), back_again;
+            memcpy(&back_again, (char *)&wide[i] + 2, sizeof back_again); /* the upper half of a little-endian float */
+            if (narrow[i] == expected && back_again == expected) continue;
+            fail_msg("kernel %s: %a is %04x and then %a, expected %04x", (*kernel)->name, inputs[i], narrow[i], wide[i],
+                     expected);
+        }
+    }
+}
+
+static void test_bf16(void **state)
+{
+    (void)state;
+    enum { BLOCK = 4099, STEP = 211 };
+    static float inputs[BLOCK];
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += (uint64_t)BLOCK * STEP) {
+        for (uint32_t i = 0; i < BLOCK; i++) {
+            uint32_t pattern = (uint32_t)(bits + (uint64_t)i * STEP);
+            memcpy(&inputs[i], &pattern, sizeof pattern);
+        }
+        check_bf16(inputs, BLOCK);
+    }
+    /* Halves between two neighbours, a bit less and a bit more, from the smallest to NaN. */
+    int64_t count = 0;
+    for (uint32_t upper = 0; upper < 0x10000; upper += 97) {
+        for (uint32_t lower = 0x7fff; lower <= 0x8001; lower++, count++) {
+            uint32_t pattern = upper << 16 | lower;
+            memcpy(&inputs[count], &pattern, sizeof pattern);
+        }
+        if (count <= BLOCK - 3) continue;
+        check_bf16(inputs, count);
+        count = 0;
+    }
+    check_bf16(inputs, count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_edges),
         cmocka_unit_test(test_all_floats),
     };

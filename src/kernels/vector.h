@@ -99,6 +99,70 @@ LIANA__INLINE void vector_store_part(float *target, vector_float value, int64_t 
 #endif
 }
 
+/* ---- bf16: the upper half of a float. Rounded to nearest even, NaN stays NaN, as liana__float_to_bf16 does; but the
+ * instruction of AVX512_BF16 takes denormal floats (below 2^-126) for zeros. ---- */
+
+LIANA__INLINE vector_float vector_load_bf16(const uint16_t *source)
+{
+#if LIANA_VECTOR_BYTES == 64
+    return (vector_float)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)source)), 16);
+#elif LIANA_VECTOR_BYTES == 32
+    return (vector_float)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)source)), 16);
+#else
+    vector_uint bits;
+    for (int i = 0; i < VECTOR_LENGTH; i++) bits[i] = source[i];
+    return (vector_float)(bits << 16);
+#endif
+}
+
+/* In the lower half of each lane. */
+LIANA__INLINE vector_uint vector_to_bf16(vector_float value)
+{
+    vector_uint bits = (vector_uint)value, rounded = bits + 0x7fff + (bits >> 16 & 1);
+    vector_int is_nan = value != value;
+    return (((vector_uint)is_nan & (bits | 0x400000)) | (~(vector_uint)is_nan & rounded)) >> 16;
+}
+
+LIANA__INLINE void vector_store_bf16(uint16_t *target, vector_float value)
+{
+#if defined(__AVX512BF16__)
+    _mm256_storeu_si256((__m256i *)target, (__m256i)_mm512_cvtneps_pbh((__m512)value));
+#elif LIANA_VECTOR_BYTES == 64
+    _mm256_storeu_si256((__m256i *)target, _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
+#elif LIANA_VECTOR_BYTES == 32
+    __m256i bits = (__m256i)vector_to_bf16(value);
+    __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
+    _mm_storeu_si128((__m128i *)target, packed);
+#else
+    vector_uint bits = vector_to_bf16(value);
+    for (int i = 0; i < VECTOR_LENGTH; i++) target[i] = (uint16_t)bits[i];
+#endif
+}
+
+LIANA__INLINE vector_float vector_load_part_bf16(const uint16_t *source, int64_t count)
+{
+#if LIANA_VECTOR_BYTES == 64
+    __m256i bits = _mm256_maskz_loadu_epi16(vector_first(count), source);
+    return (vector_float)_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16);
+#else
+    vector_uint bits = {0};
+    for (int64_t i = 0; i < count; i++) bits[i] = source[i];
+    return (vector_float)(bits << 16);
+#endif
+}
+
+LIANA__INLINE void vector_store_part_bf16(uint16_t *target, vector_float value, int64_t count)
+{
+#if defined(__AVX512BF16__)
+    _mm256_mask_storeu_epi16(target, vector_first(count), (__m256i)_mm512_cvtneps_pbh((__m512)value));
+#elif LIANA_VECTOR_BYTES == 64
+    _mm256_mask_storeu_epi16(target, vector_first(count), _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
+#else
+    vector_uint bits = vector_to_bf16(value);
+    for (int64_t i = 0; i < count; i++) target[i] = (uint16_t)bits[i];
+#endif
+}
+
 /* a * b + c, rounded once where the processor can. */
 LIANA__INLINE vector_float vector_fma(vector_float a, vector_float b, vector_float c)
 {
@@ -185,6 +249,50 @@ LIANA__INLINE vector_float vector_ceil(vector_float x)
     vector_float near = vector_round(x);
     return vector_copy_sign(vector_select(near < x, near + 1.0f, near), x);
 #endif
+}
+
+/* ---- doubles, for long sums: one for each lane, the lower half of the lanes first ---- */
+
+typedef double vector_double __attribute__((vector_size(LIANA_VECTOR_BYTES)));
+typedef double vector_double_at __attribute__((vector_size(LIANA_VECTOR_BYTES), aligned(8), may_alias));
+
+typedef struct vector_wide {
+    vector_double half[2];
+} vector_wide;
+
+LIANA__INLINE vector_wide vector_widen(vector_float x)
+{
+#if LIANA_VECTOR_BYTES == 64
+    return (vector_wide){{(vector_double)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x)),
+                          (vector_double)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1))}};
+#elif LIANA_VECTOR_BYTES == 32
+    return (vector_wide){{(vector_double)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x)),
+                          (vector_double)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1))}};
+#else
+    vector_wide wide;
+    for (int i = 0; i < VECTOR_LENGTH; i++) wide.half[i / 2][i % 2] = x[i];
+    return wide;
+#endif
+}
+
+LIANA__INLINE vector_double vector_load_double(const double *source)
+{
+    return *(const vector_double_at *)source;
+}
+
+LIANA__INLINE void vector_store_double(double *target, vector_double value)
+{
+    *(vector_double_at *)target = value;
+}
+
+/* Adds each lane to its double. */
+LIANA__INLINE void vector_add_to(double *sums, vector_float terms)
+{
+    vector_wide wide = vector_widen(terms);
+    for (int h = 0; h < 2; h++) {
+        double *at = sums + h * VECTOR_LENGTH / 2;
+        vector_store_double(at, vector_load_double(at) + wide.half[h]);
+    }
 }
 
 /* Whole numbers to floats. */

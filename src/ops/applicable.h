@@ -18,4 +18,11 @@ static inline bool liana__applicable_bf16(const liana__node *node, const char **
     return node->inputs[0]->dtype == LIANA_BF16 && (node->dtype == LIANA_BF16 || node->dtype == LIANA_F32);
 }
 
+/* Input 0 is f32 or bf16, for kernels on which the op's shape rule leaves no other choice. */
+static inline bool liana__applicable_f32_bf16(const liana__node *node, const char **reason)
+{
+    *reason = "neither f32 nor bf16";
+    return node->inputs[0]->dtype == LIANA_F32 || node->inputs[0]->dtype == LIANA_BF16;
+}
+
 #endif

@@ -392,7 +392,7 @@ const liana__op liana__op_batch_norm_statistics = {
     .gradient = statistics_gradient,
     .cost = statistics_cost,
     .kernels =
-        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
+        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_training = {
@@ -405,7 +405,8 @@ const liana__op liana__op_batch_norm_training = {
     .gradient = training_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
+    .kernels =
+        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_inference = {
@@ -418,7 +419,8 @@ const liana__op liana__op_batch_norm_inference = {
     .gradient = inference_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
+    .kernels =
+        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
@@ -430,8 +432,8 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
     .cost = gradient_sums_cost,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_gradient_sums), &gradient_sums_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
+                                              &gradient_sums_reference, NULL},
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
@@ -444,7 +446,7 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .gradient = input_gradient_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = input_gradient_cost,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(batch_norm_input_gradient),
+    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };
 

@@ -1,33 +1,57 @@
-/* batch_norm.kernels.h - batch normalisation of floats, for one instruction set.
+/* batch_norm.kernels.h - batch normalisation of f32 or bf16, for one instruction set.
  *
- * x is read as a matrix whose rows are `period` floats: the shortest whole number of image rows (one for each N) that
- * fills vectors exactly, so that few or odd channels need no special case. Lane i of a period belongs to channel
- * i % channels. What is left after the last period is less than one. */
+ * x is read as a matrix whose rows are `period` elements: the shortest whole number of image rows (one for each N) that
+ * fills tiles of vectors exactly, so that few or odd channels need no special case. Lane i of a period belongs to
+ * channel i % channels. What is left after the last period is less than one. */
 #include "base/memory.h"
-#include "kernels/vector.h"
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/batch_norm.h"
 
 #include <math.h>
 
+enum { TILE_VECTORS = 4, TILE = TILE_VECTORS * VECTOR_LENGTH, MAX_PERIOD = 2048 };
+
 typedef struct periods {
     int64_t channels;
     int64_t rows;   /* of x */
-    int64_t period; /* floats */
+    int64_t period; /* elements */
     int64_t count;  /* whole periods in x */
-    int64_t rest;   /* floats after them */
+    int64_t rest;   /* elements after them */
 } periods;
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 static periods periods_of(const liana__node *node)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(node);
-    int64_t shared = VECTOR_LENGTH;
-    while (s.channels % shared != 0) shared /= 2;
-    periods p = {.channels = s.channels, .rows = s.rows, .period = VECTOR_LENGTH / shared * s.channels};
+    int64_t period = TILE / common_divisor(s.channels, TILE) * s.channels;
+    if (period > MAX_PERIOD) period = VECTOR_LENGTH / common_divisor(s.channels, VECTOR_LENGTH) * s.channels;
+    periods p = {.channels = s.channels, .rows = s.rows, .period = period};
     p.count = s.rows * s.channels / p.period;
     p.rest = s.rows * s.channels % p.period;
     return p;
+}
+
+/* Tiles of many rows are read out of order, which the processor's own prefetching does not follow: images that are too
+ * large for the second-level cache are asked for a block of rows before they are needed. */
+static bool is_far(liana_dtype dtype, const periods *p)
+{
+    return p->rows * p->channels * (int64_t)liana_dtype_size(dtype) > (int64_t)4 << 20;
+}
+
+/* Asks for vector v of a tile, at element i; one request does for two vectors of bf16. */
+LIANA__INLINE void fetch(liana_dtype dtype, const void *x, int64_t i, int v)
+{
+    if (dtype == LIANA_F32 || v % 2 == 0) __builtin_prefetch(vector_at(dtype, x, i));
 }
 
 /* Arrays of one float or double for each lane, one after the other in scratch memory. */
@@ -36,10 +60,29 @@ static size_t lane_size(const periods *p, size_t element_size)
     return liana__align_up((size_t)p->period * element_size);
 }
 
+static float *float_lanes(const periods *p, void *scratch, size_t index)
+{
+    return (float *)((char *)scratch + index * lane_size(p, sizeof(float)));
+}
+
+/* Behind `floats` arrays of floats. */
+static double *double_lanes(const periods *p, void *scratch, size_t floats, size_t index)
+{
+    return (double *)((char *)scratch + floats * lane_size(p, sizeof(float)) + index * lane_size(p, sizeof(double)));
+}
+
 /* Repeats the first `channels` elements over the period. */
 static void repeat_channels(const periods *p, float *lanes)
 {
     for (int64_t i = p->channels; i < p->period; i++) lanes[i] = lanes[i - p->channels];
+}
+
+/* Adds what the lanes of each channel hold up in the first one. */
+static void fold_channels(const periods *p, double *lanes)
+{
+    for (int64_t first = p->channels; first < p->period; first += p->channels) {
+        for (int64_t c = 0; c < p->channels; c++) lanes[c] += lanes[first + c];
+    }
 }
 
 /* ---- normalisation: (x - mean) * scale + beta, where x - mean is exact for x near a large mean ---- */
@@ -53,153 +96,232 @@ static liana_status prepare_affine(const liana__node *node, liana__prepared *pre
 }
 
 typedef struct affine {
-    const float *mean, *scale, *beta;
+    float *mean, *scale, *beta;
 } affine;
 
-LIANA__INLINE vector_float affine_vector(const affine *a, int64_t lane, vector_float x)
+/* The parameters of one vector of lanes. */
+typedef struct affine_vectors {
+    vector_float mean, scale, beta;
+} affine_vectors;
+
+LIANA__INLINE affine_vectors load_affine(const affine *a, int64_t lane)
 {
-    return vector_fma(x - vector_load(a->mean + lane), vector_load(a->scale + lane), vector_load(a->beta + lane));
+    return (affine_vectors){vector_load(a->mean + lane), vector_load(a->scale + lane), vector_load(a->beta + lane)};
 }
 
-static void run_affine_span(const affine *a, const float *x, float *y, int64_t count)
+LIANA__INLINE vector_float normalise(const affine_vectors *a, vector_float x)
 {
-    int64_t i = 0;
-    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) vector_store(y + i, affine_vector(a, i, vector_load(x + i)));
-    if (i < count) {
-        vector_float part = affine_vector(a, i, vector_load_part(x + i, count - i));
-        vector_store_part(y + i, part, count - i);
+    return vector_fma(x - a->mean, a->scale, a->beta);
+}
+
+/* How many periods parameters are loaded for: for bf16 they weigh as much as the images. (In f32 memory is the limit,
+ * and rows one after the other suit it best.) */
+LIANA__INLINE int rows_at_once(liana_dtype dtype)
+{
+    return dtype == LIANA_BF16 ? 2 : 1;
+}
+
+LIANA__INLINE void normalise_rows(liana_dtype dtype, const affine *a, const void *x, void *y, int64_t at,
+                                  int64_t period, const int rows)
+{
+    for (int64_t lane = 0; lane < period; lane += VECTOR_LENGTH) {
+        const affine_vectors parameters = load_affine(a, lane);
+        for (int row = 0; row < rows; row++) {
+            int64_t i = at + row * period + lane;
+            vector_store_as(dtype, y, i, normalise(&parameters, vector_load_as(dtype, x, i)));
+        }
     }
 }
 
 /* The parameters are copied first: the result may lie on an input. */
-static liana_status run_affine(const liana__call *call, const float *mean, const float *variance)
+LIANA__INLINE liana_status run_affine(const liana__call *call, liana_dtype dtype, const float *mean,
+                                      const float *variance)
 {
     const periods p = periods_of(call->node);
-    const float *gamma = call->src[1], *beta = call->src[2], *x = call->src[0];
+    const float *gamma = call->src[1], *beta = call->src[2];
     double epsilon = liana__batch_norm_epsilon(call->node);
-    char *scratch = call->scratch;
-    float *means = (float *)scratch, *scales = (float *)(scratch + lane_size(&p, sizeof(float)));
-    float *betas = (float *)(scratch + 2 * lane_size(&p, sizeof(float))), *y = call->dst;
+    const affine a = {float_lanes(&p, call->scratch, 0), float_lanes(&p, call->scratch, 1),
+                      float_lanes(&p, call->scratch, 2)};
     for (int64_t c = 0; c < p.channels; c++) {
-        means[c] = mean[c];
-        scales[c] = (float)(gamma[c] / sqrt(variance[c] + epsilon));
-        betas[c] = beta[c];
+        a.mean[c] = mean[c];
+        a.scale[c] = (float)(gamma[c] / sqrt(variance[c] + epsilon));
+        a.beta[c] = beta[c];
     }
-    repeat_channels(&p, means);
-    repeat_channels(&p, scales);
-    repeat_channels(&p, betas);
-    const affine a = {means, scales, betas};
-    for (int64_t i = 0; i < p.count; i++) run_affine_span(&a, x + i * p.period, y + i * p.period, p.period);
-    run_affine_span(&a, x + p.count * p.period, y + p.count * p.period, p.rest);
+    repeat_channels(&p, a.mean);
+    repeat_channels(&p, a.scale);
+    repeat_channels(&p, a.beta);
+    const int rows = rows_at_once(dtype);
+    int64_t i = 0, done = p.count * p.period;
+    for (; i + rows <= p.count; i += rows) {
+        normalise_rows(dtype, &a, call->src[0], call->dst, i * p.period, p.period, rows);
+    }
+    for (; i < p.count; i++) normalise_rows(dtype, &a, call->src[0], call->dst, i * p.period, p.period, 1);
+    for (int64_t lane = 0; lane < p.rest; lane += VECTOR_LENGTH) {
+        const affine_vectors parameters = load_affine(&a, lane);
+        vector_float rest = vector_load_up_to(dtype, call->src[0], done + lane, p.rest - lane);
+        vector_store_up_to(dtype, call->dst, done + lane, normalise(&parameters, rest), p.rest - lane);
+    }
     return LIANA_OK;
+}
+
+LIANA__INLINE liana_status training_as(const liana__call *call, liana_dtype dtype)
+{
+    const float *statistics = call->src[3];
+    return run_affine(call, dtype, statistics, statistics + liana__batch_norm_sizes_of(call->node).channels);
+}
+
+LIANA__INLINE liana_status inference_as(const liana__call *call, liana_dtype dtype)
+{
+    return run_affine(call, dtype, call->src[3], call->src[4]);
 }
 
 static liana_status run_training(const liana__call *call)
 {
-    const float *statistics = call->src[3];
-    return run_affine(call, statistics, statistics + liana__batch_norm_sizes_of(call->node).channels);
+    return vector_run_as(call, training_as);
 }
 
 static liana_status run_inference(const liana__call *call)
 {
-    return run_affine(call, call->src[3], call->src[4]);
+    return vector_run_as(call, inference_as);
 }
 
-/* ---- statistics: exact means and squared distances of short blocks, merged in double by Chan's formula (Chan, Golub,
- * LeVeque 1979), so that the second pass over a block finds it in the cache ---- */
+/* ---- statistics, in one pass: sums of x - shift and of its square over blocks in float, added up in double about a
+ * centre that never changes.
+ *
+ * The shift of a block is the mean of the block before, in its lane. So what squares lose by cancellation is small
+ * beside the variance, whatever the mean: between blocks whose means lie d apart there is a variance of about d^2 / 4.
+ * The centre, which is also the first block's shift, is the mean of the first rows. ---- */
 
-enum { BLOCK_ROWS = 32, TILE_VECTORS = 4 };
+enum { BLOCK_ROWS = 64, CENTRE_ROWS = 8 };
+
+typedef struct moments {
+    float *shift, *centre;
+    double *sums, *squares; /* of x - centre */
+} moments;
 
 static liana_status prepare_statistics(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
     const periods p = periods_of(node);
-    prepared->scratch_size = 2 * lane_size(&p, sizeof(double));
+    prepared->scratch_size = 2 * lane_size(&p, sizeof(float)) + 2 * lane_size(&p, sizeof(double));
     return LIANA_OK;
 }
 
-/* mean and squared distances of `count` elements, and the same of `more` others, become those of all. */
-LIANA__INLINE void merge(double *mean, double *squares, double count, double other_mean, double other_squares,
-                         double more)
+/* The same in all lanes of a channel. */
+LIANA__INLINE void find_centre(liana_dtype dtype, const periods *p, const void *x, float *centre)
 {
-    double delta = other_mean - *mean, share = more / (count + more);
-    *mean += delta * share;
-    *squares += other_squares + delta * delta * count * share;
+    int64_t rows = p->count < CENTRE_ROWS ? p->count : CENTRE_ROWS, copies = p->period / p->channels;
+    if (rows == 0) {
+        for (int64_t c = 0; c < p->channels; c++) centre[c] = vector_load_one(dtype, x, c);
+    } else {
+        for (int64_t lane = 0; lane < p->period; lane += VECTOR_LENGTH) {
+            vector_float sum = vector_load_as(dtype, x, lane);
+            for (int64_t i = 1; i < rows; i++) sum += vector_load_as(dtype, x, i * p->period + lane);
+            vector_store(centre + lane, sum);
+        }
+        for (int64_t first = p->channels; first < p->period; first += p->channels) {
+            for (int64_t c = 0; c < p->channels; c++) centre[c] += centre[first + c];
+        }
+        for (int64_t c = 0; c < p->channels; c++) centre[c] /= (float)(rows * copies);
+    }
+    repeat_channels(p, centre);
 }
 
-/* Merges `rows` more rows of some vectors of lanes into means and squares, which hold `count` rows. */
-LIANA__INLINE void add_block(const float *x, int64_t stride, int64_t rows, const int vectors, double *means,
-                             double *squares, double count)
+/* With delta = shift - centre: sum(x - centre) = sum(x - shift) + rows delta, and the same for squares. */
+LIANA__INLINE void add_moments(const moments *m, int64_t lane, vector_float sum, vector_float square, int64_t rows)
 {
-    vector_float sum[TILE_VECTORS], distance[TILE_VECTORS], square[TILE_VECTORS];
-    for (int v = 0; v < vectors; v++) sum[v] = distance[v] = square[v] = vector_set(0);
-    for (int64_t i = 0; i < rows; i++) {
-        for (int v = 0; v < vectors; v++) sum[v] += vector_load(x + i * stride + v * VECTOR_LENGTH);
+    vector_float shift = vector_load(m->shift + lane);
+    vector_wide wide_sum = vector_widen(sum), wide_square = vector_widen(square);
+    vector_wide wide_shift = vector_widen(shift), wide_centre = vector_widen(vector_load(m->centre + lane));
+    for (int h = 0; h < 2; h++) {
+        double *sums = m->sums + lane + h * VECTOR_LENGTH / 2, *squares = m->squares + lane + h * VECTOR_LENGTH / 2;
+        vector_double delta = wide_shift.half[h] - wide_centre.half[h], moved = delta * (double)rows;
+        vector_double s = wide_sum.half[h];
+        vector_store_double(sums, vector_load_double(sums) + (s + moved));
+        vector_store_double(squares, vector_load_double(squares) + (wide_square.half[h] + delta * (s + s + moved)));
     }
-    for (int v = 0; v < vectors; v++) sum[v] /= vector_set((float)rows);
+    vector_store(m->shift + lane, vector_fma(sum, vector_set(1 / (float)rows), shift));
+}
+
+/* `rows` rows of some vectors of lanes. */
+LIANA__INLINE void add_block(liana_dtype dtype, const periods *p, const moments *m, const void *x, int64_t first,
+                             int64_t lane, int64_t rows, const int vectors)
+{
+    const int64_t ahead = BLOCK_ROWS * p->period;
+    const bool far = is_far(dtype, p);
+    vector_float shift[TILE_VECTORS], sum[TILE_VECTORS], square[TILE_VECTORS];
+    for (int v = 0; v < vectors; v++) {
+        sum[v] = square[v] = vector_set(0);
+        shift[v] = vector_load(m->shift + lane + v * VECTOR_LENGTH);
+    }
     for (int64_t i = 0; i < rows; i++) {
         for (int v = 0; v < vectors; v++) {
-            vector_float d = vector_load(x + i * stride + v * VECTOR_LENGTH) - sum[v];
-            distance[v] += d;
+            int64_t at = (first + i) * p->period + lane + v * VECTOR_LENGTH;
+            if (far) fetch(dtype, x, at + ahead, v);
+            vector_float d = vector_load_as(dtype, x, at) - shift[v];
+            sum[v] += d;
             square[v] = vector_fma(d, d, square[v]);
         }
     }
-    for (int v = 0; v < vectors; v++) {
-        float mean[VECTOR_LENGTH], off[VECTOR_LENGTH], sums[VECTOR_LENGTH];
-        vector_store(mean, sum[v]);
-        vector_store(off, distance[v]);
-        vector_store(sums, square[v]);
-        /* `off` sums what rounding the mean left: it makes mean and squares exact. */
-        for (int k = 0; k < VECTOR_LENGTH; k++) {
-            double error = off[k] / (double)rows;
-            merge(&means[v * VECTOR_LENGTH + k], &squares[v * VECTOR_LENGTH + k], count, mean[k] + error,
-                  sums[k] - error * off[k], (double)rows);
-        }
+    for (int v = 0; v < vectors; v++) add_moments(m, lane + v * VECTOR_LENGTH, sum[v], square[v], rows);
+}
+
+/* What is left after the last period, about the centre. */
+LIANA__INLINE void add_rest(liana_dtype dtype, const periods *p, const moments *m, const void *x)
+{
+    for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
+        int64_t left = p->rest - lane;
+        vector_float d = vector_load_up_to(dtype, x, p->count * p->period + lane, left) -
+                         vector_load_up_to(LIANA_F32, m->centre, lane, left);
+        vector_add_to(m->sums + lane, d);
+        vector_add_to(m->squares + lane, d * d);
     }
 }
 
-/* The lanes of a channel become one, the rows after the last period are merged one by one. */
-static void fold_statistics(const periods *p, const float *x, double *means, double *squares, float *result)
+static void give_statistics(const periods *p, const moments *m, float *result)
 {
-    const float *rest = x + p->count * p->period;
+    double share = 1 / (double)p->rows;
+    fold_channels(p, m->sums);
+    fold_channels(p, m->squares);
     for (int64_t c = 0; c < p->channels; c++) {
-        double mean = 0, square = 0, count = 0;
-        for (int64_t i = c; i < p->period && p->count > 0; i += p->channels) {
-            merge(&mean, &square, count, means[i], squares[i], (double)p->count);
-            count += (double)p->count;
-        }
-        for (int64_t i = c; i < p->rest; i += p->channels) {
-            merge(&mean, &square, count, rest[i], 0, 1);
-            count += 1;
-        }
-        result[c] = (float)mean;
-        result[p->channels + c] = (float)(square / count);
+        double mean = m->sums[c] * share, variance = m->squares[c] * share - mean * mean;
+        result[c] = (float)(m->centre[c] + mean);
+        result[p->channels + c] = variance < 0 ? 0 : (float)variance;
     }
+}
+
+LIANA__INLINE liana_status statistics_as(const liana__call *call, liana_dtype dtype)
+{
+    const periods p = periods_of(call->node);
+    const void *x = call->src[0];
+    const moments m = {float_lanes(&p, call->scratch, 0), float_lanes(&p, call->scratch, 1),
+                       double_lanes(&p, call->scratch, 2, 0), double_lanes(&p, call->scratch, 2, 1)};
+    find_centre(dtype, &p, x, m.centre);
+    memcpy(m.shift, m.centre, (size_t)p.period * sizeof *m.shift);
+    for (int64_t i = 0; i < p.period; i++) m.sums[i] = m.squares[i] = 0;
+    for (int64_t first = 0; first < p.count; first += BLOCK_ROWS) {
+        int64_t rows = p.count - first < BLOCK_ROWS ? p.count - first : BLOCK_ROWS, lane = 0;
+        for (; lane + TILE <= p.period; lane += TILE) add_block(dtype, &p, &m, x, first, lane, rows, TILE_VECTORS);
+        for (; lane < p.period; lane += VECTOR_LENGTH) add_block(dtype, &p, &m, x, first, lane, rows, 1);
+    }
+    add_rest(dtype, &p, &m, x);
+    give_statistics(&p, &m, call->dst);
+    return LIANA_OK;
 }
 
 static liana_status run_statistics(const liana__call *call)
 {
-    const periods p = periods_of(call->node);
-    const float *x = call->src[0];
-    double *means = call->scratch, *squares = (double *)((char *)call->scratch + lane_size(&p, sizeof(double)));
-    for (int64_t i = 0; i < p.period; i++) means[i] = squares[i] = 0;
-    for (int64_t first = 0; first < p.count; first += BLOCK_ROWS) {
-        int64_t rows = p.count - first < BLOCK_ROWS ? p.count - first : BLOCK_ROWS, lane = 0;
-        const float *block = x + first * p.period;
-        for (; lane + TILE_VECTORS * VECTOR_LENGTH <= p.period; lane += TILE_VECTORS * VECTOR_LENGTH) {
-            add_block(block + lane, p.period, rows, TILE_VECTORS, means + lane, squares + lane, (double)first);
-        }
-        for (; lane < p.period; lane += VECTOR_LENGTH) {
-            add_block(block + lane, p.period, rows, 1, means + lane, squares + lane, (double)first);
-        }
-    }
-    fold_statistics(&p, x, means, squares, call->dst);
-    return LIANA_OK;
+    return vector_run_as(call, statistics_as);
 }
 
 /* ---- sums for the gradient: short blocks in float, added up in double ---- */
 
-enum { SUM_ROWS = 8 };
+enum { SUM_ROWS = 32 };
+
+typedef struct gradient_sums {
+    float *mean;
+    double *sums, *products; /* of dy and of dy (x - mean) */
+} gradient_sums;
 
 static liana_status prepare_gradient_sums(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
@@ -209,77 +331,81 @@ static liana_status prepare_gradient_sums(const liana__node *node, liana__prepar
     return LIANA_OK;
 }
 
-/* Adds sum(dy) and sum(dy (x - mean)) over `rows` rows of some vectors of lanes. */
-LIANA__INLINE void add_products(const float *x, const float *dy, const float *mean, int64_t stride, int64_t rows,
-                                const int vectors, double *sums, double *products)
+/* `rows` rows of some vectors of lanes. */
+LIANA__INLINE void add_products(liana_dtype dtype, const periods *p, const gradient_sums *g, const liana__call *call,
+                                int64_t first, int64_t lane, int64_t rows, const int vectors)
 {
-    vector_float sum[TILE_VECTORS], product[TILE_VECTORS], centre[TILE_VECTORS];
+    const int64_t ahead = SUM_ROWS * p->period;
+    const bool far = is_far(dtype, p);
+    vector_float sum[TILE_VECTORS], product[TILE_VECTORS], mean[TILE_VECTORS];
     for (int v = 0; v < vectors; v++) {
         sum[v] = product[v] = vector_set(0);
-        centre[v] = vector_load(mean + v * VECTOR_LENGTH);
+        mean[v] = vector_load(g->mean + lane + v * VECTOR_LENGTH);
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int v = 0; v < vectors; v++) {
-            vector_float d = vector_load(dy + i * stride + v * VECTOR_LENGTH);
-            sum[v] += d;
-            product[v] = vector_fma(vector_load(x + i * stride + v * VECTOR_LENGTH) - centre[v], d, product[v]);
+            int64_t at = (first + i) * p->period + lane + v * VECTOR_LENGTH;
+            if (far) fetch(dtype, call->src[0], at + ahead, v);
+            if (far) fetch(dtype, call->src[1], at + ahead, v);
+            vector_float dy = vector_load_as(dtype, call->src[1], at);
+            sum[v] += dy;
+            product[v] = vector_fma(vector_load_as(dtype, call->src[0], at) - mean[v], dy, product[v]);
         }
     }
     for (int v = 0; v < vectors; v++) {
-        float parts[VECTOR_LENGTH], product_parts[VECTOR_LENGTH];
-        vector_store(parts, sum[v]);
-        vector_store(product_parts, product[v]);
-        for (int k = 0; k < VECTOR_LENGTH; k++) {
-            sums[v * VECTOR_LENGTH + k] += parts[k];
-            products[v * VECTOR_LENGTH + k] += product_parts[k];
-        }
+        vector_add_to(g->sums + lane + v * VECTOR_LENGTH, sum[v]);
+        vector_add_to(g->products + lane + v * VECTOR_LENGTH, product[v]);
     }
 }
 
-static void fold_sums(const periods *p, const liana__call *call, const double *sums, const double *products)
+LIANA__INLINE void add_rest_products(liana_dtype dtype, const periods *p, const gradient_sums *g,
+                                     const liana__call *call)
 {
-    const float *x = (const float *)call->src[0] + p->count * p->period;
-    const float *dy = (const float *)call->src[1] + p->count * p->period, *statistics = call->src[2];
+    int64_t done = p->count * p->period;
+    for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
+        int64_t left = p->rest - lane;
+        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
+        vector_float x = vector_load_up_to(dtype, call->src[0], done + lane, left);
+        vector_add_to(g->sums + lane, dy);
+        vector_add_to(g->products + lane, dy * (x - vector_load_up_to(LIANA_F32, g->mean, lane, left)));
+    }
+}
+
+static void give_gradient_sums(const periods *p, const gradient_sums *g, const liana__call *call)
+{
+    const float *variance = (const float *)call->src[2] + p->channels;
     double epsilon = liana__batch_norm_epsilon(call->node);
     float *result = call->dst;
+    fold_channels(p, g->sums);
+    fold_channels(p, g->products);
     for (int64_t c = 0; c < p->channels; c++) {
-        double sum = 0, product = 0;
-        for (int64_t i = c; i < p->period; i += p->channels) {
-            sum += sums[i];
-            product += products[i];
-        }
-        for (int64_t i = c; i < p->rest; i += p->channels) {
-            sum += dy[i];
-            product += (double)dy[i] * ((double)x[i] - statistics[c]);
-        }
-        result[c] = (float)sum;
-        result[p->channels + c] = (float)(product / sqrt(statistics[p->channels + c] + epsilon));
+        result[c] = (float)g->sums[c];
+        result[p->channels + c] = (float)(g->products[c] / sqrt(variance[c] + epsilon));
     }
+}
+
+LIANA__INLINE liana_status gradient_sums_as(const liana__call *call, liana_dtype dtype)
+{
+    const periods p = periods_of(call->node);
+    const gradient_sums g = {float_lanes(&p, call->scratch, 0), double_lanes(&p, call->scratch, 1, 0),
+                             double_lanes(&p, call->scratch, 1, 1)};
+    memcpy(g.mean, call->src[2], (size_t)p.channels * sizeof *g.mean);
+    repeat_channels(&p, g.mean);
+    for (int64_t i = 0; i < p.period; i++) g.sums[i] = g.products[i] = 0;
+    for (int64_t first = 0; first < p.count; first += SUM_ROWS) {
+        int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS, lane = 0;
+        for (; lane + TILE <= p.period; lane += TILE)
+            add_products(dtype, &p, &g, call, first, lane, rows, TILE_VECTORS);
+        for (; lane < p.period; lane += VECTOR_LENGTH) add_products(dtype, &p, &g, call, first, lane, rows, 1);
+    }
+    add_rest_products(dtype, &p, &g, call);
+    give_gradient_sums(&p, &g, call);
+    return LIANA_OK;
 }
 
 static liana_status run_gradient_sums(const liana__call *call)
 {
-    const periods p = periods_of(call->node);
-    const float *x = call->src[0], *dy = call->src[1];
-    char *scratch = call->scratch;
-    float *mean = (float *)scratch;
-    double *sums = (double *)(scratch + lane_size(&p, sizeof(float)));
-    double *products = (double *)((char *)sums + lane_size(&p, sizeof(double)));
-    memcpy(mean, call->src[2], (size_t)p.channels * sizeof *mean);
-    repeat_channels(&p, mean);
-    for (int64_t i = 0; i < p.period; i++) sums[i] = products[i] = 0;
-    for (int64_t first = 0; first < p.count; first += SUM_ROWS) {
-        int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS, lane = 0, at = first * p.period;
-        for (; lane + TILE_VECTORS * VECTOR_LENGTH <= p.period; lane += TILE_VECTORS * VECTOR_LENGTH) {
-            add_products(x + at + lane, dy + at + lane, mean + lane, p.period, rows, TILE_VECTORS, sums + lane,
-                         products + lane);
-        }
-        for (; lane < p.period; lane += VECTOR_LENGTH) {
-            add_products(x + at + lane, dy + at + lane, mean + lane, p.period, rows, 1, sums + lane, products + lane);
-        }
-    }
-    fold_sums(&p, call, sums, products);
-    return LIANA_OK;
+    return vector_run_as(call, gradient_sums_as);
 }
 
 /* ---- gradient of the images: scale * dy + (slope * (x - mean) + shift) ---- */
@@ -299,17 +425,15 @@ typedef struct gradient_lanes {
 static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *call)
 {
     const float *gamma = call->src[2], *statistics = call->src[3], *sums = call->src[4];
-    size_t size = lane_size(p, sizeof(float));
-    char *scratch = call->scratch;
-    gradient_lanes lanes = {(float *)scratch, (float *)(scratch + size), (float *)(scratch + 2 * size),
-                            (float *)(scratch + 3 * size)};
-    double epsilon = liana__batch_norm_epsilon(call->node), rows = (double)p->rows;
+    gradient_lanes lanes = {float_lanes(p, call->scratch, 0), float_lanes(p, call->scratch, 1),
+                            float_lanes(p, call->scratch, 2), float_lanes(p, call->scratch, 3)};
+    double epsilon = liana__batch_norm_epsilon(call->node), share = 1 / (double)p->rows;
     for (int64_t c = 0; c < p->channels; c++) {
         double r = 1 / sqrt(statistics[p->channels + c] + epsilon), scale = gamma[c] * r;
         lanes.mean[c] = statistics[c];
         lanes.scale[c] = (float)scale;
-        lanes.slope[c] = (float)(-scale * r * sums[p->channels + c] / rows);
-        lanes.shift[c] = (float)(-scale * sums[c] / rows);
+        lanes.slope[c] = (float)(-scale * r * sums[p->channels + c] * share);
+        lanes.shift[c] = (float)(-scale * sums[c] * share);
     }
     repeat_channels(p, lanes.mean);
     repeat_channels(p, lanes.scale);
@@ -318,47 +442,65 @@ static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *c
     return lanes;
 }
 
-LIANA__INLINE vector_float gradient_vector(const gradient_lanes *l, int64_t lane, vector_float x, vector_float dy)
+/* The parameters of one vector of lanes. */
+typedef struct gradient_vectors {
+    vector_float mean, scale, slope, shift;
+} gradient_vectors;
+
+LIANA__INLINE gradient_vectors load_gradient(const gradient_lanes *l, int64_t lane)
 {
-    vector_float through =
-        vector_fma(x - vector_load(l->mean + lane), vector_load(l->slope + lane), vector_load(l->shift + lane));
-    return vector_fma(dy, vector_load(l->scale + lane), through);
+    return (gradient_vectors){vector_load(l->mean + lane), vector_load(l->scale + lane), vector_load(l->slope + lane),
+                              vector_load(l->shift + lane)};
 }
 
-static void run_gradient_span(const gradient_lanes *l, const float *x, const float *dy, float *dx, int64_t count)
+LIANA__INLINE vector_float input_gradient(const gradient_vectors *g, vector_float x, vector_float dy)
 {
-    int64_t i = 0;
-    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) {
-        vector_store(dx + i, gradient_vector(l, i, vector_load(x + i), vector_load(dy + i)));
+    return vector_fma(dy, g->scale, vector_fma(x - g->mean, g->slope, g->shift));
+}
+
+LIANA__INLINE void gradient_rows(liana_dtype dtype, const gradient_lanes *l, const liana__call *call, int64_t at,
+                                 int64_t period, const int rows)
+{
+    for (int64_t lane = 0; lane < period; lane += VECTOR_LENGTH) {
+        const gradient_vectors parameters = load_gradient(l, lane);
+        for (int row = 0; row < rows; row++) {
+            int64_t i = at + row * period + lane;
+            vector_float x = vector_load_as(dtype, call->src[0], i), dy = vector_load_as(dtype, call->src[1], i);
+            vector_store_as(dtype, call->dst, i, input_gradient(&parameters, x, dy));
+        }
     }
-    if (i < count) {
-        int64_t left = count - i;
-        vector_float part = gradient_vector(l, i, vector_load_part(x + i, left), vector_load_part(dy + i, left));
-        vector_store_part(dx + i, part, left);
+}
+
+LIANA__INLINE liana_status input_gradient_as(const liana__call *call, liana_dtype dtype)
+{
+    const periods p = periods_of(call->node);
+    const gradient_lanes lanes = make_gradient_lanes(&p, call);
+    const int rows = rows_at_once(dtype);
+    int64_t i = 0, done = p.count * p.period;
+    for (; i + rows <= p.count; i += rows) gradient_rows(dtype, &lanes, call, i * p.period, p.period, rows);
+    for (; i < p.count; i++) gradient_rows(dtype, &lanes, call, i * p.period, p.period, 1);
+    for (int64_t lane = 0; lane < p.rest; lane += VECTOR_LENGTH) {
+        const gradient_vectors parameters = load_gradient(&lanes, lane);
+        int64_t left = p.rest - lane;
+        vector_float x = vector_load_up_to(dtype, call->src[0], done + lane, left);
+        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
+        vector_store_up_to(dtype, call->dst, done + lane, input_gradient(&parameters, x, dy), left);
     }
+    return LIANA_OK;
 }
 
 static liana_status run_input_gradient(const liana__call *call)
 {
-    const periods p = periods_of(call->node);
-    const gradient_lanes lanes = make_gradient_lanes(&p, call);
-    const float *x = call->src[0], *dy = call->src[1];
-    float *dx = call->dst;
-    for (int64_t i = 0; i < p.count; i++) {
-        run_gradient_span(&lanes, x + i * p.period, dy + i * p.period, dx + i * p.period, p.period);
-    }
-    int64_t done = p.count * p.period;
-    run_gradient_span(&lanes, x + done, dy + done, dx + done, p.rest);
-    return LIANA_OK;
+    return vector_run_as(call, input_gradient_as);
 }
 
-LIANA__VECTOR_KERNEL(batch_norm_statistics, .applicable = liana__applicable_f32, .prepare = prepare_statistics,
+LIANA__VECTOR_KERNEL(batch_norm_statistics, .applicable = vector_applicable, .prepare = prepare_statistics,
                      .run = run_statistics);
-LIANA__VECTOR_KERNEL(batch_norm_training, .applicable = liana__applicable_f32, .prepare = prepare_affine,
+LIANA__VECTOR_KERNEL(batch_norm_training, .applicable = vector_applicable, .prepare = prepare_affine,
                      .run = run_training);
-LIANA__VECTOR_KERNEL(batch_norm_inference, .applicable = liana__applicable_f32, .prepare = prepare_affine,
+LIANA__VECTOR_KERNEL(batch_norm_inference, .applicable = vector_applicable, .prepare = prepare_affine,
                      .run = run_inference);
-LIANA__VECTOR_KERNEL(batch_norm_gradient_sums, .applicable = liana__applicable_f32, .prepare = prepare_gradient_sums,
+LIANA__VECTOR_KERNEL(batch_norm_gradient_sums, .applicable = vector_applicable, .prepare = prepare_gradient_sums,
                      .run = run_gradient_sums);
-LIANA__VECTOR_KERNEL(batch_norm_input_gradient, .applicable = liana__applicable_f32, .prepare = prepare_input_gradient,
+LIANA__VECTOR_KERNEL(batch_norm_input_gradient, .applicable = vector_applicable, .prepare = prepare_input_gradient,
                      .run = run_input_gradient);

@@ -311,7 +311,7 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
+static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
                                                &reference, NULL};
 
 #define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, doc_)     \

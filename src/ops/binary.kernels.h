@@ -1,6 +1,6 @@
-/* binary.kernels.h - element-wise ops of floats with two inputs, for one instruction set. */
+/* binary.kernels.h - element-wise ops of f32 or bf16 with two inputs, for one instruction set. */
 #include "kernels/strided_walk.h"
-#include "kernels/vector.h"
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
 #include "ops/binary.h"
 
@@ -45,14 +45,15 @@ LIANA__INLINE vector_float vector_relu6_gradient(vector_float y, vector_float dy
     return vector_select((y > 0.0f) & (y < 6.0f), dy, (vector_float){0});
 }
 
-/* A plane of rows; each operand goes on by its row stride (in floats) from row to row, and within a row it is
+/* A plane of rows; each operand goes on by its row stride (in elements) from row to row, and within a row it is
  * contiguous or one repeated value. */
 typedef struct plane {
+    liana_dtype dtype;
     int64_t rows;
     int64_t columns;
-    float *dst;
-    const float *a;
-    const float *b;
+    void *dst;
+    const void *a;
+    const void *b;
     int64_t dst_stride;
     int64_t a_stride;
     int64_t b_stride;
@@ -60,44 +61,39 @@ typedef struct plane {
     bool b_repeats;
 } plane;
 
-LIANA__INLINE vector_float load(const float *row, int64_t i, bool repeats)
-{
-    return repeats ? vector_set(*row) : vector_load(row + i);
-}
-
-LIANA__INLINE vector_float load_part(const float *row, int64_t i, int64_t count, bool repeats)
-{
-    return repeats ? vector_set(*row) : vector_load_part(row + i, count);
-}
-
-/* Called with a constant function and constant flags, so that each combination becomes a loop of its own. */
-LIANA__INLINE void combine_rows(const plane *p, bool a_repeats, bool b_repeats,
+/* Called with a constant function, dtype and flags, so that each combination becomes a loop of its own. */
+LIANA__INLINE void combine_rows(liana_dtype dtype, const plane *p, bool a_repeats, bool b_repeats,
                                 vector_float (*function)(vector_float, vector_float))
 {
     int64_t count = p->columns;
     for (int64_t row = 0; row < p->rows; row++) {
-        float *dst = p->dst + row * p->dst_stride;
-        const float *a = p->a + row * p->a_stride, *b = p->b + row * p->b_stride;
-        int64_t i = 0;
+        int64_t dst = row * p->dst_stride, a = row * p->a_stride, b = row * p->b_stride, i = 0;
+        vector_float x = vector_set(0), y = vector_set(0);
+        if (a_repeats) x = vector_set(vector_load_one(dtype, p->a, a));
+        if (b_repeats) y = vector_set(vector_load_one(dtype, p->b, b));
         for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) {
-            vector_store(dst + i, function(load(a, i, a_repeats), load(b, i, b_repeats)));
+            if (!a_repeats) x = vector_load_as(dtype, p->a, a + i);
+            if (!b_repeats) y = vector_load_as(dtype, p->b, b + i);
+            vector_store_as(dtype, p->dst, dst + i, function(x, y));
         }
         if (i == count) continue;
-        vector_float x = load_part(a, i, count - i, a_repeats), y = load_part(b, i, count - i, b_repeats);
-        vector_store_part(dst + i, function(x, y), count - i);
+        if (!a_repeats) x = vector_load_part_as(dtype, p->a, a + i, count - i);
+        if (!b_repeats) y = vector_load_part_as(dtype, p->b, b + i, count - i);
+        vector_store_part_as(dtype, p->dst, dst + i, function(x, y), count - i);
     }
 }
 
-LIANA__INLINE void combine_plane(const plane *p, vector_float (*function)(vector_float, vector_float))
+LIANA__INLINE void combine_plane(liana_dtype dtype, const plane *p,
+                                 vector_float (*function)(vector_float, vector_float))
 {
     if (p->a_repeats && p->b_repeats) {
-        combine_rows(p, true, true, function);
+        combine_rows(dtype, p, true, true, function);
     } else if (p->a_repeats) {
-        combine_rows(p, true, false, function);
+        combine_rows(dtype, p, true, false, function);
     } else if (p->b_repeats) {
-        combine_rows(p, false, true, function);
+        combine_rows(dtype, p, false, true, function);
     } else {
-        combine_rows(p, false, false, function);
+        combine_rows(dtype, p, false, false, function);
     }
 }
 
@@ -112,10 +108,14 @@ LIANA__INLINE void combine_plane(const plane *p, vector_float (*function)(vector
     X(relu_gradient)   \
     X(relu6_gradient)
 
-#define VECTOR_PLANE(name)                     \
-    static void combine_##name(const plane *p) \
-    {                                          \
-        combine_plane(p, vector_##name);       \
+#define VECTOR_PLANE(name)                               \
+    static void combine_##name(const plane *p)           \
+    {                                                    \
+        if (p->dtype == LIANA_BF16) {                    \
+            combine_plane(LIANA_BF16, p, vector_##name); \
+        } else {                                         \
+            combine_plane(LIANA_F32, p, vector_##name);  \
+        }                                                \
     }
 VECTOR_ROWS(VECTOR_PLANE)
 #undef VECTOR_PLANE
@@ -139,8 +139,9 @@ static int find_combiner(const liana__op *op)
 
 static bool has_combiner(const liana__node *node, const char **reason)
 {
-    *reason = node->inputs[0]->dtype != LIANA_F32 ? "not f32" : "no vector form";
-    return node->inputs[0]->dtype == LIANA_F32 && find_combiner(node->op) < NUM_COMBINERS;
+    if (!vector_applicable(node, reason)) return false;
+    *reason = "no vector form";
+    return find_combiner(node->op) < NUM_COMBINERS;
 }
 
 static liana_status run_combiner(const liana__call *call)
@@ -151,7 +152,8 @@ static liana_status run_combiner(const liana__call *call)
     int row_axis = walk.rank - 2, column_axis = walk.rank - 1;
     void (*combine)(const plane *) = combiners[find_combiner(node->op)].combine;
     liana__walk_position position = {0};
-    plane p = {.rows = walk.dims[row_axis],
+    plane p = {.dtype = node->dtype,
+               .rows = walk.dims[row_axis],
                .columns = walk.dims[column_axis],
                .dst_stride = walk.strides[0][row_axis],
                .a_stride = walk.strides[1][row_axis],
@@ -159,9 +161,9 @@ static liana_status run_combiner(const liana__call *call)
                .a_repeats = walk.strides[1][column_axis] == 0,
                .b_repeats = walk.strides[2][column_axis] == 0};
     do {
-        p.dst = (float *)call->dst + position.offsets[0];
-        p.a = (const float *)call->src[0] + position.offsets[1];
-        p.b = (const float *)call->src[1] + position.offsets[2];
+        p.dst = (char *)call->dst + (size_t)position.offsets[0] * liana_dtype_size(node->dtype);
+        p.a = vector_at(node->dtype, call->src[0], position.offsets[1]);
+        p.b = vector_at(node->dtype, call->src[1], position.offsets[2]);
         combine(&p);
     } while (liana__walk_next(&walk, &position));
     return LIANA_OK;

@@ -56,7 +56,7 @@ const liana__op liana__op_cast = {
     .infer = infer_cast,
     .gradient = cast_gradient,
     .cost = liana__cost_element_wise,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cast), &reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(cast), &reference, NULL},
 };
 
 liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype)

@@ -1,4 +1,5 @@
 /* cast.kernels.h - the casts that training needs, as loops that the compiler turns into vectors. */
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
 #include "ops/cast.h"
 
@@ -27,14 +28,33 @@ static void bf16_to_f32(void *dst, const void *src, int64_t count)
 {
     float *to = dst;
     const uint16_t *from = src;
-    for (int64_t i = 0; i < count; i++) to[i] = liana__bf16_to_float(from[i]);
+    int64_t i = 0;
+    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) vector_store(to + i, vector_load_bf16(from + i));
+    vector_store_part(to + i, vector_load_part_bf16(from + i, count - i), count - i);
 }
 
 static void f32_to_bf16(void *dst, const void *src, int64_t count)
 {
     uint16_t *to = dst;
     const float *from = src;
+    int64_t i = 0;
+    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) vector_store_bf16(to + i, vector_load(from + i));
+    vector_store_part_bf16(to + i, vector_load_part(from + i, count - i), count - i);
+}
+
+/* Exact: a byte has no more than the 8 bits of a bf16. */
+static void u8_to_bf16(void *dst, const void *src, int64_t count)
+{
+    uint16_t *to = dst;
+    const uint8_t *from = src;
     for (int64_t i = 0; i < count; i++) to[i] = liana__float_to_bf16(from[i]);
+}
+
+static void bool_to_bf16(void *dst, const void *src, int64_t count)
+{
+    uint16_t *to = dst;
+    const uint8_t *from = src;
+    for (int64_t i = 0; i < count; i++) to[i] = from[i] != 0 ? 0x3f80 : 0;
 }
 
 static const struct {
@@ -42,8 +62,9 @@ static const struct {
     liana_dtype to;
     void (*convert)(void *dst, const void *src, int64_t count);
 } converters[] = {
-    {LIANA_U8, LIANA_F32, u8_to_f32},     {LIANA_BOOL, LIANA_F32, bool_to_f32}, {LIANA_S32, LIANA_F32, s32_to_f32},
-    {LIANA_BF16, LIANA_F32, bf16_to_f32}, {LIANA_F32, LIANA_BF16, f32_to_bf16},
+    {LIANA_U8, LIANA_F32, u8_to_f32},       {LIANA_BOOL, LIANA_F32, bool_to_f32}, {LIANA_S32, LIANA_F32, s32_to_f32},
+    {LIANA_BF16, LIANA_F32, bf16_to_f32},   {LIANA_F32, LIANA_BF16, f32_to_bf16}, {LIANA_U8, LIANA_BF16, u8_to_bf16},
+    {LIANA_BOOL, LIANA_BF16, bool_to_bf16},
 };
 enum { NUM_CONVERTERS = sizeof converters / sizeof *converters };
 

@@ -36,15 +36,26 @@ static void clip_gradient(liana__gradient *g)
 }
 
 /* NaN stays NaN: both comparisons are false. */
-static liana_status run_f32(const liana__call *call)
+static inline float clip(float x, float low, float high)
+{
+    float raised = x < low ? low : x;
+    return raised > high ? high : raised;
+}
+
+static liana_status run_loop(const liana__call *call)
 {
     const clip_attributes *options = call->node->attributes;
-    const float *src = call->src[0];
-    float *dst = call->dst, low = (float)options->low, high = (float)options->high;
+    const void *src = call->src[0];
+    void *dst = call->dst;
+    float low = (float)options->low, high = (float)options->high;
     int64_t count = liana_shape_size(&call->node->shape);
-    for (int64_t i = 0; i < count; i++) {
-        float raised = src[i] < low ? low : src[i];
-        dst[i] = raised > high ? high : raised;
+    if (call->node->dtype == LIANA_F32) {
+        for (int64_t i = 0; i < count; i++) ((float *)dst)[i] = clip(((const float *)src)[i], low, high);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            float x = liana__bf16_to_float(((const uint16_t *)src)[i]);
+            ((uint16_t *)dst)[i] = liana__float_to_bf16(clip(x, low, high));
+        }
     }
     return LIANA_OK;
 }
@@ -64,7 +75,7 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel f32 = {.name = "f32", .applicable = liana__applicable_f32, .run = run_f32};
+static const liana__kernel loop = {.name = "loop", .applicable = liana__applicable_f32_bf16, .run = run_loop};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_clip = {
@@ -77,7 +88,7 @@ const liana__op liana__op_clip = {
     .gradient = clip_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
-    .kernels = (const liana__kernel *const[]){&f32, &reference, NULL},
+    .kernels = (const liana__kernel *const[]){&loop, &reference, NULL},
 };
 
 liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, double low, double high)

@@ -1,7 +1,6 @@
-/* dropout.kernels.h - dropout of floats, for one instruction set. */
-#include "kernels/vector.h"
+/* dropout.kernels.h - dropout of f32 or bf16, for one instruction set. */
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/dropout.h"
 
 typedef uint64_t words64 __attribute__((vector_size(LIANA_VECTOR_BYTES)));
@@ -80,23 +79,19 @@ static void draw(liana__philox_key seed, uint64_t block, uint64_t position, vect
 }
 
 /* `count` is at most STEP. */
-static void drop_part(float *dst, const float *src, int64_t count, const vector_uint words[LANES], uint32_t threshold,
-                      float scale)
+LIANA__INLINE void drop_part(liana_dtype dtype, void *dst, const void *src, int64_t at, int64_t count,
+                             const vector_uint words[LANES], uint32_t threshold, float scale)
 {
     for (int lane = 0; lane < LANES; lane++) {
         int64_t first = (int64_t)lane * VECTOR_LENGTH;
         vector_int kept = (words[lane] >> 8) >= threshold;
-        if (first + VECTOR_LENGTH <= count) {
-            vector_float x = vector_load(src + first) * scale;
-            vector_store(dst + first, vector_select(kept, x, (vector_float){0}));
-        } else if (first < count) {
-            vector_float x = vector_load_part(src + first, count - first) * scale;
-            vector_store_part(dst + first, vector_select(kept, x, (vector_float){0}), count - first);
-        }
+        if (first >= count) return;
+        vector_float x = vector_load_up_to(dtype, src, at + first, count - first) * scale;
+        vector_store_up_to(dtype, dst, at + first, vector_select(kept, x, (vector_float){0}), count - first);
     }
 }
 
-static liana_status run_dropout(const liana__call *call)
+LIANA__INLINE liana_status run_as(const liana__call *call, liana_dtype dtype)
 {
     const liana__node *node = call->node;
     const liana__dropout_attributes *options = node->attributes;
@@ -106,15 +101,19 @@ static liana_status run_dropout(const liana__call *call)
     float scale = (float)liana__dropout_scale(options->rate, LIANA_F32);
     int64_t batch = node->shape.dims[0], length = liana_shape_size(&node->shape) / batch;
     for (int64_t example = 0; example < batch; example++) {
-        const float *src = (const float *)call->src[0] + example * length;
-        float *dst = (float *)call->dst + example * length;
         for (int64_t j = 0; j < length; j += STEP) {
             vector_uint words[LANES];
             draw(key, (uint64_t)j / 4, positions[example], words);
-            drop_part(dst + j, src + j, length - j < STEP ? length - j : STEP, words, threshold, scale);
+            drop_part(dtype, call->dst, call->src[0], example * length + j, length - j < STEP ? length - j : STEP,
+                      words, threshold, scale);
         }
     }
     return LIANA_OK;
 }
 
-LIANA__VECTOR_KERNEL(dropout, .applicable = liana__applicable_f32, .run = run_dropout);
+static liana_status run_dropout(const liana__call *call)
+{
+    return vector_run_as(call, run_as);
+}
+
+LIANA__VECTOR_KERNEL(dropout, .applicable = vector_applicable, .run = run_dropout);

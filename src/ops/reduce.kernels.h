@@ -1,9 +1,9 @@
-/* reduce.kernels.h - reductions of floats, for one instruction set.
+/* reduce.kernels.h - reductions of f32 or bf16, for one instruction set.
  *
  * Joined axes that alternate kept, reduced, kept are [outer, count, inner]: everything, the last axis, leading axes,
  * the middle axes of images. Sums are taken in floats over short blocks and from block to block in doubles, in an order
  * that depends on the shape only. */
-#include "kernels/vector.h"
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
 #include "ops/reduce.h"
 
@@ -40,10 +40,10 @@ static bool find_layout(const liana__node *node, layout *out)
 static bool is_one_run(const liana__node *node, const char **reason)
 {
     layout in;
-    *reason = node->dtype != LIANA_F32             ? "not f32"
-              : node->op == &liana__op_reduce_prod ? "no vector form"
-              : !find_layout(node, &in)            ? "the reduced axes are not next to each other"
-                                                   : NULL;
+    if (!vector_applicable(node, reason)) return false;
+    *reason = node->op == &liana__op_reduce_prod ? "no vector form"
+              : !find_layout(node, &in)          ? "the reduced axes are not next to each other"
+                                                 : NULL;
     return !*reason;
 }
 
@@ -52,7 +52,7 @@ static bool is_one_run(const liana__node *node, const char **reason)
 enum { BLOCK = 16 /* additions in floats, one after the other */, TILE = 4 * VECTOR_LENGTH };
 
 /* The sum of a contiguous run. */
-static double sum_run(const float *src, int64_t count)
+LIANA__INLINE double sum_run(liana_dtype dtype, const void *src, int64_t count)
 {
     double total = 0;
     int64_t i = 0;
@@ -60,10 +60,10 @@ static double sum_run(const float *src, int64_t count)
         vector_float sum[4] = {{0}};
         int64_t end = count - i < BLOCK * TILE ? count : i + BLOCK * TILE;
         for (; i + TILE <= end; i += TILE) {
-            for (int k = 0; k < 4; k++) sum[k] += vector_load(src + i + k * VECTOR_LENGTH);
+            for (int k = 0; k < 4; k++) sum[k] += vector_load_as(dtype, src, i + k * VECTOR_LENGTH);
         }
         for (; i < end; i += VECTOR_LENGTH) {
-            sum[0] += vector_load_part(src + i, end - i < VECTOR_LENGTH ? end - i : VECTOR_LENGTH);
+            sum[0] += vector_load_up_to(dtype, src, i, end - i);
         }
         i = end;
         total += vector_reduce_add((sum[0] + sum[1]) + (sum[2] + sum[3]));
@@ -72,7 +72,8 @@ static double sum_run(const float *src, int64_t count)
 }
 
 /* Adds up to 4 vectors' width of columns over rows; `width` floats of totals. */
-static void sum_columns(const float *src, int64_t rows, int64_t stride, int64_t width, double totals[TILE])
+LIANA__INLINE void sum_columns(liana_dtype dtype, const void *src, int64_t rows, int64_t stride, int64_t width,
+                               double totals[TILE])
 {
     int64_t parts[4];
     for (int k = 0; k < 4; k++) {
@@ -85,32 +86,38 @@ static void sum_columns(const float *src, int64_t rows, int64_t stride, int64_t 
         vector_float sum[4] = {{0}};
         if (width == TILE) {
             for (int64_t row = first; row < end; row++) {
-                for (int k = 0; k < 4; k++) sum[k] += vector_load(src + row * stride + k * VECTOR_LENGTH);
+                for (int k = 0; k < 4; k++) sum[k] += vector_load_as(dtype, src, row * stride + k * VECTOR_LENGTH);
             }
         } else {
             for (int64_t row = first; row < end; row++) {
                 for (int k = 0; k < 4 && parts[k]; k++) {
-                    sum[k] += vector_load_part(src + row * stride + k * VECTOR_LENGTH, parts[k]);
+                    sum[k] += vector_load_part_as(dtype, src, row * stride + k * VECTOR_LENGTH, parts[k]);
                 }
             }
         }
-        for (int64_t i = 0; i < TILE; i++) totals[i] += sum[i / VECTOR_LENGTH][i % VECTOR_LENGTH];
+        for (int k = 0; k < 4; k++) vector_add_to(totals + k * VECTOR_LENGTH, sum[k]);
     }
 }
 
 /* A mean is the sum divided once, in double. */
-static void run_sum(const layout *in, const float *src, float *dst, double divisor)
+LIANA__INLINE void run_sum(liana_dtype dtype, const layout *in, const void *src, void *dst, double divisor)
 {
     if (in->inner == 1) {
-        for (int64_t i = 0; i < in->outer; i++) dst[i] = (float)(sum_run(src + i * in->count, in->count) / divisor);
+        for (int64_t i = 0; i < in->outer; i++) {
+            double sum = sum_run(dtype, vector_at(dtype, src, i * in->count), in->count);
+            vector_store_one(dtype, dst, i, (float)(sum / divisor));
+        }
         return;
     }
     for (int64_t i = 0; i < in->outer; i++) {
         for (int64_t first = 0; first < in->inner; first += TILE) {
             int64_t width = in->inner - first < TILE ? in->inner - first : TILE;
             double totals[TILE];
-            sum_columns(src + i * in->count * in->inner + first, in->count, in->inner, width, totals);
-            for (int64_t k = 0; k < width; k++) dst[i * in->inner + first + k] = (float)(totals[k] / divisor);
+            const void *columns = vector_at(dtype, src, i * in->count * in->inner + first);
+            sum_columns(dtype, columns, in->count, in->inner, width, totals);
+            for (int64_t k = 0; k < width; k++) {
+                vector_store_one(dtype, dst, i * in->inner + first + k, (float)(totals[k] / divisor));
+            }
         }
     }
 }
@@ -123,58 +130,67 @@ LIANA__INLINE vector_float extreme(vector_float best, vector_float x)
     return vector_select((best >= x) | (best != best), best, x);
 }
 
-static float extreme_run(const float *src, int64_t count, float sign)
+LIANA__INLINE float extreme_run(liana_dtype dtype, const void *src, int64_t count, float sign)
 {
     vector_float best = vector_set(-INFINITY);
     int64_t i = 0;
-    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) best = extreme(best, vector_load(src + i) * sign);
+    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) {
+        best = extreme(best, vector_load_as(dtype, src, i) * sign);
+    }
     float result = sign * best[0];
     for (int k = 1; k < VECTOR_LENGTH; k++) {
         float x = sign * best[k];
         if (!(sign * result >= sign * x || result != result)) result = x;
     }
     for (; i < count; i++) {
-        if (!(sign * result >= sign * src[i] || result != result)) result = src[i];
+        float x = vector_load_one(dtype, src, i);
+        if (!(sign * result >= sign * x || result != result)) result = x;
     }
     return result;
 }
 
 /* Row by row into the result, which stays in the cache: rows are as long as images have channels. */
-static void extreme_rows(const float *src, float *dst, int64_t count, int64_t inner, float sign)
+LIANA__INLINE void extreme_rows(liana_dtype dtype, const void *src, void *dst, int64_t count, int64_t inner, float sign)
 {
-    memcpy(dst, src, (size_t)inner * sizeof *dst);
+    memcpy(dst, src, (size_t)inner * liana_dtype_size(dtype));
     for (int64_t row = 1; row < count; row++) {
-        const float *from = src + row * inner;
         for (int64_t i = 0; i < inner; i += VECTOR_LENGTH) {
-            int64_t part = inner - i < VECTOR_LENGTH ? inner - i : VECTOR_LENGTH;
-            vector_float best = vector_load_part(dst + i, part) * sign, x = vector_load_part(from + i, part) * sign;
-            vector_store_part(dst + i, extreme(best, x) * sign, part);
+            vector_float best = vector_load_up_to(dtype, dst, i, inner - i) * sign;
+            vector_float x = vector_load_up_to(dtype, src, row * inner + i, inner - i) * sign;
+            vector_store_up_to(dtype, dst, i, extreme(best, x) * sign, inner - i);
         }
     }
 }
 
-static void run_extreme(const layout *in, const float *src, float *dst, float sign)
+LIANA__INLINE void run_extreme(liana_dtype dtype, const layout *in, const void *src, void *dst, float sign)
 {
     for (int64_t i = 0; i < in->outer; i++) {
         if (in->inner == 1) {
-            dst[i] = extreme_run(src + i * in->count, in->count, sign);
+            const void *run = vector_at(dtype, src, i * in->count);
+            vector_store_one(dtype, dst, i, extreme_run(dtype, run, in->count, sign));
         } else {
-            extreme_rows(src + i * in->count * in->inner, dst + i * in->inner, in->count, in->inner, sign);
+            extreme_rows(dtype, vector_at(dtype, src, i * in->count * in->inner),
+                         (char *)dst + (size_t)(i * in->inner) * liana_dtype_size(dtype), in->count, in->inner, sign);
         }
     }
 }
 
-static liana_status run_reduce(const liana__call *call)
+LIANA__INLINE liana_status run_as(const liana__call *call, liana_dtype dtype)
 {
     const liana__op *op = call->node->op;
     layout in;
     if (!find_layout(call->node, &in)) return LIANA_INTERNAL;
     if (op == &liana__op_reduce_max || op == &liana__op_reduce_min) {
-        run_extreme(&in, call->src[0], call->dst, op == &liana__op_reduce_max ? 1 : -1);
+        run_extreme(dtype, &in, call->src[0], call->dst, op == &liana__op_reduce_max ? 1 : -1);
     } else {
-        run_sum(&in, call->src[0], call->dst, op == &liana__op_reduce_mean ? (double)in.count : 1);
+        run_sum(dtype, &in, call->src[0], call->dst, op == &liana__op_reduce_mean ? (double)in.count : 1);
     }
     return LIANA_OK;
+}
+
+static liana_status run_reduce(const liana__call *call)
+{
+    return vector_run_as(call, run_as);
 }
 
 LIANA__VECTOR_KERNEL(reduce, .applicable = is_one_run, .run = run_reduce);

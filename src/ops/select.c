@@ -61,17 +61,28 @@ static inline __attribute__((always_inline)) void select_elements(unsigned char 
     }
 }
 
-/* The common case, which compilers turn into vectors. */
+/* The common cases, which compilers turn into vectors. */
 static void select_floats(float *dst, const unsigned char *condition, const float *a, const float *b, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) dst[i] = condition[i] ? a[i] : b[i];
+}
+
+static void select_halves(uint16_t *dst, const unsigned char *condition, const uint16_t *a, const uint16_t *b,
+                          int64_t count)
 {
     for (int64_t i = 0; i < count; i++) dst[i] = condition[i] ? a[i] : b[i];
 }
 
 static void select_row(void *dst, const row *in, liana_dtype dtype, int64_t count)
 {
-    bool contiguous = in->condition_stride == 1 && in->a_stride == 4 && in->b_stride == 4;
+    int64_t size = (int64_t)liana_dtype_size(dtype);
+    bool contiguous = in->condition_stride == 1 && in->a_stride == size && in->b_stride == size;
     if (dtype == LIANA_F32 && contiguous) {
         select_floats(dst, in->condition, (const void *)in->a, (const void *)in->b, count);
+        return;
+    }
+    if (dtype == LIANA_BF16 && contiguous) {
+        select_halves(dst, in->condition, (const void *)in->a, (const void *)in->b, count);
         return;
     }
     switch (liana_dtype_size(dtype)) {

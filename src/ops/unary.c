@@ -230,7 +230,7 @@ static liana_status run_reference(const liana__call *call)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(unary), &reference, NULL};
+static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), &reference, NULL};
 
 #define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, doc_)      \
     const liana__op liana__op_##op_name = {.name = #op_name,                   \

@@ -1,4 +1,5 @@
-/* unary.kernels.h - element-wise ops of floats with one input, for one instruction set. */
+/* unary.kernels.h - element-wise ops of f32 or bf16 with one input, for one instruction set. */
+#include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_math.h"
 #include "ops/unary.h"
@@ -35,11 +36,15 @@ LIANA__INLINE vector_float vector_square(vector_float x)
 }
 
 /* Called with a constant function, which is then inlined. */
-LIANA__INLINE void map(float *dst, const float *src, int64_t count, vector_float (*function)(vector_float))
+LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t count,
+                       vector_float (*function)(vector_float))
 {
     int64_t i = 0;
-    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) vector_store(dst + i, function(vector_load(src + i)));
-    if (i < count) vector_store_part(dst + i, function(vector_load_part(src + i, count - i)), count - i);
+    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) {
+        vector_store_as(dtype, dst, i, function(vector_load_as(dtype, src, i)));
+    }
+    if (i == count) return;
+    vector_store_part_as(dtype, dst, i, function(vector_load_part_as(dtype, src, i, count - i)), count - i);
 }
 
 /* The ops that have a vector form, vector_<name>. */
@@ -60,17 +65,21 @@ LIANA__INLINE void map(float *dst, const float *src, int64_t count, vector_float
     X(square)          \
     X(tanh)
 
-#define VECTOR_MAP(name)                                                \
-    static void map_##name(float *dst, const float *src, int64_t count) \
-    {                                                                   \
-        map(dst, src, count, vector_##name);                            \
+#define VECTOR_MAP(name)                                                                 \
+    static void map_##name(liana_dtype dtype, void *dst, const void *src, int64_t count) \
+    {                                                                                    \
+        if (dtype == LIANA_BF16) {                                                       \
+            map(LIANA_BF16, dst, src, count, vector_##name);                             \
+        } else {                                                                         \
+            map(LIANA_F32, dst, src, count, vector_##name);                              \
+        }                                                                                \
     }
 VECTOR_ROWS(VECTOR_MAP)
 #undef VECTOR_MAP
 
 static const struct {
     const liana__op *op;
-    void (*map)(float *dst, const float *src, int64_t count);
+    void (*map)(liana_dtype dtype, void *dst, const void *src, int64_t count);
 } maps[] = {
 #define VECTOR_ROW(name) {&liana__op_##name, map_##name},
     VECTOR_ROWS(VECTOR_ROW)
@@ -87,13 +96,15 @@ static int find_map(const liana__op *op)
 
 static bool has_map(const liana__node *node, const char **reason)
 {
-    *reason = node->inputs[0]->dtype != LIANA_F32 ? "not f32" : "no vector form";
-    return node->inputs[0]->dtype == LIANA_F32 && find_map(node->op) < NUM_MAPS;
+    if (!vector_applicable(node, reason)) return false;
+    *reason = "no vector form";
+    return find_map(node->op) < NUM_MAPS;
 }
 
 static liana_status run_map(const liana__call *call)
 {
-    maps[find_map(call->node->op)].map(call->dst, call->src[0], liana_shape_size(&call->node->shape));
+    const liana__node *node = call->node;
+    maps[find_map(node->op)].map(node->dtype, call->dst, call->src[0], liana_shape_size(&node->shape));
     return LIANA_OK;
 }
 

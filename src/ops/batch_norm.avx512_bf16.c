@@ -1,0 +1,1 @@
+#include "ops/batch_norm.kernels.h"

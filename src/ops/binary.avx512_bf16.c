@@ -1,0 +1,1 @@
+#include "ops/binary.kernels.h"

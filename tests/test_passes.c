@@ -148,6 +148,89 @@ static void test_borders_that_are_no_padding_stay(void **state)
     }
 }
 
+/* What stands between a convolution and its pooling, and what keeps them apart. */
+typedef struct pooled_problem {
+    const char *name;
+    int64_t channels, kernel, stride, padding, pool[2], pool_stride;
+    bool bias, relu;
+    bool keep_result; /* the convolution's result is an output too */
+    bool relu6;       /* instead of relu */
+    bool fuses;
+} pooled_problem;
+
+static const pooled_problem pooled_problems[] = {
+    {"bias, relu", 3, 3, 1, 0, {2, 2}, 2, .bias = true, .relu = true, .fuses = true},
+    {"bias", 1, 5, 1, 2, {2, 2}, 2, .bias = true, .fuses = true},
+    {"relu", 2, 3, 1, 1, {2, 2}, 2, .relu = true, .fuses = true},
+    {"nothing between", 3, 3, 1, 1, {2, 2}, 2, .fuses = true},
+    {"another window", 3, 2, 1, 0, {2, 2}, 2, .bias = true, .relu = true},
+    {"strides", 3, 3, 2, 0, {2, 2}, 2, .bias = true, .relu = true},
+    {"another pooling", 3, 3, 1, 0, {2, 3}, 2, .bias = true, .relu = true},
+    {"overlapping windows", 3, 3, 1, 0, {2, 2}, 1, .bias = true, .relu = true},
+    {"another reader", 3, 3, 1, 0, {2, 2}, 2, .bias = true, .relu = true, .keep_result = true},
+    {"relu6", 3, 3, 1, 0, {2, 2}, 2, .bias = true, .relu6 = true},
+};
+
+/* The pooled values and, if wanted, all gradients. Behind the pooling comes a second such layer. */
+static liana_graph *pooled_convolutions(const pooled_problem *p, bool training)
+{
+    liana_graph *graph = new_graph();
+    liana_tensor y = liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 23, 25, p->channels), -2, 2);
+    liana_tensor wrt[5] = {y}, gradients[5];
+    size_t count = 1;
+    for (int layer = 0; layer < 2; layer++) {
+        static const char *const names[2][2] = {{"kernel 1", "bias 1"}, {"kernel 2", "bias 2"}};
+        int64_t channels = layer ? 4 : p->channels, filters = layer ? 5 : 4;
+        liana_tensor kernel = liana__sample_input(graph, names[layer][0], LIANA_F64,
+                                                  liana_shape_of(p->kernel, p->kernel, channels, filters), -1, 1);
+        wrt[count++] = kernel;
+        y = liana_op_conv2d(y, kernel,
+                            (liana_conv_options){.strides = {p->stride, p->stride},
+                                                 .padding = LIANA_PADDING_EXPLICIT,
+                                                 .explicit_padding = {p->padding, p->padding, p->padding, p->padding}});
+        if (p->keep_result) liana_graph_output(graph, names[layer][0], y);
+        if (p->bias) {
+            liana_tensor bias = liana__sample_input(graph, names[layer][1], LIANA_F64, liana_shape_of(filters), -1, 1);
+            wrt[count++] = bias;
+            y = liana_op_add(y, bias);
+        }
+        if (p->relu) y = liana_op_relu(y);
+        if (p->relu6) y = liana_op_relu6(y);
+        y = liana_op_max_pool2d(y, (liana_pool_options){.window = {p->pool[0], p->pool[1]},
+                                                        .strides = {p->pool_stride, p->pool_stride}});
+    }
+    liana_graph_output(graph, "y", y);
+    if (training) liana_gradients(liana_op_square(y), wrt, count, gradients);
+    static const char *const numbers[] = {"0", "1", "2", "3", "4"};
+    for (size_t i = 0; training && i < count; i++) liana_graph_output(graph, numbers[i], gradients[i]);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+static void test_pooled_convolutions_are_fused_where_that_is_right(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof pooled_problems / sizeof *pooled_problems; i++) {
+        const pooled_problem *p = &pooled_problems[i];
+        for (int training = 0; training < 2; training++) {
+            liana_graph *before = pooled_convolutions(p, training), *after;
+            assert_ok(liana__pass_run(&liana__pass_fuse_max_pool, before, &after, &context->error), &context->error);
+            assert_ok(liana__graph_verify(after, &context->error), &context->error);
+            int fused = count_needed(after, &liana__op_conv2d_max_pool);
+            if (fused != (p->fuses ? 2 : 0)) fail_msg("%s: %d convolutions are fused", p->name, fused);
+            assert_int_equal(count_needed(after, &liana__op_conv2d), p->fuses ? 0 : 2);
+            assert_int_equal(count_needed(after, &liana__op_max_pool2d_gradient), p->fuses || !training ? 0 : 2);
+            assert_int_equal(count_needed(after, &liana__op_conv2d_max_pool_input_gradient),
+                             p->fuses && training ? 2 : 0);
+            assert_int_equal(count_needed(after, &liana__op_conv2d_max_pool_kernel_gradient),
+                             p->fuses && training ? 2 : 0);
+            assert_same_results(before, after);
+            liana_graph_destroy(before);
+            liana_graph_destroy(after);
+        }
+    }
+}
+
 /* Inputs, variables, outputs and assignments keep their order and names, whatever a pass does. */
 static void test_the_interface_of_a_graph_stays(void **state)
 {
@@ -176,7 +259,7 @@ static void test_passes_can_be_skipped_by_name(void **state)
     (void)state;
     static const border odd = {.low = {0, 0, 1, 0}, .high = {0, 2, 1, 0}};
     liana_graph *graph = bordered_convolution(false, &odd, false), *result;
-    context->skipped_passes = "fold_padding";
+    context->skipped_passes = "fuse_max_pool,fold_padding";
     assert_ok(liana__passes_run(graph, &result, &context->error), &context->error);
     if (result) assert_int_equal(count_needed(result, &liana__op_pad), 1);
     liana_graph_destroy(result);
@@ -197,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_borders_vanish_forward_and_backward),
         cmocka_unit_test(test_what_else_reads_the_border_keeps_it),
         cmocka_unit_test(test_borders_that_are_no_padding_stay),
+        cmocka_unit_test(test_pooled_convolutions_are_fused_where_that_is_right),
         cmocka_unit_test(test_the_interface_of_a_graph_stays),
         cmocka_unit_test(test_passes_can_be_skipped_by_name),
     };

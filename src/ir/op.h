@@ -110,6 +110,9 @@ struct liana__op {
     /* Given zero operations, the bytes of all inputs and the result, and the family "data movement": puts right what is
      * not so. NULL: all is. */
     void (*cost)(const liana__node *node, liana__cost *cost);
+    /* How many elements of the result, from the first on, hardly change when the inputs do; those behind them say which
+     * of several was taken, which may hang on a rounding error. NULL: all. */
+    int64_t (*continuous)(const liana__node *node);
     /* Best first, NULL-terminated, ending in the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;

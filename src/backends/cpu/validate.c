@@ -44,6 +44,7 @@ static liana_status compare(const liana__cpu_step *step, const void *const *sour
     bool exact = !liana__dtype_is_float(node->dtype);
     double allowed =
         exact ? 0 : RELATIVE_TOLERANCE * (largest(expected, node->dtype, count) + 1e-6) + cancellation(node, sources);
+    if (node->op->continuous) count = node->op->continuous(node);
     for (int64_t i = 0; i < count; i++) {
         double got = liana__load(result, node->dtype, i), right = liana__load(expected, node->dtype, i);
         bool both_nan = got != got && right != right;

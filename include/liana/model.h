@@ -25,6 +25,15 @@ extern "C" {
 
 typedef struct liana_model liana_model;
 
+/* What training and inference compute in. Weights are kept in float32 in any case. */
+typedef enum liana_precision {
+    LIANA_FLOAT32,
+    /* Products of matrices and the activations between them in bfloat16; sums, statistics, softmax, losses, gradients
+     * of weights and updates in float32. */
+    LIANA_MIXED_BFLOAT16,
+    LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 where the processor has instructions for it, else LIANA_FLOAT32 */
+} liana_precision;
+
 /* A layer of a model, and what it gives; passed by value, dies with its model. */
 typedef struct liana_layer {
     liana_model *model;
@@ -51,6 +60,11 @@ LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trai
 /* Freezes the layers before the one of that name (their weights stay as they are; batch normalisation in them runs on
  * its moving averages) and lets it and the later ones train. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
+
+/* What liana_evaluate and liana_predict compute the model in: LIANA_FLOAT32 for a new or loaded model, afterwards what
+ * liana_fit trained it in or was set last. AUTO stays AUTO until the model is run. */
+LIANA_API liana_precision liana_model_precision(const liana_model *model);
+LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
 /* The model as a table of layers with output shapes and numbers of parameters, as Keras's model.summary() prints it.
  * The string is malloc'ed for the caller to free(); NULL when memory could not be had. */

@@ -48,9 +48,11 @@ typedef struct liana_fit_options {
     const char *optimizer;
     const char *loss;                       /* NULL: "sparse_categorical_crossentropy" */
     const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
-    uint64_t seed;                          /* of the order of the data and of dropout */
-    const char *augment;                    /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
-    bool keep_order;                        /* of the examples, instead of another one in each epoch */
+    /* The model's from then on (liana_model_precision). With `resume`, AUTO is what the checkpoint was trained in. */
+    liana_precision precision;
+    uint64_t seed;       /* of the order of the data and of dropout */
+    const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
+    bool keep_order;     /* of the examples, instead of another one in each epoch */
     /* A folder for a checkpoint after each epoch, from the newest of which `resume` goes on; NULL: none. */
     const char *checkpoints;
     bool resume;

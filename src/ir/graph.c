@@ -68,6 +68,12 @@ liana_tensor liana__node_tensor(const liana_graph *graph, const liana__node *nod
     return (liana_tensor){(liana_graph *)graph, node ? node->id : 0};
 }
 
+void liana__keep_wide(liana_tensor tensor)
+{
+    liana__node *node = liana__tensor_node(tensor);
+    if (node) node->keep_wide = true;
+}
+
 liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
 {
     if (graph->status == LIANA_OK) {

@@ -22,6 +22,8 @@ struct liana_graph {
     liana__arena arena;
     /* The sticky error. */
     liana_status status;
+    /* It was built in f32 and is to be computed in bf16 where that costs little (pass mixed_precision). */
+    bool mixed_precision;
     /* While a gradient is built, nodes are blamed on the line that made the forward node. */
     const liana_location *blamed;
     /* nodes[0] is unused, so that id 0 means "no tensor". */
@@ -50,6 +52,9 @@ liana_tensor liana__node_tensor(const liana_graph *graph, const liana__node *nod
 /* Sets the graph's sticky error (unless it has one) as "file:line: message" and returns an invalid tensor. */
 liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
     LIANA__PRINTF(4, 5);
+
+/* Mixed precision leaves this tensor in f32: logits, probabilities. */
+void liana__keep_wide(liana_tensor tensor);
 
 /* Whether a node is one of the three leaves. */
 bool liana__is_input(const liana__node *node);

@@ -26,6 +26,7 @@ struct liana__node {
     liana_dtype dtype;
     liana_shape shape;
     const char *name; /* of inputs and variables; else NULL */
+    bool keep_wide;   /* mixed precision leaves it in f32 */
     liana_location where;
 };
 
@@ -96,6 +97,22 @@ typedef enum liana__placement {
     LIANA__PLACE_ALIAS,    /* is input 0 under another shape: nothing is computed */
 } liana__placement;
 
+/* What mixed precision (src/passes/mixed_precision.c) makes of an op, which was built in f32 throughout. */
+typedef enum liana__precision_class {
+    /* f32 in, f32 out: exponentials, quotients, softmax, losses, and what was not thought about. */
+    LIANA__STAYS_WIDE,
+    /* Reads bf16 where that is what there is, adds up and gives f32 (if it has an attribute "wide", that is set). */
+    LIANA__SUMS,
+    /* Gives bf16 where its largest input is: element-wise ops, pooling, normalisation. */
+    LIANA__FOLLOWS,
+    /* The same, and it makes no difference whether its input or its result is rounded. */
+    LIANA__MOVES_DATA,
+    /* Reads bf16 always and gives it; f32 where it has an attribute "wide" and nobody reads its result in bf16. */
+    LIANA__MULTIPLIES,
+    /* Reads bf16 always, adds up over many examples or pixels and gives f32. */
+    LIANA__MULTIPLIES_AND_SUMS,
+} liana__precision_class;
+
 struct liana__op {
     const char *name; /* StableHLO's or TensorFlow's mnemonic */
     const char *doc;
@@ -107,6 +124,8 @@ struct liana__op {
      * gradient flows by definition (argmax) use liana__no_gradient. */
     void (*gradient)(liana__gradient *gradient);
     liana__placement placement;
+    liana__precision_class precision;
+    uint32_t narrow_inputs; /* bit i: input i may be bf16, the others are parameters in f32. 0: all may */
     /* Given zero operations, the bytes of all inputs and the result, and the family "data movement": puts right what is
      * not so. NULL: all is. */
     void (*cost)(const liana__node *node, liana__cost *cost);

@@ -329,6 +329,16 @@ liana_shape liana_layer_shape(liana_layer layer)
     return shape;
 }
 
+liana_precision liana_model_precision(const liana_model *model)
+{
+    return model->precision;
+}
+
+void liana_model_set_precision(liana_model *model, liana_precision precision)
+{
+    model->precision = precision;
+}
+
 int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only)
 {
     int64_t count = 0;

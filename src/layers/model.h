@@ -44,6 +44,7 @@ struct liana_model {
     liana__weight *weights; /* Keras's order: layer by layer */
     size_t num_weights;
     size_t weight_capacity;
+    liana_precision precision;
     /* The weights themselves, f32 on the host, of the first num_values weights; malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;

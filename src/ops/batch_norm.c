@@ -70,6 +70,13 @@ static liana_status infer_statistics(liana__infer *infer)
     return give_stacked(infer);
 }
 
+/* Mixed precision may normalise in f32 what the statistics saw in bf16, or the other way round. */
+static const liana__node *before_casts(const liana__node *node)
+{
+    while (node->op == &liana__op_cast) node = node->inputs[0];
+    return node;
+}
+
 static liana_status infer_training(liana__infer *infer)
 {
     LIANA_TRY(check_images(infer));
@@ -77,7 +84,8 @@ static liana_status infer_training(liana__infer *infer)
     LIANA_TRY(check_channels(infer, 2, "beta", false));
     LIANA_TRY(check_epsilon(infer));
     const liana__node *statistics = infer->inputs[3];
-    if (statistics->op != &liana__op_batch_norm_statistics || statistics->inputs[0] != infer->inputs[0]) {
+    if (statistics->op != &liana__op_batch_norm_statistics ||
+        before_casts(statistics->inputs[0]) != before_casts(infer->inputs[0])) {
         return liana__infer_fail(infer,
                                  "statistics is a result of %s%s, expected liana_op_batch_norm_statistics of the "
                                  "same x; for other statistics use liana_op_batch_norm_inference",
@@ -390,6 +398,7 @@ const liana__op liana__op_batch_norm_statistics = {
     .max_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
+    .precision = LIANA__SUMS,
     .cost = statistics_cost,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
@@ -403,6 +412,8 @@ const liana__op liana__op_batch_norm_training = {
     .max_inputs = 4,
     .infer = infer_training,
     .gradient = training_gradient,
+    .precision = LIANA__FOLLOWS,
+    .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
     .kernels =
@@ -417,6 +428,8 @@ const liana__op liana__op_batch_norm_inference = {
     .max_inputs = 5,
     .infer = infer_inference,
     .gradient = inference_gradient,
+    .precision = LIANA__FOLLOWS,
+    .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
     .kernels =
@@ -431,6 +444,8 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .max_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
+    .precision = LIANA__SUMS,
+    .narrow_inputs = 1 << 0 | 1 << 1,
     .cost = gradient_sums_cost,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
                                               &gradient_sums_reference, NULL},
@@ -444,6 +459,8 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .max_inputs = 5,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
+    .precision = LIANA__FOLLOWS,
+    .narrow_inputs = 1 << 0 | 1 << 1,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = input_gradient_cost,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),

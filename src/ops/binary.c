@@ -92,13 +92,6 @@ static double relu6_gradient_value(double y, double dy)
     return y > 0 && y < 6 ? dy : 0;
 }
 
-/* With s = 1 / (1 + e^-x): the derivative of x s is s (1 + x (1 - s)). */
-static double swish_gradient_value(double x, double dy)
-{
-    double s = 1 / (1 + exp(-x));
-    return dy * (s * (1 + x * (1 - s)));
-}
-
 /* ---- gradients, before they are summed to the inputs' own shapes ---- */
 
 static void add_gradient(liana__gradient *g)
@@ -178,20 +171,6 @@ static void relu6_gradient_gradient(liana__gradient *g)
     if (g->wanted[1]) g->input_gradients[1] = liana__op_relu6_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
 }
 
-/* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
-static void swish_gradient_gradient(liana__gradient *g)
-{
-    liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_swish_gradient_at(LIANA_HERE, x, v);
-    if (!g->wanted[0]) return;
-    liana_dtype dtype = liana_tensor_dtype(x);
-    liana_tensor one = liana_graph_scalar(x.graph, dtype, 1), two = liana_graph_scalar(x.graph, dtype, 2);
-    liana_tensor s = liana_op_logistic(x), rest = liana_op_subtract(one, s);
-    liana_tensor bend = liana_op_add(two, liana_op_multiply(x, liana_op_subtract(rest, s)));
-    liana_tensor second = liana_op_multiply(liana_op_multiply(s, rest), bend);
-    g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
-}
-
 /* ---- the table ---- */
 
 enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
@@ -204,31 +183,30 @@ typedef struct binary_row {
     bool gives_bool;
 } binary_row;
 
-/* name, value, gradient, accepted dtypes, gives bool, doc */
-#define BINARY_ROWS(X)                                                                                    \
-    X(add, add_value, add_gradient, NUMBERS, false, "a + b")                                              \
-    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, "a - b")                               \
-    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, "a * b")                               \
-    X(divide, divide_value, divide_gradient, NUMBERS, false, "a / b")                                     \
-    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, "The greater; NaN if either is NaN.")     \
-    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, "The lesser; NaN if either is NaN.")      \
-    X(power, pow, power_gradient, FLOATS, false, "a^b")                                                   \
-    X(equal, equal_value, NULL, ANY, true, "a == b")                                                      \
-    X(not_equal, not_equal_value, NULL, ANY, true, "a != b")                                              \
-    X(less, less_value, NULL, NUMBERS, true, "a < b")                                                     \
-    X(less_equal, less_equal_value, NULL, NUMBERS, true, "a <= b")                                        \
-    X(greater, greater_value, NULL, NUMBERS, true, "a > b")                                               \
-    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, "a >= b")                                  \
-    X(logical_and, and_value, NULL, BOOLS, true, "a and b")                                               \
-    X(logical_or, or_value, NULL, BOOLS, true, "a or b")                                                  \
-    X(logical_xor, xor_value, NULL, BOOLS, true, "a exclusive-or b")                                      \
-    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, "dy where y > 0")        \
-    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, "dy where 0 < y < 6") \
-    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false,                       \
-      "dy times the derivative of swish at x")
+/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
+#define BINARY_ROWS(X)                                                                                                \
+    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, "a + b")                                          \
+    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, "a - b")                           \
+    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, "a * b")                           \
+    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, "a / b")                              \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The greater; NaN if either is NaN.") \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The lesser; NaN if either is NaN.")  \
+    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, "a^b")                                            \
+    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a == b")                                                  \
+    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a != b")                                          \
+    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a < b")                                                 \
+    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a <= b")                                    \
+    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a > b")                                           \
+    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a >= b")                              \
+    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a and b")                                           \
+    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a or b")                                              \
+    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a exclusive-or b")                                  \
+    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, "dy where y > 0")    \
+    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      "dy where 0 < y < 6")
 
 static const binary_row rows[] = {
-#define BINARY_ROW(name, value, gradient, accepts, gives_bool, doc) \
+#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
     {&liana__op_##name, value, gradient, accepts, gives_bool},
     BINARY_ROWS(BINARY_ROW)
 #undef BINARY_ROW
@@ -337,15 +315,16 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
                                                &reference, NULL};
 
-#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, doc_)     \
-    const liana__op liana__op_##op_name = {.name = #op_name,                   \
-                                           .doc = doc_,                        \
-                                           .min_inputs = 2,                    \
-                                           .max_inputs = 2,                    \
-                                           .infer = infer_binary,              \
-                                           .gradient = binary_gradient,        \
-                                           .placement = LIANA__PLACE_IN_PLACE, \
-                                           .cost = liana__cost_element_wise,   \
+#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, doc_) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                           \
+                                           .doc = doc_,                                \
+                                           .min_inputs = 2,                            \
+                                           .max_inputs = 2,                            \
+                                           .infer = infer_binary,                      \
+                                           .gradient = binary_gradient,                \
+                                           .placement = LIANA__PLACE_IN_PLACE,         \
+                                           .precision = precision_,                    \
+                                           .cost = liana__cost_element_wise,           \
                                            .kernels = kernels};
 BINARY_ROWS(BINARY_OP)
 #undef BINARY_OP
@@ -381,9 +360,4 @@ liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, lia
 liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
 {
     return liana__build2(here, &liana__op_relu6_gradient, y, dy, NULL);
-}
-
-liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_swish_gradient, x, dy, NULL);
 }

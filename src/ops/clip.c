@@ -86,6 +86,7 @@ const liana__op liana__op_clip = {
     .max_inputs = 1,
     .infer = infer_clip,
     .gradient = clip_gradient,
+    .precision = LIANA__FOLLOWS,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){&loop, &reference, NULL},

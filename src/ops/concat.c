@@ -102,6 +102,7 @@ const liana__op liana__op_concat = {
     .max_inputs = 1024,
     .infer = infer_concat,
     .gradient = concat_gradient,
+    .precision = LIANA__MOVES_DATA,
     .kernels = kernels,
 };
 

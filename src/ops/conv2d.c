@@ -359,6 +359,7 @@ const liana__op liana__op_conv2d = {
     .max_inputs = 2,
     .infer = infer_forward,
     .gradient = forward_gradient,
+    .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .kernels = kernels,
 };
@@ -371,6 +372,7 @@ const liana__op liana__op_conv2d_input_gradient = {
     .max_inputs = 2,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
+    .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .kernels = kernels,
 };
@@ -383,6 +385,7 @@ const liana__op liana__op_conv2d_kernel_gradient = {
     .max_inputs = 2,
     .infer = infer_kernel_gradient,
     .gradient = kernel_gradient_gradient,
+    .precision = LIANA__MULTIPLIES_AND_SUMS,
     .cost = cost_of,
     .kernels = kernels,
 };

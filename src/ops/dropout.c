@@ -73,6 +73,7 @@ const liana__op liana__op_dropout = {
     .max_inputs = 2,
     .infer = infer_dropout,
     .gradient = dropout_gradient,
+    .precision = LIANA__FOLLOWS,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(dropout), &reference, NULL},

@@ -188,6 +188,7 @@ const liana__op liana__op_gather = {
     .max_inputs = 2,
     .infer = infer_gather,
     .gradient = gather_gradient,
+    .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
     .kernels = (const liana__kernel *const[]){&gather_rows, &gather_reference, NULL},
 };

@@ -113,6 +113,7 @@ const liana__op liana__op_matmul = {
     .max_inputs = 2,
     .infer = infer_matmul,
     .gradient = matmul_gradient,
+    .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &liana__matmul_onednn_bf16,
                                               &liana__matmul_onednn_widened, &reference, NULL},

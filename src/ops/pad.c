@@ -124,6 +124,7 @@ const liana__op liana__op_pad = {
     .max_inputs = 1,
     .infer = infer_pad,
     .gradient = pad_gradient,
+    .precision = LIANA__MOVES_DATA,
     .kernels = kernels,
 };
 

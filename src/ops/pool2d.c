@@ -266,6 +266,7 @@ const liana__op liana__op_max_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = max_gradient,
+    .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
 };
@@ -277,6 +278,7 @@ const liana__op liana__op_max_pool2d_gradient = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_max_gradient,
+    .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
@@ -290,6 +292,7 @@ const liana__op liana__op_average_pool2d = {
     .max_inputs = 1,
     .infer = infer_forward,
     .gradient = average_gradient,
+    .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
 };
@@ -302,6 +305,7 @@ const liana__op liana__op_average_pool2d_gradient = {
     .max_inputs = 1,
     .infer = infer_average_gradient,
     .gradient = average_gradient_gradient,
+    .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
                                               &average_gradient_reference, NULL},

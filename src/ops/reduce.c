@@ -12,8 +12,13 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__reduce_attributes, keep_dims),
      .doc = "Whether reduced axes stay, with size 1."},
+    {.name = "wide",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(liana__reduce_attributes, wide),
+     .doc = "Whether the sum of bf16 is f32, as it was added up."},
 };
 static const liana__fields attributes = {"reduce", sizeof(liana__reduce_attributes), 2, fields};
+static const liana__fields sum_attributes = {"sum", sizeof(liana__reduce_attributes), 3, fields};
 
 static liana_status resolve_axes(liana__infer *infer, bool reduced[LIANA_MAX_RANK])
 {
@@ -41,6 +46,7 @@ static liana_status infer_reduce(liana__infer *infer)
     const liana__reduce_attributes *options = infer->attributes;
     const liana_shape *shape = &infer->inputs[0]->shape;
     infer->dtype = infer->inputs[0]->dtype;
+    if (options->wide && liana__dtype_is_float(infer->dtype)) infer->dtype = liana__wide_dtype(infer->dtype);
     if (infer->dtype == LIANA_BOOL) {
         return liana__infer_fail(infer, "input 0 is bool, expected numbers; use liana_op_cast first");
     }
@@ -76,17 +82,22 @@ static int64_t reduced_count(const liana__node *node)
     return liana_shape_size(liana__input_shape(node, 0)) / liana_shape_size(&node->shape);
 }
 
+/* The same for each element that was added. */
+static void repeat_gradient(liana__gradient *g, liana_tensor each)
+{
+    liana_tensor kept = liana_op_reshape(liana_op_cast(each, g->node->inputs[0]->dtype), kept_shape(g->node));
+    g->input_gradients[0] = liana_op_broadcast_to(kept, *liana__input_shape(g->node, 0));
+}
+
 static void sum_gradient(liana__gradient *g)
 {
-    liana_tensor kept = liana_op_reshape(g->output_gradient, kept_shape(g->node));
-    g->input_gradients[0] = liana_op_broadcast_to(kept, *liana__input_shape(g->node, 0));
+    repeat_gradient(g, g->output_gradient);
 }
 
 static void mean_gradient(liana__gradient *g)
 {
     liana_tensor share = liana_graph_scalar(g->output.graph, g->node->dtype, 1.0 / (double)reduced_count(g->node));
-    liana_tensor kept = liana_op_reshape(liana_op_multiply(g->output_gradient, share), kept_shape(g->node));
-    g->input_gradients[0] = liana_op_broadcast_to(kept, *liana__input_shape(g->node, 0));
+    repeat_gradient(g, liana_op_multiply(g->output_gradient, share));
 }
 
 /* Equal extreme elements share the gradient equally. */
@@ -143,7 +154,7 @@ static double reduce_from(const liana__call *call, const int64_t *strides, int64
     int64_t index[LIANA_MAX_RANK] = {0}, count = reduced_count(node), offset = base;
     double total = first_value(node->op);
     for (int64_t i = 0; i < count; i++) {
-        total = combine(node->op, total, liana__load(call->src[0], node->dtype, offset));
+        total = combine(node->op, total, liana__load(call->src[0], node->inputs[0]->dtype, offset));
         for (int64_t k = options->axes.count - 1; k >= 0; k--) {
             int64_t axis = options->axes.values[k];
             offset += strides[axis];
@@ -178,14 +189,15 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &reference, NULL};
 
-#define REDUCE_OP(op_name, gradient_, doc_)                                                                     \
+#define REDUCE_OP(op_name, gradient_, attributes_, precision_, doc_)                                            \
     const liana__op liana__op_##op_name = {.name = #op_name,                                                    \
                                            .doc = doc_,                                                         \
-                                           .attributes = &attributes,                                           \
+                                           .attributes = &attributes_,                                          \
                                            .min_inputs = 1,                                                     \
                                            .max_inputs = 1,                                                     \
                                            .infer = infer_reduce,                                               \
                                            .gradient = gradient_,                                               \
+                                           .precision = precision_,                                             \
                                            .cost = liana__cost_reduction,                                       \
                                            .kernels = kernels};                                                 \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
@@ -194,9 +206,9 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &r
         for (int64_t i = 0; i < axes.count && i < LIANA_MAX_RANK; i++) options.axes.values[i] = axes.values[i]; \
         return liana__build1(here, &liana__op_##op_name, x, &options);                                          \
     }
-REDUCE_OP(reduce_sum, sum_gradient, "Sum over axes.")
-REDUCE_OP(reduce_mean, mean_gradient, "Mean over axes.")
-REDUCE_OP(reduce_max, extreme_gradient, "Greatest element over axes.")
-REDUCE_OP(reduce_min, extreme_gradient, "Least element over axes.")
-REDUCE_OP(reduce_prod, prod_gradient, "Product over axes.")
+REDUCE_OP(reduce_sum, sum_gradient, sum_attributes, LIANA__SUMS, "Sum over axes.")
+REDUCE_OP(reduce_mean, mean_gradient, sum_attributes, LIANA__SUMS, "Mean over axes.")
+REDUCE_OP(reduce_max, extreme_gradient, attributes, LIANA__FOLLOWS, "Greatest element over axes.")
+REDUCE_OP(reduce_min, extreme_gradient, attributes, LIANA__FOLLOWS, "Least element over axes.")
+REDUCE_OP(reduce_prod, prod_gradient, attributes, LIANA__STAYS_WIDE, "Product over axes.")
 #undef REDUCE_OP

@@ -99,13 +99,14 @@ LIANA__INLINE void sum_columns(liana_dtype dtype, const void *src, int64_t rows,
     }
 }
 
-/* A mean is the sum divided once, in double. */
-LIANA__INLINE void run_sum(liana_dtype dtype, const layout *in, const void *src, void *dst, double divisor)
+/* A mean is the sum divided once, in double. A sum of bf16 may be `wide`: f32. */
+LIANA__INLINE void run_sum(liana_dtype dtype, const layout *in, const void *src, void *dst, liana_dtype result,
+                           double divisor)
 {
     if (in->inner == 1) {
         for (int64_t i = 0; i < in->outer; i++) {
             double sum = sum_run(dtype, vector_at(dtype, src, i * in->count), in->count);
-            vector_store_one(dtype, dst, i, (float)(sum / divisor));
+            vector_store_one(result, dst, i, (float)(sum / divisor));
         }
         return;
     }
@@ -116,7 +117,7 @@ LIANA__INLINE void run_sum(liana_dtype dtype, const layout *in, const void *src,
             const void *columns = vector_at(dtype, src, i * in->count * in->inner + first);
             sum_columns(dtype, columns, in->count, in->inner, width, totals);
             for (int64_t k = 0; k < width; k++) {
-                vector_store_one(dtype, dst, i * in->inner + first + k, (float)(totals[k] / divisor));
+                vector_store_one(result, dst, i * in->inner + first + k, (float)(totals[k] / divisor));
             }
         }
     }
@@ -183,7 +184,8 @@ LIANA__INLINE liana_status run_as(const liana__call *call, liana_dtype dtype)
     if (op == &liana__op_reduce_max || op == &liana__op_reduce_min) {
         run_extreme(dtype, &in, call->src[0], call->dst, op == &liana__op_reduce_max ? 1 : -1);
     } else {
-        run_sum(dtype, &in, call->src[0], call->dst, op == &liana__op_reduce_mean ? (double)in.count : 1);
+        run_sum(dtype, &in, call->src[0], call->dst, call->node->dtype,
+                op == &liana__op_reduce_mean ? (double)in.count : 1);
     }
     return LIANA_OK;
 }

@@ -68,6 +68,7 @@ const liana__op liana__op_reshape = {
     .max_inputs = 1,
     .infer = infer_reshape,
     .gradient = reshape_gradient,
+    .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };

@@ -146,6 +146,7 @@ const liana__op liana__op_select = {
     .max_inputs = 3,
     .infer = infer_select,
     .gradient = select_gradient,
+    .precision = LIANA__FOLLOWS,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},

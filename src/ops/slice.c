@@ -103,6 +103,7 @@ const liana__op liana__op_slice = {
     .max_inputs = 1,
     .infer = infer_slice,
     .gradient = slice_gradient,
+    .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
     .kernels = kernels,
 };

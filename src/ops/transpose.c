@@ -85,6 +85,7 @@ const liana__op liana__op_transpose = {
     .max_inputs = 1,
     .infer = infer_transpose,
     .gradient = transpose_gradient,
+    .precision = LIANA__MOVES_DATA,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

@@ -37,11 +37,6 @@ static double square_value(double x)
     return x * x;
 }
 
-static double swish_value(double x)
-{
-    return x * logistic_value(x);
-}
-
 static double negate_value(double x)
 {
     return -x;
@@ -140,12 +135,6 @@ static liana_tensor square_gradient(liana_tensor x, liana_tensor y, liana_tensor
     return liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x));
 }
 
-static liana_tensor swish_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana__op_swish_gradient_at(LIANA_HERE, x, dy);
-}
-
 static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
     return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
@@ -164,32 +153,31 @@ typedef struct unary_row {
     bool gives_bool;
 } unary_row;
 
-/* name, value, gradient, accepted dtypes, gives bool, doc */
-#define UNARY_ROWS(X)                                                               \
-    X(abs, fabs, abs_gradient, NUMBERS, false, "|x|")                               \
-    X(ceil, ceil, NULL, FLOATS, false, "The least whole number >= x.")              \
-    X(cos, cos, cos_gradient, FLOATS, false, "Cosine.")                             \
-    X(exp, exp, exp_gradient, FLOATS, false, "e^x")                                 \
-    X(floor, floor, NULL, FLOATS, false, "The greatest whole number <= x.")         \
-    X(is_finite, is_finite_value, NULL, FLOATS, true, "Neither infinite nor NaN.")  \
-    X(log, log, log_gradient, FLOATS, false, "Natural logarithm.")                  \
-    X(log1p, log1p, log1p_gradient, FLOATS, false, "log(1 + x)")                    \
-    X(logistic, logistic_value, logistic_gradient, FLOATS, false, "1 / (1 + e^-x)") \
-    X(logical_not, not_value, NULL, BOOLS, true, "not x")                           \
-    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, "-x")          \
-    X(relu, relu_value, relu_input_gradient, FLOATS, false, "max(x, 0)")            \
-    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, "min(max(x, 0), 6)") \
-    X(round, rint, NULL, FLOATS, false, "The nearest whole number, ties to even.")  \
-    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, "1 / sqrt(x)")             \
-    X(sign, sign_value, NULL, FLOATS | SIGNED, false, "-1, 0 or 1")                 \
-    X(sin, sin, sin_gradient, FLOATS, false, "Sine.")                               \
-    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, "Square root.")                     \
-    X(square, square_value, square_gradient, NUMBERS, false, "x * x")               \
-    X(swish, swish_value, swish_input_gradient, FLOATS, false, "x / (1 + e^-x)")    \
-    X(tanh, tanh, tanh_gradient, FLOATS, false, "Hyperbolic tangent.")
+/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
+#define UNARY_ROWS(X)                                                                               \
+    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, "|x|")                               \
+    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, "The least whole number >= x.")              \
+    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Cosine.")                          \
+    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, "e^x")                              \
+    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, "The greatest whole number <= x.")         \
+    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, "Neither infinite nor NaN.")  \
+    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Natural logarithm.")               \
+    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, "log(1 + x)")                 \
+    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, "1 / (1 + e^-x)") \
+    X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, "not x")                           \
+    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, "-x")          \
+    X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, "max(x, 0)")            \
+    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, "min(max(x, 0), 6)") \
+    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, "The nearest whole number, ties to even.")  \
+    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, "1 / sqrt(x)")          \
+    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, "-1, 0 or 1")                 \
+    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Sine.")                            \
+    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Square root.")                  \
+    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, "x * x")               \
+    X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, "Hyperbolic tangent.")
 
 static const unary_row rows[] = {
-#define UNARY_ROW(name, value, gradient, accepts, gives_bool, doc) \
+#define UNARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
     {&liana__op_##name, value, gradient, accepts, gives_bool},
     UNARY_ROWS(UNARY_ROW)
 #undef UNARY_ROW
@@ -244,19 +232,20 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), &reference, NULL};
 
-#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, doc_)      \
-    const liana__op liana__op_##op_name = {.name = #op_name,                   \
-                                           .doc = doc_,                        \
-                                           .min_inputs = 1,                    \
-                                           .max_inputs = 1,                    \
-                                           .infer = infer_unary,               \
-                                           .gradient = unary_gradient,         \
-                                           .placement = LIANA__PLACE_IN_PLACE, \
-                                           .cost = liana__cost_element_wise,   \
-                                           .kernels = kernels};                \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)  \
-    {                                                                          \
-        return liana__build1(here, &liana__op_##op_name, x, NULL);             \
+#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, doc_) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                          \
+                                           .doc = doc_,                               \
+                                           .min_inputs = 1,                           \
+                                           .max_inputs = 1,                           \
+                                           .infer = infer_unary,                      \
+                                           .gradient = unary_gradient,                \
+                                           .placement = LIANA__PLACE_IN_PLACE,        \
+                                           .precision = precision_,                   \
+                                           .cost = liana__cost_element_wise,          \
+                                           .kernels = kernels};                       \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)         \
+    {                                                                                 \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                    \
     }
 UNARY_ROWS(UNARY_OP)
 #undef UNARY_OP

@@ -45,6 +45,12 @@ static liana_tensor copy_node(const liana__rewriter *rewriter, const liana__node
     return copy;
 }
 
+/* A result keeps its dtype, whatever became of the node. */
+static liana_tensor as_before(const liana__rewriter *rewriter, const liana__node *node)
+{
+    return liana_op_cast_at(node->where, rewriter->map[node->id], node->dtype);
+}
+
 static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
 {
     const liana_graph *old = rewriter->old;
@@ -56,12 +62,12 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     }
     for (size_t i = 0; i < old->num_outputs && graph->status == LIANA_OK; i++) {
         const liana__output *output = &old->outputs[i];
-        liana_graph_output_at(output->node->where, graph, output->name, rewriter->map[output->node->id]);
+        liana_graph_output_at(output->node->where, graph, output->name, as_before(rewriter, output->node));
     }
     for (size_t i = 0; i < old->num_assignments && graph->status == LIANA_OK; i++) {
         const liana__assignment *assignment = &old->assignments[i];
         liana_graph_assign_at(assignment->value->where, rewriter->map[assignment->variable->id],
-                              rewriter->map[assignment->value->id]);
+                              as_before(rewriter, assignment->value));
     }
 }
 
@@ -80,6 +86,10 @@ liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, 
     }
     if (status == LIANA_OK) {
         count_uses(graph, num_uses);
+        if (pass->analyse) status = pass->analyse(&rewriter, error);
+    }
+    if (status == LIANA_OK) {
+        rewriter.graph->mixed_precision = graph->mixed_precision && !pass->asked_for;
         rebuild(&rewriter, pass);
         status = rewriter.graph->status;
         if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;
@@ -92,6 +102,7 @@ liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, 
     } else {
         liana_graph_destroy(rewriter.graph);
     }
+    free(rewriter.analysis);
     free(rewriter.map);
     free(num_uses);
     return status;
@@ -125,20 +136,32 @@ static liana_status check_names(const char *list, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, liana__error *error)
+static liana_status run_passes(const liana_graph *graph, bool optimize, liana_graph **result, liana__error *error)
 {
     *result = NULL;
     const char *skipped = graph->context->skipped_passes;
     LIANA_TRY(check_names(skipped, error));
     const liana_graph *current = graph;
     for (int i = 0; i < NUM_PASSES; i++) {
-        if (is_listed(skipped, liana__passes[i]->name)) continue;
+        const liana__pass *pass = liana__passes[i];
+        bool runs = pass->asked_for ? pass->asked_for(graph) : optimize;
+        if (!runs || is_listed(skipped, pass->name)) continue;
         liana_graph *next;
-        liana_status status = liana__pass_run(liana__passes[i], current, &next, error);
+        liana_status status = liana__pass_run(pass, current, &next, error);
         if (*result) liana_graph_destroy(*result);
         *result = NULL;
         LIANA_TRY(status);
         current = *result = next;
     }
     return LIANA_OK;
+}
+
+liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, liana__error *error)
+{
+    return run_passes(graph, true, result, error);
+}
+
+liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph **result, liana__error *error)
+{
+    return run_passes(graph, false, result, error);
 }

@@ -1,4 +1,4 @@
-/* pass.h - the contract of passes: graph in, graph out, the same results.
+/* pass.h - the contract of passes: graph in, graph out, the same results (unless a graph asks for others).
  *
  * A backend runs the passes of passes.def, in order, on a graph that it is about to compile. LIANA_SKIP_PASSES names
  * those that are to be left out, to see what one does or to find out which is at fault. To add one: a file in
@@ -15,11 +15,17 @@ typedef struct liana__rewriter {
     liana_graph *graph;       /* the new one */
     liana_tensor *map;        /* by old id: what stands for the node in the new graph */
     const uint32_t *num_uses; /* by old id: nodes, outputs and assignments that read it */
+    void *analysis;           /* the pass's own, from malloc; freed after it */
 } liana__rewriter;
 
 typedef struct liana__pass {
     const char *name;
     const char *doc;
+    /* For a pass that is no optimization but changes results, which every backend therefore runs: whether this graph
+     * asks for it. NULL: it is an optimization. */
+    bool (*asked_for)(const liana_graph *graph);
+    /* Looks at the whole graph before it is rebuilt, and may set rewriter->analysis. NULL: nothing to do. */
+    liana_status (*analyse)(liana__rewriter *rewriter, liana__error *error);
     /* Builds what stands for `node` (whose inputs are already in `map`); an invalid tensor keeps the node as it is. */
     liana_tensor (*rewrite)(const liana__rewriter *rewriter, const liana__node *node);
 } liana__pass;
@@ -35,6 +41,10 @@ extern const liana__pass *const liana__passes[];
  * and assignments, for the caller to destroy, or NULL if no pass was run. Errors: OUT_OF_MEMORY, INVALID_CONFIG (an
  * unknown name), INTERNAL. */
 liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, liana__error *error) LIANA_MUST_USE;
+
+/* Runs those only that the graph asks for; otherwise the same. For a backend that does not optimize. */
+liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph **result, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Runs one. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,

@@ -87,6 +87,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value *map = liana__value_map(arena);
     liana__value_set(arena, map, "version", liana__value_int(arena, FORMAT_VERSION));
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
+    liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
@@ -283,6 +284,12 @@ static liana_status read_count(const liana__value *state, const char *key, int64
     return LIANA_OK;
 }
 
+static const char *recorded_precision(const liana__value *state)
+{
+    const liana__value *precision = liana__value_get(state, "precision");
+    return precision && precision->kind == LIANA__VALUE_STRING ? precision->string : "float32";
+}
+
 static liana_status read_state(const liana__value *value, size_t num_metrics, liana__run_state *state,
                                liana__error *error)
 {
@@ -298,6 +305,7 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
+    snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), num_metrics, &state->running, error));
     return liana__history_read(liana__value_get(value, "history"), num_metrics, &state->history, error);
 }
@@ -318,6 +326,18 @@ static liana_status read_state_file(const char *path, liana__arena *arena, liana
     if (found == expected) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA, "its checksum is %lld, but it records %lld", (long long)found,
                        (long long)expected);
+}
+
+const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
+{
+    liana__paths all;
+    if (liana__checkpoint_list(folder, arena, &all, NULL) != LIANA_OK) return NULL;
+    for (size_t i = all.count; i-- > 0;) {
+        liana__value *state;
+        const char *path = liana__path_join(arena, all.items[i], STATE);
+        if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return recorded_precision(state);
+    }
+    return NULL;
 }
 
 static liana_status load(const char *path, liana__variables *variables, size_t num_metrics, liana__run_state *state,

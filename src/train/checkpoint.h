@@ -19,6 +19,7 @@ typedef struct liana__run_state {
     liana__history history;
     /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
     char isa[16];
+    char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
 } liana__run_state;
 
 /* Writes a checkpoint for state->iteration and removes all but the newest `keep` (0: keeps all). */
@@ -36,6 +37,10 @@ liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, lia
 
 /* Renames a damaged checkpoint, to its name and ".damaged", so that it is the newest no longer. */
 liana_status liana__checkpoint_set_aside(const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* The precision that the newest checkpoint of a folder which can be read was trained in, in the arena; NULL if there is
+ * none. */
+const char *liana__checkpoint_precision(const char *folder, liana__arena *arena);
 
 /* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS for any damage (a file that is
  * missing, cut short or changed, by its checksum), before any variable is written; INVALID_DATA (another model's, or

@@ -9,6 +9,8 @@
 #include "base/field.h"
 #include "data/loader.h"
 
+#include <liana/model.h>
+
 /* Where examples come from; `paths` or `images`, or neither (no such data). */
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
@@ -93,6 +95,7 @@ typedef struct liana__train_config {
     liana__strings metrics;
     int64_t seed;
     const char *device; /* a backend's name */
+    int precision;      /* liana_precision */
     int64_t threads;    /* that compute; 0: LIANA_THREADS, else the cores of the process */
 } liana__train_config;
 

@@ -1,6 +1,7 @@
 #include "train/config.h"
 
 #include "data/source.h"
+#include "train/precision.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -280,6 +281,13 @@ static const liana__field train_items[] = {
      AT(device),
      .default_text = "cpu",
      .doc = "what computes; reference is slow and plain, for checking"},
+    {.name = "precision",
+     .kind = LIANA__FIELD_ENUM,
+     AT(precision),
+     .default_text = "float32",
+     .names = liana__precision_names,
+     .doc = "what is computed in: float32; mixed_bfloat16: matrix products and activations in bfloat16, the rest in "
+            "float32; auto: mixed_bfloat16 where the processor has instructions for it"},
     {.name = "threads",
      .kind = LIANA__FIELD_INT,
      AT(threads),

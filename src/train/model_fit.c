@@ -2,6 +2,7 @@
 #include "formats/yaml.h"
 #include "train/dataset.h"
 #include "train/model_values.h"
+#include "train/precision.h"
 #include "train/run_internal.h"
 
 #include <liana/train.h>
@@ -17,6 +18,8 @@ typedef struct request {
     const char *loss;
     const char *const *metrics; /* LIANA_MAX_METRICS, of which those before the first NULL count; NULL: accuracy */
     uint64_t seed;
+    liana_precision precision;
+    const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
 } request;
 
@@ -47,7 +50,28 @@ static liana_status check_request(const request *wanted, liana__error *error)
                            "batch_size is %lld and microbatch %lld, expected at least 1 and 0 (or 0: the default)",
                            (long long)wanted->batch_size, (long long)wanted->microbatch);
     }
+    if ((unsigned)wanted->precision > LIANA_PRECISION_AUTO) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the precision %d, expected a liana_precision",
+                           (int)wanted->precision);
+    }
     return liana__model_check(wanted->model, error);
+}
+
+/* What is resumed keeps its precision. */
+static liana_status find_precision(const request *wanted, liana__arena *arena, int *precision, liana__error *error)
+{
+    *precision = (int)wanted->precision;
+    const char *before = wanted->resumed_from ? liana__checkpoint_precision(wanted->resumed_from, arena) : NULL;
+    for (int i = 0; before && i < LIANA_PRECISION_AUTO; i++) {
+        if (strcmp(before, liana__precision_names[i]) != 0) continue;
+        if (*precision == LIANA_PRECISION_AUTO) *precision = i;
+        if (*precision == i) return LIANA_OK;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that, or for "
+                           "auto",
+                           liana__precision_names[*precision], wanted->resumed_from, before);
+    }
+    return LIANA_OK;
 }
 
 static liana_status make_config(liana__run *run, const request *wanted, liana__error *error)
@@ -60,6 +84,7 @@ static liana_status make_config(liana__run *run, const request *wanted, liana__e
     config->train.batch_size = wanted->batch_size;
     config->train.microbatch = wanted->microbatch;
     config->train.seed = (int64_t)wanted->seed;
+    LIANA_TRY(find_precision(wanted, arena, &config->train.precision, error));
     if (wanted->loss) config->train.loss = wanted->loss;
     size_t count = 0;
     while (wanted->metrics && count < LIANA_MAX_METRICS && wanted->metrics[count]) {
@@ -227,12 +252,16 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .loss = options->loss,
                       .metrics = options->metrics,
                       .seed = options->seed,
+                      .precision = options->precision,
+                      .resumed_from = options->resume ? options->checkpoints : NULL,
                       .training = true};
     liana__error *error = &model->context->error;
     LIANA_TRY(check_fit(options, error));
     liana__run run;
     liana_status status = open_run(&run, &wanted, error);
     if (status == LIANA_OK) status = fit(&run, options, error);
+    if (status == LIANA_OK || status == LIANA_CANCELLED)
+        model->precision = (liana_precision)run.config->train.precision;
     close_run(&run);
     return status;
 }
@@ -265,7 +294,8 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
                       .data = dataset,
                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
                       .loss = options->loss,
-                      .metrics = options->metrics};
+                      .metrics = options->metrics,
+                      .precision = model->precision};
     if (dataset && !dataset->source->has_labels) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }
@@ -289,7 +319,7 @@ static liana_status copy_outputs(void *user, const liana__batch *batch, const fl
 
 liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
 {
-    request wanted = {.model = model, .data = dataset, .batch_size = DEFAULT_BATCH_SIZE};
+    request wanted = {.model = model, .data = dataset, .batch_size = DEFAULT_BATCH_SIZE, .precision = model->precision};
     liana_shape output = liana__model_output_shape(model);
     destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
     return measure(&wanted, dataset && dataset->source->has_labels, copy_outputs, &own, NULL, &model->context->error);

@@ -59,12 +59,15 @@ static liana_tensor scaled_images(const liana__trainer_options *options, liana_g
 
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training)
 {
+    graph->mixed_precision = options->mixed_precision;
     liana_tensor x = scaled_images(options, graph, size);
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(size));
     liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
     liana__model_mode mode = {.training = training, .positions = positions, .seed = options->seed};
     shard made = {.results = liana__model_call(options->model, x, &mode)};
     const liana__model_results *results = &made.results;
+    liana__keep_wide(results->output);
+    liana__keep_wide(results->logits);
     liana_tensor sums[1 + LIANA__MAX_METRICS];
     made.loss = liana_op_reduce_sum(options->loss->per_example(results->output, results->logits, labels),
                                     LIANA_ALL_AXES, false);

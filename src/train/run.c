@@ -1,6 +1,7 @@
 #include "train/run_internal.h"
 
 #include "base/file.h"
+#include "train/precision.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +44,11 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
     LIANA_TRY(liana__run_find_loss(run, &wanted, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));
     LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));
+    liana__precision_choice choice = liana__precision_choose(run->device, (liana_precision)train->precision);
+    wanted.mixed_precision = choice.precision == LIANA_MIXED_BFLOAT16;
+    run->config->train.precision = choice.precision;
+    snprintf(run->state.precision, sizeof run->state.precision, "%s", liana__precision_names[choice.precision]);
+    if (*choice.note) liana__run_note(options, "%s", choice.note);
     liana__variables_init(&run->variables, run->device);
     LIANA_TRY(liana__trainer_create(run->device, &wanted, &run->variables, &run->trainer, error));
     run->config->train.microbatch = liana__trainer_microbatch(run->trainer);

@@ -88,17 +88,24 @@ static void drop_free_keys(liana__value *config, liana__arena *arena)
     liana__value_set(arena, config, "checkpoint", liana__value_null(arena));
 }
 
-static liana_status check_same_config(const liana__run *run, const char *old_path, liana__arena *arena,
-                                      liana__error *error)
+/* A configuration as a tree with every key: one that an older liana wrote lacks some, which are at their defaults. */
+static liana_status complete_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                  liana__error *error)
 {
     liana__text text = {0};
-    liana__config_write(run->config, &text);
-    liana__value *old, *new;
+    liana__config_write(config, &text);
     liana_status status = text.failed ? liana__fail_memory(error, "the configuration")
-                                      : liana__yaml_parse(text.data, text.length, "configuration", arena, &new, error);
+                                      : liana__yaml_parse(text.data, text.length, "configuration", arena, tree, error);
     liana__text_free(&text);
-    LIANA_TRY(status);
-    LIANA_TRY(liana__yaml_read(old_path, arena, &old, error));
+    return status;
+}
+
+static liana_status check_same_config(const liana__run *run, const liana__config *before, const char *old_path,
+                                      liana__arena *arena, liana__error *error)
+{
+    liana__value *old, *new;
+    LIANA_TRY(complete_tree(run->config, arena, &new, error));
+    LIANA_TRY(complete_tree(before, arena, &old, error));
     drop_free_keys(old, arena);
     drop_free_keys(new, arena);
     const char *key = first_difference(old, new, "", arena);
@@ -138,6 +145,7 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
     if (data->scale == LIANA__SCALE_AUTO) data->scale = old->data.scale;
+    if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
     if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
 }
 
@@ -161,7 +169,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     LIANA_TRY(liana__config_load(path, NULL, 0, &run->arena, &old, error));
     inherit(run->config, &old);
     liana__arena arena = {0};
-    liana_status status = check_same_config(run, path, &arena, error);
+    liana_status status = check_same_config(run, &old, path, &arena, error);
     liana__arena_free(&arena);
     return status;
 }

@@ -24,10 +24,11 @@ typedef struct liana__trainer_options {
     size_t num_metrics;
     const liana__optimizer *optimizer; /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
-    int64_t batch_size; /* the largest number of examples in a batch */
-    int64_t microbatch; /* examples of a shard; 0: liana__default_microbatch */
-    uint64_t seed;      /* of dropout */
-    liana_scale scale;  /* how images, which arrive as u8, enter the model */
+    int64_t batch_size;   /* the largest number of examples in a batch */
+    int64_t microbatch;   /* examples of a shard; 0: liana__default_microbatch */
+    uint64_t seed;        /* of dropout */
+    liana_scale scale;    /* how images, which arrive as u8, enter the model */
+    bool mixed_precision; /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
 } liana__trainer_options;
 
 /* Host data of up to batch_size examples. */

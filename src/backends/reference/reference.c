@@ -4,12 +4,14 @@
 #include "backends/kernel_choice.h"
 
 #include "base/memory.h"
+#include "passes/pass.h"
 
 #include <stdlib.h>
 
 typedef struct reference_executable {
     liana__executable base;
     const liana_graph *graph;
+    liana_graph *rewritten; /* what the graph asked for, or NULL */
     bool *needed;
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
@@ -42,6 +44,7 @@ static void destroy_executable(liana__executable *base)
     }
     free(executable->values);
     free(executable->needed);
+    liana_graph_destroy(executable->rewritten);
     free(executable);
 }
 
@@ -60,11 +63,23 @@ static liana_status prepare_nodes(reference_executable *executable, liana__error
     return LIANA_OK;
 }
 
+static liana_status build_executable(reference_executable *executable, liana__error *error)
+{
+    LIANA_TRY(liana__passes_run_asked_for(executable->graph, &executable->rewritten, error));
+    if (executable->rewritten) executable->graph = executable->rewritten;
+    const liana_graph *graph = executable->graph;
+    LIANA_TRY(liana__graph_verify(graph, error));
+    executable->needed = calloc(graph->num_nodes, sizeof *executable->needed);
+    executable->values = calloc(graph->num_nodes, sizeof *executable->values);
+    if (!executable->needed || !executable->values) return liana__fail_memory(error, "an executable");
+    liana__graph_mark_needed(graph, executable->needed);
+    return prepare_nodes(executable, error);
+}
+
 static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
                             liana__error *error)
 {
     *out = NULL;
-    LIANA_TRY(liana__graph_verify(graph, error));
     reference_executable *executable = calloc(1, sizeof *executable);
     if (!executable) return liana__fail_memory(error, "an executable");
     executable->base = (liana__executable){.device = device,
@@ -72,15 +87,7 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
                                            .num_variables = graph->num_variables,
                                            .num_outputs = graph->num_outputs};
     executable->graph = graph;
-    executable->needed = calloc(graph->num_nodes, sizeof *executable->needed);
-    executable->values = calloc(graph->num_nodes, sizeof *executable->values);
-    liana_status status = LIANA_OK;
-    if (!executable->needed || !executable->values) {
-        status = liana__fail_memory(error, "an executable");
-    } else {
-        liana__graph_mark_needed(graph, executable->needed);
-        status = prepare_nodes(executable, error);
-    }
+    liana_status status = build_executable(executable, error);
     if (status != LIANA_OK) {
         destroy_executable(&executable->base);
         return status;

@@ -1,0 +1,60 @@
+#include "train/precision.h"
+
+#include <stdio.h>
+
+const char *const liana__precision_names[] = {
+    [LIANA_FLOAT32] = "float32",
+    [LIANA_MIXED_BFLOAT16] = "mixed_bfloat16",
+    [LIANA_PRECISION_AUTO] = "auto",
+    NULL,
+};
+
+/* Which processors gain from bf16, best first. */
+static const struct {
+    liana__isa isa;
+    const char *feature;
+} gains[] = {
+    {LIANA__ISA_AMX, "AMX"},
+    {LIANA__ISA_AVX512_BF16, "AVX512-BF16"},
+};
+enum { NUM_GAINS = sizeof gains / sizeof *gains };
+
+/* The feature that makes bf16 fast at this level; NULL: none does. */
+static const char *feature_of(liana__isa isa)
+{
+    for (int i = 0; i < NUM_GAINS; i++) {
+        if (isa >= gains[i].isa) return gains[i].feature;
+    }
+    return NULL;
+}
+
+/* Why bf16 is not fast here. */
+static const char *what_lacks(const liana__device *device)
+{
+    if (device->backend != &liana__backend_cpu) return "this device only checks the others";
+    liana__isa all;
+    bool capped = liana__cpu_detect(NULL, &all, NULL) == LIANA_OK && feature_of(all);
+    return capped ? "LIANA_MAX_ISA hides this CPU's instructions for bf16" : "this CPU has no instructions for bf16";
+}
+
+liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked)
+{
+    const char *feature = device->backend == &liana__backend_cpu ? feature_of(device->context->isa) : NULL;
+    liana__precision_choice choice = {.precision = asked};
+    if (asked == LIANA_PRECISION_AUTO) {
+        choice.precision = feature ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32;
+        const char *name = liana__precision_names[choice.precision];
+        if (feature) {
+            snprintf(choice.note, sizeof choice.note, "precision: %s (auto: this CPU has %s)", name, feature);
+        } else {
+            snprintf(choice.note, sizeof choice.note, "precision: %s (auto: %s)", name, what_lacks(device));
+        }
+    } else if (asked == LIANA_MIXED_BFLOAT16 && feature) {
+        snprintf(choice.note, sizeof choice.note, "precision: mixed_bfloat16 (this CPU has %s)", feature);
+    } else if (asked == LIANA_MIXED_BFLOAT16) {
+        snprintf(choice.note, sizeof choice.note,
+                 "precision: mixed_bfloat16, which is slower here than float32: %s; it is emulated",
+                 what_lacks(device));
+    }
+    return choice;
+}

@@ -1,0 +1,20 @@
+/* precision.h - what a run computes in, and what `auto` means on this machine: the one place that decides. */
+#ifndef LIANA_TRAIN_PRECISION_H
+#define LIANA_TRAIN_PRECISION_H
+
+#include "backends/backend.h"
+#include "layers/model.h"
+
+/* As configurations and checkpoints spell them, in the order of liana_precision, NULL-terminated. */
+extern const char *const liana__precision_names[];
+
+typedef struct liana__precision_choice {
+    liana_precision precision; /* never AUTO */
+    char note[256];            /* a line for the user; empty if there is nothing to say */
+} liana__precision_choice;
+
+/* What was asked for, with AUTO resolved for this device by the processor's features; the note also says if what was
+ * asked for is slower here than float32. */
+liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked);
+
+#endif

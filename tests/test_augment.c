@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 11, EPOCH = 3, MAX_VALUES = 512 };
+enum { SEED = 11, EPOCH = 3, MAX_VALUES = 640 };
 
 typedef struct liana__augment_sample {
     const char *list;
@@ -112,8 +112,9 @@ static void test_stages_do_what_torch_does(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof augment_samples / sizeof *augment_samples; i++) {
-        check_sample(&augment_samples[i], LIANA__ISA_AMX);
-        check_sample(&augment_samples[i], LIANA__ISA_BASELINE);
+        for (int isa = LIANA__ISA_BASELINE; isa <= LIANA__ISA_AMX; isa++) {
+            check_sample(&augment_samples[i], (liana__isa)isa);
+        }
     }
 }
 
@@ -148,6 +149,55 @@ static void test_wrong_lists_are_refused(void **state)
         assert_fails(status, LIANA_INVALID_CONFIG, &error, "list:1:", words[0], words[1], words[2]);
         assert_null(augment);
     }
+    liana_context_destroy(context);
+}
+
+/* ---- any size ---- */
+
+/* Every stage, on images that are hardly there and on odd ones: nothing is written outside, all levels give the same.
+ */
+static void test_stages_take_any_size(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{1, 1}, {1, 2}, {2, 1}, {1, 9}, {7, 1}, {2, 2}, {3, 3}, {17, 31}, {40, 40}};
+    enum { LARGEST = 40 * 40 * 3 };
+    uint8_t src[LARGEST], dst[LARGEST], expected[LARGEST];
+    liana_context *context = make_context();
+    liana__isa best = context->isa;
+    int num_refused = 0;
+    for (size_t i = 0; liana__augmentations[i]; i++) {
+        const liana__augmentation *kind = liana__augmentations[i];
+        for (size_t k = 0; k < 2 * (sizeof sizes / sizeof *sizes); k++) {
+            liana__augment_shape shape = {sizes[k / 2][0], sizes[k / 2][1], k % 2 ? 3 : 1};
+            char list[200], size[40] = "";
+            if (kind == &liana__augmentation_resize) {
+                snprintf(size, sizeof size, "size: [%d, %d]", (int)shape.height, (int)shape.width);
+            }
+            bool has_chance = liana__fields_find(kind->options, "probability");
+            snprintf(list, sizeof list, "[{%s: {%s%s}}]", kind->name, has_chance ? "probability: 1" : "", size);
+            draw_image(src, &shape);
+            for (int isa = LIANA__ISA_BASELINE; isa <= (int)best; isa++) {
+                liana__error error = {0};
+                liana__augment *augment;
+                context->isa = (liana__isa)isa;
+                if (read_list(context, list, shape, &augment, &error) != LIANA_OK) {
+                    assert_non_null(strstr(error.message, "square"));
+                    num_refused++;
+                    continue;
+                }
+                for (uint64_t position = 0; position < 8; position++) {
+                    liana_example_address address = at(position);
+                    apply(augment, &address, src, isa ? dst : expected, liana__augment_size(&shape));
+                    if (isa == 0) memcpy(dst, expected, sizeof dst);
+                    apply(augment, &address, src, isa ? dst : expected, liana__augment_size(&shape));
+                    if (isa == 0) assert_memory_equal(dst, expected, liana__augment_size(&shape));
+                }
+                if (isa) assert_memory_equal(dst, expected, liana__augment_size(&shape));
+                liana__augment_destroy(augment);
+            }
+        }
+    }
+    assert_true(num_refused > 0 && num_refused <= 10 * ((int)best + 1));
     liana_context_destroy(context);
 }
 
@@ -202,9 +252,8 @@ static void test_stages_draw_independently(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages_do_what_torch_does),
-        cmocka_unit_test(test_wrong_lists_are_refused),
-        cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
+        cmocka_unit_test(test_stages_do_what_torch_does), cmocka_unit_test(test_wrong_lists_are_refused),
+        cmocka_unit_test(test_stages_take_any_size),      cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
         cmocka_unit_test(test_stages_draw_independently),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

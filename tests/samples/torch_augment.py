@@ -8,7 +8,7 @@ import math
 import numpy as np
 import torch
 import torchvision.transforms.functional as F
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import Image, ImageOps
 
 SEED, EPOCH = 11, 3
 MASK = 0xFFFFFFFF
@@ -197,6 +197,139 @@ def brightness():
         case("[{random_brightness: {factor: 0.4}}]", pixels, position, pixels_of(tensor(pixels) + change), 1)
 
 
+def unit(pixels):
+    return tensor(pixels) / 255
+
+
+def pil(pixels, change):
+    """What a change of Pillow's gives."""
+    picture = Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0])
+    return np.asarray(change(picture)).reshape(pixels.shape)
+
+
+def colours():
+    for position in range(4):
+        channels = 1 if position == 3 else 3
+        pixels = image(6, 5, channels)
+        values = tensor(pixels)
+        factor = Draws(position).between(0.5, 1.5)
+        mean = values.mean((1, 2), keepdim=True)
+        case("[{random_contrast: {factor: 0.5}}]", pixels, position, pixels_of((values - mean) * factor + mean), 1)
+        out = values if channels == 1 else 255 * F.adjust_saturation(unit(pixels), factor)
+        case("[{random_saturation: {factor: 0.5}}]", pixels, position, pixels_of(out), 1)
+        turn = Draws(position).between(-0.5, 0.5)
+        out = values if channels == 1 else 255 * F.adjust_hue(unit(pixels), turn)
+        case("[{random_hue: {factor: 0.5}}]", pixels, position, pixels_of(out), 1)
+        out = values if channels == 1 else 255 * F.rgb_to_grayscale(unit(pixels), 3)
+        case("[{random_grayscale: {probability: 1}}]", pixels, position, pixels_of(out), 1)
+
+
+def levels():
+    for channels in (1, 3):
+        pixels = image(3, 4, channels)
+        case("[{random_invert: {probability: 1}}]", pixels, 0, pil(pixels, ImageOps.invert))
+        case("[{random_posterize: {bits: 3, probability: 1}}]", pixels, 0, pil(pixels, lambda x: ImageOps.posterize(x, 3)))
+        case("[{random_solarize: {threshold: 60, probability: 1}}]", pixels, 0,
+             pil(pixels, lambda x: ImageOps.solarize(x, 60)))
+        case("[{random_autocontrast: {probability: 1}}]", pixels, 0, pil(pixels, ImageOps.autocontrast), 1)
+    # More than 255 pixels, so that equalize has something to do.
+    pixels = image(20, 25, 1)
+    case("[{random_equalize: {probability: 1}}]", pixels, 0, pil(pixels, ImageOps.equalize))
+    pixels = image(14, 15, 3)
+    case("[{random_equalize: {probability: 1}}]", pixels, 0, pil(pixels, ImageOps.equalize))
+
+
+def filters():
+    for position in range(3):
+        pixels = image(7, 9, 1 + 2 * (position % 2))
+        factor = Draws(position).between(0.2, 1.8)
+        case("[{random_sharpness: {factor: 0.8}}]", pixels, position,
+             pixels_of(255 * F.adjust_sharpness(unit(pixels), factor)), 1)
+        sigma = Draws(position).between(0.1, 3.0)
+        case("[{gaussian_blur: {kernel_size: 5, max_sigma: 3, probability: 1}}]", pixels, position,
+             pixels_of(F.gaussian_blur(tensor(pixels), [5, 5], [sigma, sigma])), 1)
+        draws = Draws(position)
+        stddev = 255 * 0.2 * draws.uniform()
+        size = pixels.size
+        bits = []
+        for block in range(draws.block, draws.block + (size + 7) // 8):
+            for word in philox(draws.key, (position, 0, EPOCH, block)):
+                bits += [word & 0xFFFF, word >> 16]
+        share = (torch.tensor(bits[:size]).double() // 8 + 0.5) / 8192
+        noise = math.sqrt(2) * torch.erfinv(2 * share - 1)
+        noise = noise.reshape(pixels.shape).permute(2, 0, 1)
+        case("[{gaussian_noise: {stddev: 0.2, probability: 1}}]", pixels, position,
+             pixels_of(tensor(pixels) + stddev * noise), 1)
+
+    def jpeg(picture, quality):
+        out = io.BytesIO()
+        picture.save(out, "JPEG", quality=quality, subsampling=0 if quality >= 90 else 2)
+        return Image.open(out)
+
+    for position in range(4):
+        pixels = image(10, 11, 1 + 2 * (position % 2))
+        quality = 40 + Draws(position).below(61)
+        case("[{random_jpeg_quality: {min_quality: 40, max_quality: 100, probability: 1}}]", pixels, position,
+             pil(pixels, lambda x: jpeg(x, quality)))
+
+
+def erasing():
+    for position in range(3):
+        pixels = image(9, 12, 1 + 2 * (position % 2))
+        draws, out = Draws(position), pixels.copy()
+        for _ in range(2):
+            y, x = draws.below(9) - 4 // 2, draws.below(12) - 3 // 2
+            out[max(y, 0):max(y + 4, 0), max(x, 0):max(x + 3, 0)] = 77
+        case("[{cutout: {num_holes: 2, height_factor: 0.4, width_factor: 0.25, fill: 77, probability: 1}}]", pixels,
+             position, out)
+        draws, out = Draws(position), pixels.copy()
+        width = max(math.floor(draws.between(0.3, 0.8) * 9 + 0.5), 2)
+        side = math.floor(0.4 * width + 0.5)
+        down, right = draws.below(width), draws.below(width)
+        for y in range(9):
+            for x in range(12):
+                if (y - down) % width < side and (x - right) % width < side:
+                    out[y, x] = 5
+        case("[{grid_mask: {ratio: 0.4, min_unit: 0.3, max_unit: 0.8, fill: 5, probability: 1}}]", pixels, position, out)
+
+
+def rand_augment():
+    """The operations as torchvision's RandAugment has them, on images of floats."""
+    shown = set()
+    position = -1
+    while len(shown) < 14:
+        position += 1
+        draws = Draws(position)
+        which, sign = draws.below(14), -1 if draws.uniform() < 0.5 else 1
+        if which in shown:
+            continue
+        shown.add(which)
+        strength = 12 / 30
+        pixels = image(9, 10, 3)
+        x = unit(pixels).float()
+        mode = F.InterpolationMode.BILINEAR
+        affine = dict(angle=0.0, scale=1.0, interpolation=mode, translate=[0, 0], shear=[0.0, 0.0])
+        level = 0.9 * strength * sign
+        tilt = math.degrees(math.atan(0.3 * strength * sign))
+        out = [
+            lambda: x,
+            lambda: F.affine(x, **{**affine, "shear": [tilt, 0.0], "center": [0, 0]}),
+            lambda: F.affine(x, **{**affine, "shear": [0.0, tilt], "center": [0, 0]}),
+            lambda: F.affine(x, **{**affine, "translate": [int(150 / 331 * 10 * strength * sign), 0]}),
+            lambda: F.affine(x, **{**affine, "translate": [0, int(150 / 331 * 9 * strength * sign)]}),
+            lambda: F.rotate(x, 30 * strength * sign, mode),
+            lambda: F.adjust_brightness(x, 1 + level),
+            lambda: F.adjust_saturation(x, 1 + level),
+            lambda: F.adjust_contrast(x, 1 + level),
+            lambda: F.adjust_sharpness(x, 1 + level),
+            lambda: F.posterize(torch.from_numpy(pixels).permute(2, 0, 1), 8 - round(4 * strength)) / 255.0,
+            lambda: F.solarize(x, 1 - strength),
+            lambda: F.autocontrast(x),
+            lambda: F.equalize(torch.from_numpy(pixels).permute(2, 0, 1)) / 255.0,
+        ][which]()
+        case("[{rand_augment: {num_ops: 1, magnitude: 12}}]", pixels, position, pixels_of(255 * out.double()), 1)
+
+
 def write():
     print("/* Written by torch_augment.py: what PyTorch, torchvision and Pillow make of the images. */")
     print("/* clang-format off */")
@@ -219,4 +352,9 @@ perspectives()
 affines()
 crops()
 brightness()
+colours()
+levels()
+filters()
+erasing()
+rand_augment()
 write()

@@ -3,6 +3,7 @@
 const liana__pixel_kernels *liana__pixel_kernels_for(liana__isa isa)
 {
 #ifdef LIANA_X86
+    if (isa >= LIANA__ISA_AVX512) return &liana__pixel_kernels_avx512;
     if (isa >= LIANA__ISA_AVX2) return &liana__pixel_kernels_avx2;
 #else
     (void)isa;

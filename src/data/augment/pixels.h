@@ -3,6 +3,7 @@
 #define LIANA_DATA_AUGMENT_PIXELS_H
 
 #include "base/cpu.h"
+#include "base/random.h"
 #include "data/augment/matrix.h"
 
 #include <stdbool.h>
@@ -34,13 +35,31 @@ typedef struct liana__warp {
     uint8_t fill;
 } liana__warp;
 
-/* Values that repeat with the channels: 48 is a multiple of 1, of 3 and of a vector. */
-enum { LIANA__PATTERN = 48 };
+/* Values that repeat with the channels: a multiple of 3 and of a vector. */
+enum { LIANA__PATTERN = 192 };
 
 typedef struct liana__pixel_kernels {
     void (*warp)(const liana__warp *warp);
-    /* pixels[i] * scale[i % 48] + offset[i % 48], rounded to nearest, kept in [0, 255] */
+    /* pixels[i] * scale[i % LIANA__PATTERN] + offset[...], rounded to nearest, kept in [0, 255] */
     void (*linear)(uint8_t *pixels, size_t size, const float *scale, const float *offset);
+    /* Sums of each channel (one number for grey), and of 0.299 R + 0.587 G + 0.114 B. */
+    void (*sums)(const uint8_t *pixels, size_t num_pixels, int channels, double *sums, double *grey);
+    /* Colours between grey (factor 0) and themselves (1), or beyond. */
+    void (*saturate)(uint8_t *pixels, size_t num_pixels, float factor);
+    /* Turns the hue by a share of the circle, -1 to 1; value and chroma stay. */
+    void (*turn_hue)(uint8_t *pixels, size_t num_pixels, float turn);
+    /* Correlates with weights [2 radius + 1] along both axes; the image goes on mirrored at its outermost pixels.
+     * `row` is memory for (width + 2 radius) * channels floats. */
+    void (*blur)(const uint8_t *src, uint8_t *dst, int64_t height, int64_t width, int channels, const float *weights,
+                 int radius, float *row);
+    /* Between Pillow's SMOOTH (the pixel five times and its eight neighbours, over 13; factor 0) and the image (1), or
+     * beyond; the border stays, and dst holds the image already. */
+    void (*sharpen)(const uint8_t *src, uint8_t *dst, int64_t height, int64_t width, int channels, float factor);
+    /* Adds scale * quantiles[13 random bits] to each value. Blocks of 8 values take Philox's counter one by one. */
+    void (*add_noise)(uint8_t *pixels, size_t size, liana__philox_key key, const uint32_t counter[4],
+                      const float *quantiles, float scale);
+    /* share * own + (1 - share) * partner */
+    void (*mix)(const uint8_t *own, const uint8_t *partner, uint8_t *dst, size_t size, float share);
 } liana__pixel_kernels;
 
 const liana__pixel_kernels *liana__pixel_kernels_for(liana__isa isa);
@@ -48,6 +67,7 @@ const liana__pixel_kernels *liana__pixel_kernels_for(liana__isa isa);
 extern const liana__pixel_kernels liana__pixel_kernels_generic;
 #ifdef LIANA_X86
 extern const liana__pixel_kernels liana__pixel_kernels_avx2;
+extern const liana__pixel_kernels liana__pixel_kernels_avx512;
 #endif
 
 #endif

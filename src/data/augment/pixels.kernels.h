@@ -2,12 +2,12 @@
  * floats are added and multiplied in the order written, so all give the same bytes. */
 #include "data/augment/pixels.h"
 
+#include <math.h>
 #include <string.h>
 
-/* Four channels at once, the fourth unused. */
-typedef float float4 __attribute__((vector_size(16)));
-typedef int32_t int4 __attribute__((vector_size(16)));
-typedef uint8_t byte4 __attribute__((vector_size(4)));
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 /* ---- warp ---- */
 
@@ -19,6 +19,10 @@ typedef struct piece {
     float y[PIECE];
     int32_t column[PIECE];
     int32_t row[PIECE];
+    /* Bilinear: weights of the left and the right, or the upper and the lower pixel, in 256ths, as two halves. */
+    uint32_t x_weights[PIECE];
+    uint32_t y_weights[PIECE];
+    int32_t offset[PIECE]; /* of the upper left pixel in the source, or -1 where not all four may simply be read */
 } piece;
 
 /* Far outside every image, near enough for whole numbers. */
@@ -83,66 +87,167 @@ static uint8_t pixel_at(const liana__warp *warp, int64_t row, int64_t column, in
     return warp->src[(row * warp->src_width + column) * warp->channels + channel];
 }
 
-static inline float mix(float a, float b, float share)
+/* The four pixels' weights and, where they all lie inside, where the first of them is. */
+static void find_weights(const liana__warp *warp, int count, piece *points)
 {
-    return a + (b - a) * share;
+    int32_t channels = warp->channels, stride = (int32_t)warp->src_width * channels;
+    uint32_t rows = (uint32_t)(warp->src_height - 1), columns = (uint32_t)(warp->src_width - 1);
+    /* Eight bytes of each row are read at once. */
+    int32_t last = (int32_t)warp->src_height * stride - stride - 8;
+    for (int i = 0; i < count; i++) {
+        uint32_t right = (uint32_t)(int32_t)((points->x[i] - (float)points->column[i]) * 256 + 0.5f);
+        uint32_t lower = (uint32_t)(int32_t)((points->y[i] - (float)points->row[i]) * 256 + 0.5f);
+        points->x_weights[i] = (256 - right) | right << 16;
+        points->y_weights[i] = (256 - lower) | lower << 16;
+        int32_t offset =
+            (int32_t)((uint32_t)points->row[i] * (uint32_t)stride + (uint32_t)points->column[i] * (uint32_t)channels);
+        int inside = ((uint32_t)points->row[i] < rows) & ((uint32_t)points->column[i] < columns) & (offset <= last);
+        points->offset[i] = inside ? offset : -1;
+    }
+}
+
+static inline uint8_t blend(int a, int b, int c, int d, uint32_t x_weights, uint32_t y_weights)
+{
+    uint32_t left = x_weights & 0xFFFF, right = x_weights >> 16;
+    uint32_t upper = (uint32_t)a * left + (uint32_t)b * right, lower = (uint32_t)c * left + (uint32_t)d * right;
+    return (uint8_t)((upper * (y_weights & 0xFFFF) + lower * (y_weights >> 16) + 0x8000) >> 16);
 }
 
 /* Any pixel, near the edge or not. */
 static void sample_bilinear(const liana__warp *warp, const piece *points, int i, uint8_t *dst)
 {
     int64_t row = points->row[i], column = points->column[i];
-    float fx = points->x[i] - (float)column, fy = points->y[i] - (float)row;
+    bool outside = row < -1 || column < -1 || row >= warp->src_height || column >= warp->src_width;
     for (int c = 0; c < warp->channels; c++) {
-        float a = pixel_at(warp, row, column, c), b = pixel_at(warp, row, column + 1, c);
-        float d = pixel_at(warp, row + 1, column, c), e = pixel_at(warp, row + 1, column + 1, c);
-        dst[c] = (uint8_t)(mix(mix(a, b, fx), mix(d, e, fx), fy) + 0.5f);
-    }
-}
-
-static inline float4 load4(const uint8_t *pixels)
-{
-    byte4 bytes;
-    memcpy(&bytes, pixels, sizeof bytes);
-    return __builtin_convertvector(__builtin_convertvector(bytes, int4), float4);
-}
-
-static void bilinear_colour(const liana__warp *warp, const piece *points, int count, uint8_t *dst)
-{
-    const uint8_t *src = warp->src;
-    size_t stride = (size_t)warp->src_width * 3;
-    /* One row and one pixel more are read, and one byte. */
-    uint32_t rows = (uint32_t)(warp->src_height - 1), columns = (uint32_t)(warp->src_width - 1);
-    const uint8_t *end = src + stride * (size_t)warp->src_height;
-    for (int i = 0; i < count; i++, dst += 3) {
-        uint32_t row = (uint32_t)points->row[i], column = (uint32_t)points->column[i];
-        const uint8_t *at = src + row * stride + 3 * (size_t)column;
-        if (row >= rows || column >= columns || at + stride + 7 > end) {
-            sample_bilinear(warp, points, i, dst);
+        if (outside && warp->fill_mode == LIANA__FILL_CONSTANT) {
+            dst[c] = warp->fill;
             continue;
         }
-        float fx = points->x[i] - (float)points->column[i], fy = points->y[i] - (float)points->row[i];
-        float4 a = load4(at), b = load4(at + 3), d = load4(at + stride), e = load4(at + stride + 3);
-        float4 top = a + (b - a) * fx, bottom = d + (e - d) * fx;
-        float4 value = top + (bottom - top) * fy + 0.5f;
-        byte4 bytes = __builtin_convertvector(__builtin_convertvector(value, int4), byte4);
-        memcpy(dst, &bytes, 3);
+        dst[c] = blend(pixel_at(warp, row, column, c), pixel_at(warp, row, column + 1, c),
+                       pixel_at(warp, row + 1, column, c), pixel_at(warp, row + 1, column + 1, c), points->x_weights[i],
+                       points->y_weights[i]);
     }
 }
 
-static void bilinear_grey(const liana__warp *warp, const piece *points, int count, uint8_t *dst)
+#if defined(__AVX2__)
+/* Two pixels of three channels: each half of a register holds the six bytes of the upper row, and those of the lower
+ * eight bytes on. Writes eight bytes, of which the first three of each half count. */
+static inline __m256i blend_two(const uint8_t *first, const uint8_t *second, int64_t stride, const uint32_t *x_weights,
+                                const uint32_t *y_weights)
 {
-    size_t stride = (size_t)warp->src_width;
-    uint32_t rows = (uint32_t)(warp->src_height - 1), columns = (uint32_t)(warp->src_width - 1);
+    const __m256i halves = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
+    const __m256i upper_words = _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, 0, -1, 3, -1,
+                                                 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+    const __m256i lower_words = _mm256_setr_epi8(8, -1, 11, -1, 9, -1, 12, -1, 10, -1, 13, -1, -1, -1, -1, -1, 8, -1,
+                                                 11, -1, 9, -1, 12, -1, 10, -1, 13, -1, -1, -1, -1, -1);
+    const __m256i pairs = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10,
+                                           11, 4, 5, 12, 13, 6, 7, 14, 15);
+    __m128i a = _mm_loadl_epi64((const void *)first), b = _mm_loadl_epi64((const void *)second);
+    a = _mm_unpacklo_epi64(a, _mm_loadl_epi64((const void *)(first + stride)));
+    b = _mm_unpacklo_epi64(b, _mm_loadl_epi64((const void *)(second + stride)));
+    __m256i pixels = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+    __m256i wx = _mm256_castsi128_si256(_mm_loadl_epi64((const void *)x_weights));
+    __m256i wy = _mm256_castsi128_si256(_mm_loadl_epi64((const void *)y_weights));
+    wx = _mm256_permutevar8x32_epi32(wx, halves);
+    wy = _mm256_permutevar8x32_epi32(wy, halves);
+    __m256i upper = _mm256_madd_epi16(_mm256_shuffle_epi8(pixels, upper_words), wx);
+    __m256i lower = _mm256_madd_epi16(_mm256_shuffle_epi8(pixels, lower_words), wx);
+    __m256i both = _mm256_shuffle_epi8(_mm256_packus_epi32(upper, lower), pairs);
+    /* The product takes signed halves: 0x8000 less, times 256 in all, is added back. */
+    __m256i sum = _mm256_madd_epi16(_mm256_xor_si256(both, _mm256_set1_epi16(-0x8000)), wy);
+    sum = _mm256_srli_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(0x8000 * 256 + 0x8000)), 16);
+    return sum;
+}
+
+/* As many pixels as lie inside from `i` on, two by two; returns the first that is not done. */
+static int blend_run(const liana__warp *warp, const piece *points, int i, int count, uint8_t *dst)
+{
+    const __m256i gather = _mm256_setr_epi8(0, 4, 8, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, -1,
+                                            -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    int64_t stride = warp->src_width * 3;
+    /* The last pixel of a row is left to others: four bytes are written for each. */
+    for (; i + 2 < count && points->offset[i] >= 0 && points->offset[i + 1] >= 0; i += 2) {
+        __m256i sum = blend_two(warp->src + points->offset[i], warp->src + points->offset[i + 1], stride,
+                                &points->x_weights[i], &points->y_weights[i]);
+        __m256i bytes = _mm256_shuffle_epi8(sum, gather);
+        int32_t first = _mm256_cvtsi256_si32(bytes), second = _mm_cvtsi128_si32(_mm256_extracti128_si256(bytes, 1));
+        memcpy(dst + 3 * i, &first, 4);
+        memcpy(dst + 3 * i + 3, &second, 4);
+    }
+    return i;
+}
+#endif
+
+static void bilinear(const liana__warp *warp, const piece *points, int count, uint8_t *dst)
+{
+    int channels = warp->channels;
+    int64_t stride = warp->src_width * channels;
     for (int i = 0; i < count; i++) {
-        uint32_t row = (uint32_t)points->row[i], column = (uint32_t)points->column[i];
-        if (row >= rows || column >= columns) {
-            sample_bilinear(warp, points, i, dst + i);
+#if defined(__AVX2__)
+        if (channels == 3) i = blend_run(warp, points, i, count, dst);
+#endif
+        if (points->offset[i] < 0) {
+            sample_bilinear(warp, points, i, dst + i * channels);
             continue;
         }
-        const uint8_t *at = warp->src + row * stride + column;
-        float fx = points->x[i] - (float)points->column[i], fy = points->y[i] - (float)points->row[i];
-        dst[i] = (uint8_t)(mix(mix(at[0], at[1], fx), mix(at[stride], at[stride + 1], fx), fy) + 0.5f);
+        const uint8_t *at = warp->src + points->offset[i];
+        for (int c = 0; c < channels; c++, at++) {
+            dst[i * channels + c] = blend(at[0], at[channels], at[stride], at[stride + channels], points->x_weights[i],
+                                          points->y_weights[i]);
+        }
+    }
+}
+
+/* Whole rows, forwards or backwards: all that a flip, a crop or a shift by pixels is. */
+static bool copies_rows(const liana__matrix *matrix)
+{
+    const double *m = matrix->m;
+    return fabs(m[0]) == 1 && m[1] == 0 && m[3] == 0 && fabs(m[4]) == 1 && m[6] == 0 && m[7] == 0 && m[8] == 1 &&
+           m[2] == floor(m[2]) && m[5] == floor(m[5]);
+}
+
+/* The part [*begin, *end) of a row of `count` pixels that lies inside the source, where its first pixel would come from
+ * `first` and the next ones from `step` further. */
+static void inside_part(int64_t first, int64_t step, int64_t size, int64_t count, int64_t *begin, int64_t *end)
+{
+    *begin = step > 0 ? -first : first - size + 1;
+    *end = step > 0 ? size - first : first + 1;
+    *begin = *begin < 0 ? 0 : *begin > count ? count : *begin;
+    *end = *end > count ? count : *end < *begin ? *begin : *end;
+}
+
+static void reverse(const uint8_t *last, uint8_t *dst, int64_t count, int channels)
+{
+    if (channels == 1) {
+        for (int64_t i = 0; i < count; i++) dst[i] = last[-i];
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        dst[3 * i] = last[-3 * i];
+        dst[3 * i + 1] = last[-3 * i + 1];
+        dst[3 * i + 2] = last[-3 * i + 2];
+    }
+}
+
+static void copy_rows(const liana__warp *warp)
+{
+    const double *m = warp->from_output.m;
+    int64_t step = (int64_t)m[0], channels = warp->channels, begin, end;
+    int64_t first = (int64_t)floor(0.5 * m[0] + m[2]);
+    inside_part(first, step, warp->src_width, warp->dst_width, &begin, &end);
+    for (int64_t y = 0; y < warp->dst_height; y++) {
+        uint8_t *dst = warp->dst + y * warp->dst_width * channels;
+        int64_t row = (int64_t)floor(m[4] * ((double)y + 0.5) + m[5]);
+        bool exists = row >= 0 && row < warp->src_height;
+        int64_t from = exists ? begin : warp->dst_width, to = exists ? end : warp->dst_width;
+        for (int64_t x = 0; x < warp->dst_width; x = x + 1 == from ? to : x + 1) {
+            if (x >= from && x < to) continue;
+            for (int c = 0; c < channels; c++) dst[x * channels + c] = pixel_at(warp, row, first + step * x, c);
+        }
+        if (from >= to) continue;
+        const uint8_t *src = warp->src + (row * warp->src_width + first + step * from) * channels;
+        if (step > 0) memcpy(dst + from * channels, src, (size_t)((to - from) * channels));
+        if (step < 0) reverse(src, dst + from * channels, to - from, (int)channels);
     }
 }
 
@@ -169,6 +274,10 @@ static void nearest(const liana__warp *warp, const piece *points, int count, uin
 
 static void warp_image(const liana__warp *warp)
 {
+    if (warp->interpolation == LIANA__NEAREST && copies_rows(&warp->from_output)) {
+        copy_rows(warp);
+        return;
+    }
     piece points;
     float shift = warp->interpolation == LIANA__BILINEAR ? -0.5f : 0;
     for (int64_t row = 0; row < warp->dst_height; row++) {
@@ -178,10 +287,9 @@ static void warp_image(const liana__warp *warp)
             find_points(&warp->from_output, row, first, count, shift, &points);
             if (warp->interpolation == LIANA__NEAREST) {
                 nearest(warp, &points, count, dst);
-            } else if (warp->channels == 3) {
-                bilinear_colour(warp, &points, count, dst);
             } else {
-                bilinear_grey(warp, &points, count, dst);
+                find_weights(warp, count, &points);
+                bilinear(warp, &points, count, dst);
             }
         }
     }
@@ -196,16 +304,219 @@ static inline uint8_t to_byte(float value)
     return (uint8_t)(int32_t)(value < 255.5f ? value : 255.5f);
 }
 
-static void linear(uint8_t *pixels, size_t size, const float *scale, const float *offset)
+static void linear(uint8_t *restrict pixels, size_t size, const float *restrict scale, const float *restrict offset)
 {
     size_t i = 0;
     for (; i + LIANA__PATTERN <= size; i += LIANA__PATTERN) {
-        for (int k = 0; k < LIANA__PATTERN; k++) pixels[i + k] = to_byte(pixels[i + k] * scale[k] + offset[k]);
+        for (size_t k = 0; k < LIANA__PATTERN; k++) pixels[i + k] = to_byte(pixels[i + k] * scale[k] + offset[k]);
     }
-    for (int k = 0; i < size; i++, k++) pixels[i] = to_byte(pixels[i] * scale[k] + offset[k]);
+    for (size_t k = 0; i < size; i++, k++) pixels[i] = to_byte(pixels[i] * scale[k] + offset[k]);
 }
 
-#define LIANA__PIXEL_KERNELS                  \
-    {                                         \
-        .warp = warp_image, .linear = linear, \
+static void sums(const uint8_t *pixels, size_t num_pixels, int channels, double *each, double *grey)
+{
+    if (channels == 1) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < num_pixels; i++) sum += pixels[i];
+        *grey = each[0] = (double)sum;
+        return;
+    }
+    uint64_t red = 0, green = 0, blue = 0;
+    for (size_t i = 0; i < num_pixels; i++) {
+        red += pixels[3 * i];
+        green += pixels[3 * i + 1];
+        blue += pixels[3 * i + 2];
+    }
+    each[0] = (double)red;
+    each[1] = (double)green;
+    each[2] = (double)blue;
+    *grey = 0.299 * each[0] + 0.587 * each[1] + 0.114 * each[2];
+}
+
+/* Colour images are worked on in planes of a piece. */
+typedef struct planes {
+    float red[PIECE];
+    float green[PIECE];
+    float blue[PIECE];
+} planes;
+
+static size_t split(const uint8_t *pixels, size_t left, planes *to)
+{
+    size_t count = left < PIECE ? left : PIECE;
+    for (size_t i = 0; i < count; i++) {
+        to->red[i] = pixels[3 * i];
+        to->green[i] = pixels[3 * i + 1];
+        to->blue[i] = pixels[3 * i + 2];
+    }
+    return count;
+}
+
+static void join(const planes *from, size_t count, uint8_t *pixels)
+{
+    for (size_t i = 0; i < count; i++) {
+        pixels[3 * i] = to_byte(from->red[i]);
+        pixels[3 * i + 1] = to_byte(from->green[i]);
+        pixels[3 * i + 2] = to_byte(from->blue[i]);
+    }
+}
+
+static void saturate(uint8_t *pixels, size_t num_pixels, float factor)
+{
+    planes p;
+    for (size_t done = 0, count; done < num_pixels; done += count, pixels += 3 * count) {
+        count = split(pixels, num_pixels - done, &p);
+        for (size_t i = 0; i < count; i++) {
+            float grey = 0.299f * p.red[i] + 0.587f * p.green[i] + 0.114f * p.blue[i];
+            p.red[i] = grey + (p.red[i] - grey) * factor;
+            p.green[i] = grey + (p.green[i] - grey) * factor;
+            p.blue[i] = grey + (p.blue[i] - grey) * factor;
+        }
+        join(&p, count, pixels);
+    }
+}
+
+static inline float smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* Back from hue (in sixths, 0 to 12) to a channel: n is 5, 3, 1 for red, green, blue. */
+static inline float from_hue(float value, float chroma, float hue, float n)
+{
+    float k = n + hue;
+    k -= k >= 12 ? 12.0f : k >= 6 ? 6.0f : 0.0f;
+    return value - chroma * larger(0, smaller(smaller(k, 4 - k), 1));
+}
+
+static void turn_hue(uint8_t *pixels, size_t num_pixels, float turn)
+{
+    planes p;
+    float sixths = 6 * (turn < 0 ? turn + 1 : turn);
+    for (size_t done = 0, count; done < num_pixels; done += count, pixels += 3 * count) {
+        count = split(pixels, num_pixels - done, &p);
+        for (size_t i = 0; i < count; i++) {
+            float r = p.red[i], g = p.green[i], b = p.blue[i];
+            float value = larger(larger(r, g), b), chroma = value - smaller(smaller(r, g), b);
+            float inverse = 1 / larger(chroma, 1);
+            float of_red = (g - b) * inverse, of_green = 2 + (b - r) * inverse, of_blue = 4 + (r - g) * inverse;
+            float hue = value == r ? of_red : value == g ? of_green : of_blue;
+            hue += hue < 0 ? 6.0f : 0.0f;
+            hue += sixths;
+            p.red[i] = from_hue(value, chroma, hue, 5);
+            p.green[i] = from_hue(value, chroma, hue, 3);
+            p.blue[i] = from_hue(value, chroma, hue, 1);
+        }
+        join(&p, count, pixels);
+    }
+}
+
+/* c b a | b c d: the outermost pixel is not repeated. */
+static int64_t mirror(int64_t index, int64_t size)
+{
+    int64_t period = size > 1 ? 2 * (size - 1) : 1;
+    index %= period;
+    if (index < 0) index += period;
+    return index < size ? index : period - index;
+}
+
+static void blur(const uint8_t *src, uint8_t *dst, int64_t height, int64_t width, int channels, const float *weights,
+                 int radius, float *row)
+{
+    int64_t stride = width * channels, margin = (int64_t)radius * channels;
+    for (int64_t y = 0; y < height; y++, dst += stride) {
+        float *sum = row + margin;
+        for (int64_t x = 0; x < stride; x++) sum[x] = 0;
+        for (int k = -radius; k <= radius; k++) {
+            const uint8_t *line = src + mirror(y + k, height) * stride;
+            float weight = weights[k + radius];
+            for (int64_t x = 0; x < stride; x++) sum[x] += weight * line[x];
+        }
+        for (int64_t x = 1; x <= radius; x++) {
+            for (int c = 0; c < channels; c++) {
+                sum[-x * channels + c] = sum[mirror(-x, width) * channels + c];
+                sum[(width - 1 + x) * channels + c] = sum[mirror(width - 1 + x, width) * channels + c];
+            }
+        }
+        for (int64_t first = 0; first < stride; first += PIECE) {
+            int64_t count = stride - first < PIECE ? stride - first : PIECE;
+            float values[PIECE] = {0};
+            for (int k = 0; k <= 2 * radius; k++) {
+                const float *from = row + first + k * channels;
+                for (int64_t x = 0; x < count; x++) values[x] += weights[k] * from[x];
+            }
+            for (int64_t x = 0; x < count; x++) dst[first + x] = to_byte(values[x]);
+        }
+    }
+}
+
+static void sharpen(const uint8_t *restrict src, uint8_t *restrict dst, int64_t height, int64_t width, int channels,
+                    float factor)
+{
+    int64_t stride = width * channels, step = channels;
+    for (int64_t y = 1; y + 1 < height; y++) {
+        const uint8_t *above = src + (y - 1) * stride, *line = above + stride, *below = line + stride;
+        for (int64_t i = step; i < stride - step; i++) {
+            int sum = above[i - step] + above[i] + above[i + step] + below[i - step] + below[i] + below[i + step];
+            float smooth = (float)(sum + line[i - step] + 5 * line[i] + line[i + step]) * (1 / 13.0f);
+            dst[y * stride + i] = to_byte(smooth + (line[i] - smooth) * factor);
+        }
+    }
+}
+
+/* Philox of LANES counters that differ by their last word, side by side. */
+enum { LANES = 16 };
+
+static void philox_lanes(liana__philox_key key, const uint32_t counter[4], uint32_t words[4][LANES])
+{
+    uint32_t *c0 = words[0], *c1 = words[1], *c2 = words[2], *c3 = words[3];
+    for (uint32_t i = 0; i < LANES; i++) {
+        c0[i] = counter[0];
+        c1[i] = counter[1];
+        c2[i] = counter[2];
+        c3[i] = counter[3] + i;
+    }
+    uint32_t k0 = key.words[0], k1 = key.words[1];
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < LANES; i++) {
+            uint64_t product0 = (uint64_t)0xD2511F53u * c0[i], product1 = (uint64_t)0xCD9E8D57u * c2[i];
+            c0[i] = (uint32_t)(product1 >> 32) ^ c1[i] ^ k0;
+            c1[i] = (uint32_t)product1;
+            c2[i] = (uint32_t)(product0 >> 32) ^ c3[i] ^ k1;
+            c3[i] = (uint32_t)product0;
+        }
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+}
+
+static void add_noise(uint8_t *pixels, size_t size, liana__philox_key key, const uint32_t counter[4],
+                      const float *quantiles, float scale)
+{
+    uint32_t block[4] = {counter[0], counter[1], counter[2], counter[3]}, words[4][LANES];
+    float noise[8 * LANES];
+    for (size_t i = 0; i < size; i += 8 * LANES, block[3] += LANES) {
+        philox_lanes(key, block, words);
+        for (int lane = 0; lane < LANES; lane++) {
+            for (int k = 0; k < 8; k++)
+                noise[8 * lane + k] = quantiles[(words[k / 2][lane] >> 16 * (k & 1) & 0xFFFF) >> 3];
+        }
+        size_t count = size - i < 8 * LANES ? size - i : 8 * LANES;
+        for (size_t k = 0; k < count; k++) pixels[i + k] = to_byte(pixels[i + k] + scale * noise[k]);
+    }
+}
+
+static void mix_images(const uint8_t *own, const uint8_t *partner, uint8_t *dst, size_t size, float share)
+{
+    for (size_t i = 0; i < size; i++) dst[i] = to_byte(partner[i] + (own[i] - partner[i]) * share);
+}
+
+#define LIANA__PIXEL_KERNELS                                                                                          \
+    {                                                                                                                 \
+        .warp = warp_image, .linear = linear, .sums = sums, .saturate = saturate, .turn_hue = turn_hue, .blur = blur, \
+        .sharpen = sharpen, .add_noise = add_noise, .mix = mix_images,                                                \
     }

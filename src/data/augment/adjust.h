@@ -1,0 +1,22 @@
+/* adjust.h - changes of pixels that more than one stage makes. Each works on the call's image in place. */
+#ifndef LIANA_DATA_AUGMENT_ADJUST_H
+#define LIANA_DATA_AUGMENT_ADJUST_H
+
+#include "data/augment/augment.h"
+
+/* colour.c: value * scale + offset, by channel. */
+void liana__adjust_linear(const liana__augment_call *call, const double scale[3], const double offset[3]);
+/* colour.c: 0 makes grey, 1 changes nothing. Grey images stay as they are. */
+void liana__adjust_saturation(const liana__augment_call *call, double factor);
+/* colour.c: 0 leaves the mean (of each channel, or of the grey image), 1 changes nothing. */
+void liana__adjust_contrast(const liana__augment_call *call, double factor, bool by_channel);
+/* filters.c: 0 smooths, 1 changes nothing, 2 sharpens. Needs scratch for an image. */
+void liana__adjust_sharpness(const liana__augment_call *call, double factor);
+
+/* levels.c */
+void liana__posterize(const liana__augment_call *call, int bits);
+void liana__solarize(const liana__augment_call *call, double threshold);
+void liana__autocontrast(const liana__augment_call *call);
+void liana__equalize(const liana__augment_call *call);
+
+#endif

@@ -1,0 +1,154 @@
+/* Parts of the image are painted over. */
+#include "data/augment/augment.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Paints [top, bottom) x [left, right), as far as it lies in the image. */
+static void paint(const liana__augment_call *call, int64_t top, int64_t bottom, int64_t left, int64_t right,
+                  int64_t fill)
+{
+    const liana__augment_shape *shape = &call->shape;
+    if (top < 0) top = 0;
+    if (left < 0) left = 0;
+    if (bottom > shape->height) bottom = shape->height;
+    if (right > shape->width) right = shape->width;
+    for (int64_t y = top; y < bottom && left < right; y++) {
+        memset(call->pixels + (y * shape->width + left) * shape->channels, (int)fill,
+               (size_t)((right - left) * shape->channels));
+    }
+}
+
+/* ---- cutout ---- */
+
+typedef struct cutout_options {
+    liana__augment_common common;
+    int64_t num_holes;
+    double height_factor, width_factor;
+    int64_t fill;
+} cutout_options;
+
+static const liana__field cutout_fields[] = {
+    {.name = "num_holes",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(cutout_options, num_holes),
+     .default_text = "1",
+     .minimum = 1,
+     .maximum = 1000,
+     .doc = "How many rectangles are painted over."},
+    {.name = "height_factor",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(cutout_options, height_factor),
+     .default_text = "0.25",
+     .maximum = 1,
+     .doc = "The height of a rectangle, as a share of the image's."},
+    {.name = "width_factor",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(cutout_options, width_factor),
+     .default_text = "0.25",
+     .maximum = 1,
+     .doc = "Its width, as a share of the image's."},
+    {.name = "fill",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(cutout_options, fill),
+     .maximum = 255,
+     .doc = "The value that is painted, 0 (black) to 255."},
+    LIANA__AUGMENT_FIELDS("0.5"),
+};
+static const liana__fields cutout_table = {"cutout", sizeof(cutout_options), COUNT(cutout_fields), cutout_fields};
+
+static liana_status cut_out(const liana__augment_call *call)
+{
+    const cutout_options *options = call->options;
+    int64_t height = (int64_t)llround(options->height_factor * (double)call->shape.height);
+    int64_t width = (int64_t)llround(options->width_factor * (double)call->shape.width);
+    for (int64_t i = 0; i < options->num_holes; i++) {
+        int64_t top = liana__draw_below(call->draws, call->shape.height) - height / 2;
+        int64_t left = liana__draw_below(call->draws, call->shape.width) - width / 2;
+        paint(call, top, top + height, left, left + width, options->fill);
+    }
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_cutout = {
+    .name = "cutout",
+    .doc = "Paints over rectangles whose centres lie anywhere in the image (DeVries and Taylor, 2017).",
+    .options = &cutout_table,
+    .apply = cut_out,
+};
+
+/* ---- grid_mask ---- */
+
+typedef struct grid_options {
+    liana__augment_common common;
+    double ratio;
+    double min_unit, max_unit;
+    int64_t fill;
+} grid_options;
+
+static const liana__field grid_fields[] = {
+    {.name = "ratio",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(grid_options, ratio),
+     .default_text = "0.5",
+     .maximum = 1,
+     .doc = "The side of a painted square, as a share of the distance from one to the next."},
+    {.name = "min_unit",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(grid_options, min_unit),
+     .default_text = "0.2",
+     .minimum = 0.01,
+     .maximum = 1,
+     .doc = "The smallest distance, as a share of the image's shorter side."},
+    {.name = "max_unit",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(grid_options, max_unit),
+     .default_text = "0.6",
+     .minimum = 0.01,
+     .maximum = 1,
+     .doc = "The largest."},
+    {.name = "fill",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(grid_options, fill),
+     .maximum = 255,
+     .doc = "The value that is painted, 0 (black) to 255."},
+    LIANA__AUGMENT_FIELDS("0.5"),
+};
+static const liana__fields grid_table = {"grid_mask", sizeof(grid_options), COUNT(grid_fields), grid_fields};
+
+static liana_status prepare_grid(const void *own, liana__augment_setup *setup, liana__error *error)
+{
+    (void)setup;
+    const grid_options *options = own;
+    if (options->min_unit <= options->max_unit) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "min_unit is %g, more than max_unit, which is %g",
+                       options->min_unit, options->max_unit);
+}
+
+static liana_status mask_grid(const liana__augment_call *call)
+{
+    const grid_options *options = call->options;
+    const liana__augment_shape *shape = &call->shape;
+    int64_t shorter = shape->height < shape->width ? shape->height : shape->width;
+    double share = liana__draw_between(call->draws, options->min_unit, options->max_unit);
+    int64_t unit = (int64_t)fmax(round(share * (double)shorter), 2);
+    int64_t side = (int64_t)llround(options->ratio * (double)unit);
+    int64_t down = liana__draw_below(call->draws, unit), right = liana__draw_below(call->draws, unit);
+    for (int64_t top = down - unit; top < shape->height; top += unit) {
+        for (int64_t left = right - unit; left < shape->width; left += unit) {
+            paint(call, top, top + side, left, left + side, options->fill);
+        }
+    }
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_grid_mask = {
+    .name = "grid_mask",
+    .doc = "Paints over the squares of a grid of random width and place (Chen and others, 2020).",
+    .options = &grid_table,
+    .prepare = prepare_grid,
+    .apply = mask_grid,
+};

@@ -1,0 +1,188 @@
+/* Changes of the levels of an image: each value becomes another one by a table. */
+#include "data/augment/adjust.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const liana__field plain_fields[] = {LIANA__AUGMENT_FIELDS("0.5")};
+static const liana__fields plain_table = {"options", sizeof(liana__augment_common), 1, plain_fields};
+
+/* ---- random_invert ---- */
+
+static liana_status invert(const liana__augment_call *call)
+{
+    size_t size = liana__augment_size(&call->shape);
+    for (size_t i = 0; i < size; i++) call->pixels[i] = (uint8_t)(255 - call->pixels[i]);
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_random_invert = {
+    .name = "random_invert",
+    .doc = "Turns the image into its negative.",
+    .options = &plain_table,
+    .apply = invert,
+};
+
+/* ---- random_posterize ---- */
+
+void liana__posterize(const liana__augment_call *call, int bits)
+{
+    size_t size = liana__augment_size(&call->shape);
+    uint8_t kept = (uint8_t)(0xFF << (8 - bits));
+    for (size_t i = 0; i < size; i++) call->pixels[i] &= kept;
+}
+
+typedef struct posterize_options {
+    liana__augment_common common;
+    int64_t bits;
+} posterize_options;
+
+static const liana__field posterize_fields[] = {
+    {.name = "bits",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(posterize_options, bits),
+     .default_text = "4",
+     .minimum = 1,
+     .maximum = 8,
+     .doc = "How many bits of each value are kept."},
+    LIANA__AUGMENT_FIELDS("0.5"),
+};
+static const liana__fields posterize_table = {"random_posterize", sizeof(posterize_options), COUNT(posterize_fields),
+                                              posterize_fields};
+
+static liana_status posterize(const liana__augment_call *call)
+{
+    const posterize_options *options = call->options;
+    liana__posterize(call, (int)options->bits);
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_random_posterize = {
+    .name = "random_posterize",
+    .doc = "Keeps the highest bits of each value.",
+    .options = &posterize_table,
+    .apply = posterize,
+};
+
+/* ---- random_solarize ---- */
+
+void liana__solarize(const liana__augment_call *call, double threshold)
+{
+    size_t size = liana__augment_size(&call->shape);
+    for (size_t i = 0; i < size; i++) {
+        uint8_t value = call->pixels[i];
+        call->pixels[i] = value >= threshold ? (uint8_t)(255 - value) : value;
+    }
+}
+
+typedef struct solarize_options {
+    liana__augment_common common;
+    double threshold;
+} solarize_options;
+
+static const liana__field solarize_fields[] = {
+    {.name = "threshold",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(solarize_options, threshold),
+     .default_text = "128.0",
+     .maximum = 256,
+     .doc = "Values from this one on become their negative."},
+    LIANA__AUGMENT_FIELDS("0.5"),
+};
+static const liana__fields solarize_table = {"random_solarize", sizeof(solarize_options), COUNT(solarize_fields),
+                                             solarize_fields};
+
+static liana_status solarize(const liana__augment_call *call)
+{
+    const solarize_options *options = call->options;
+    liana__solarize(call, options->threshold);
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_random_solarize = {
+    .name = "random_solarize",
+    .doc = "Turns the bright parts of the image into their negative.",
+    .options = &solarize_table,
+    .apply = solarize,
+};
+
+/* ---- random_autocontrast ---- */
+
+static void count_values(const liana__augment_call *call, int channel, int64_t counts[256])
+{
+    size_t size = liana__augment_size(&call->shape);
+    for (int i = 0; i < 256; i++) counts[i] = 0;
+    for (size_t i = (size_t)channel; i < size; i += (size_t)call->shape.channels) counts[call->pixels[i]]++;
+}
+
+void liana__autocontrast(const liana__augment_call *call)
+{
+    double scale[3], offset[3];
+    for (int c = 0; c < call->shape.channels; c++) {
+        int64_t counts[256];
+        int low = 0, high = 255;
+        count_values(call, c, counts);
+        while (low < 255 && !counts[low]) low++;
+        while (high > 0 && !counts[high]) high--;
+        scale[c] = high > low ? 255.0 / (high - low) : 1;
+        offset[c] = high > low ? -low * scale[c] : 0;
+    }
+    liana__adjust_linear(call, scale, offset);
+}
+
+static liana_status stretch(const liana__augment_call *call)
+{
+    liana__autocontrast(call);
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_random_autocontrast = {
+    .name = "random_autocontrast",
+    .doc = "Stretches each channel so that its values reach from 0 to 255.",
+    .options = &plain_table,
+    .apply = stretch,
+};
+
+/* ---- random_equalize ---- */
+
+/* As Pillow's ImageOps.equalize: each value by how many lie below it, in steps of a 255th of all but the brightest. */
+static void equalize_channel(const liana__augment_call *call, int channel)
+{
+    int64_t counts[256], step = 0, sum;
+    int last = 255;
+    count_values(call, channel, counts);
+    while (last > 0 && !counts[last]) last--;
+    for (int i = 0; i < last; i++) step += counts[i];
+    step /= 255;
+    if (step == 0) return;
+    uint8_t table[256];
+    sum = step / 2;
+    for (int i = 0; i < 256; i++) {
+        table[i] = (uint8_t)(sum / step < 255 ? sum / step : 255);
+        sum += counts[i];
+    }
+    size_t size = liana__augment_size(&call->shape);
+    for (size_t i = (size_t)channel; i < size; i += (size_t)call->shape.channels) {
+        call->pixels[i] = table[call->pixels[i]];
+    }
+}
+
+void liana__equalize(const liana__augment_call *call)
+{
+    for (int c = 0; c < call->shape.channels; c++) equalize_channel(call, c);
+}
+
+static liana_status equalize(const liana__augment_call *call)
+{
+    liana__equalize(call);
+    return LIANA_OK;
+}
+
+const liana__augmentation liana__augmentation_random_equalize = {
+    .name = "random_equalize",
+    .doc = "Makes all values of each channel about equally frequent.",
+    .options = &plain_table,
+    .apply = equalize,
+};

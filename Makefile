@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench fuzz format check-format check-includes check-registry check-docs-long install clean
+.PHONY: all help demo test asan tsan bench bench-docs fuzz format check-format check-includes check-registry check-docs-long install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -52,10 +52,13 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 			$(BUILD)-fuzz/corpus/$$(basename $$target); \
 	done
 
-bench: ## training speed beside PyTorch's, a table (nothing else should run; ROUNDS, STEPS, WORKLOADS: see bench/bench.sh)
+bench: ## speed and memory beside PyTorch's, a table and a plot (nothing else should run; WORKLOADS, ROUNDS: see bench/bench.sh)
 	$(call CONFIGURE,$(BUILD))
-	$(call COMPILE,$(BUILD)) --target liana bench_steps
+	$(call COMPILE,$(BUILD)) --target liana bench_step bench_run bench_report
 	bench/bench.sh $(BUILD)
+
+bench-docs: ## the same, written into docs/performance.md and docs/images
+	$(MAKE) bench DOCS=yes
 
 format: ## format every C file in place (clang-format 14)
 	scripts/format.sh

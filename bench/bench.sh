@@ -1,31 +1,62 @@
 #!/bin/sh
-# Training speed of liana and of PyTorch on the same machine, turn by turn: `make bench`. Nothing else should run.
+# liana and PyTorch on the same machine, turn by turn: `make bench`. Nothing else should run.
 #
-#   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_steps (default: build)
+#   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_step (default: build)
 #   ROUNDS=3                   turns that each program takes; the median counts
-#   STEPS=25                   steps that the peer is measured for (ten times as many for MNIST)
+#   STEPS=3 SECONDS_EACH=2     a measurement lasts at least so many steps and seconds
 #   THREADS=                   threads of both (default: the cores of this process)
-#   WORKLOADS="..."            some of: flowers-step flowers-jpeg flowers-cached mnist-step mnist-files
+#   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
+#                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
+#                              mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default '*'
 #   PYTHON=/usr/bin/python3    the Python that has torch
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
+#   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
 #
-# A step is an update on one batch that is always there. The others train from files: flowers-jpeg decodes in every
-# epoch, flowers-cached keeps decoded images in memory (liana's second epoch; the peer decodes before the first step).
-# PyTorch is measured in the memory layouts and paddings that its users choose from, and its best is compared.
-# Reports: BUILD/bench/WORKLOAD.PROGRAM.ROUND.json and BUILD/bench/table.txt. What is not there is left out, and said.
+# train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
+# 16, with Adam. The others train from files: flowers-jpeg decodes in every epoch, flowers-cached keeps decoded images in
+# memory (liana's second epoch; the peer decodes before the first step). start-NAME is a whole process that trains one
+# step, from its start to its end.
+#
+# PyTorch is measured in both precisions and memory layouts (and paddings) that its users choose from; its best ones go
+# on to the next rounds. 'tuned' is what experts do on top: malloc keeps its pages (as jemalloc does in PyTorch's tuning
+# guide), and inference goes through torch.jit.
+# Reports: BUILD/bench/records.jsonl, table.txt, table.json, plot.png, plot.svg. What is not there is left out, and said.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}
 rounds=${ROUNDS:-3}
-steps=${STEPS:-25}
+steps=${STEPS:-3}
+seconds=${SECONDS_EACH:-2}
 threads=${THREADS:-$(nproc)}
-workloads=${WORKLOADS:-flowers-step flowers-jpeg flowers-cached mnist-step mnist-files}
 python=${PYTHON:-/usr/bin/python3}
 data=${LIANA_TEST_DATA:-$here/../../shared/data}
 out=$build/bench
 export LIANA_THREADS="$threads"
 
-for program in liana bench_steps; do
+nets="MobileNetV2 ResNet50 EfficientNetB0 DenseNet121"
+known=
+for mode in train infer32 infer1; do
+    for net in $nets; do known="$known $mode-$net"; done
+done
+known="$known flowers-step flowers-jpeg flowers-cached mnist-step mnist-files mlp-step start-mnist start-flowers"
+known="$known start-mnist-fast"
+
+workloads=
+set -f
+for pattern in ${WORKLOADS:-*}; do
+    found=
+    for workload in $known; do
+        # shellcheck disable=SC2254
+        case $workload in $pattern) workloads="$workloads $workload" found=yes ;; esac
+    done
+    if [ -z "$found" ]; then
+        echo "bench.sh: there is no workload '$pattern', expected patterns of:$known" >&2
+        exit 2
+    fi
+done
+set +f
+
+for program in liana bench_step bench_run bench_report; do
     if [ ! -x "$build/$program" ]; then
         echo "bench.sh: $build/$program is missing; 'make bench' builds it" >&2
         exit 1
@@ -33,6 +64,7 @@ for program in liana bench_steps; do
 done
 rm -rf "$out"
 mkdir -p "$out"
+records=$out/records.jsonl
 
 failed=0
 skipped=
@@ -44,48 +76,99 @@ skip() {
 }
 
 have_peer=yes
-status=0
-"$python" "$here/pytorch_peer.py" --help >/dev/null 2>&1 || status=$?
-if [ "$status" -ne 0 ]; then
-    skip "the peer, $python cannot import torch, numpy and PIL (scripts/install-packages.sh --bench installs them)"
+"$python" "$here/pytorch_peer.py" --help >/dev/null 2>&1 || {
+    skip "the peer, $python cannot import torch and numpy (scripts/install-packages.sh --bench installs them)"
     have_peer=no
+}
+have_zoo=yes
+"$python" -c 'import torchvision' 2>/dev/null || have_zoo=no
+# The variant of liana appears as soon as it can be had.
+precisions=float32
+if "$build/bench_step" mlp --precision mixed_bfloat16 --steps 1 --warmup 0 --seconds 0 >/dev/null 2>&1; then
+    precisions="$precisions mixed_bfloat16"
 fi
 
-# peer WORKLOAD VARIANT OPTIONS...
+# peer VARIANT OPTIONS...: in the first round every variant, later those that were its best of their kind.
 peer() {
     [ "$have_peer" = yes ] || return 0
-    report=$out/$1.pytorch-$2.$round.json
+    variant=$1
+    shift
+    if [ "$round" -gt 1 ] && ! "$build/bench_report" best "$records" "$workload" | grep -qxF "$variant"; then return; fi
+    set -- "$python" "$here/pytorch_peer.py" "$@" --threads "$threads"
+    case $variant in tuned*) set -- env MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184 "$@" ;; esac
+    # What it cannot do is part of the result.
+    "$build/bench_run" "$records" "$workload" PyTorch "$variant" "$round" - "$@" || true
+}
+
+# peer_steps MODEL OPTIONS...: one batch, in each precision and layout.
+peer_steps() {
+    # The first round only chooses: where a step takes long, one is enough.
+    count=$steps least=$seconds
+    if [ "$round" -eq 1 ] && [ "$rounds" -gt 1 ]; then count=1 least=1; fi
+    for precision in fp32 bf16; do
+        for layout in channels_last contiguous; do
+            peer "$precision $layout" "$@" --precision "$precision" --layout "$layout" --steps "$count" --warmup 1 \
+                --seconds "$least"
+        done
+        peer "tuned $precision channels_last" "$@" --precision "$precision" --steps "$count" --warmup 1 \
+            --seconds "$least"
+    done
+}
+
+# peer_frozen MODEL OPTIONS...
+peer_frozen() {
+    # What torch.jit makes is ready after a few calls.
+    peer "tuned fp32 contiguous torch.jit" "$@" --frozen --layout contiguous --steps "$count" --warmup 2 \
+        --seconds "$least"
+    peer "tuned bf16 channels_last torch.jit" "$@" --frozen --precision bf16 --steps "$count" --warmup 2 \
+        --seconds "$least"
+}
+
+# own VARIANT RESULT COMMAND...
+own() {
+    variant=$1
+    result=$2
     shift 2
-    "$python" "$here/pytorch_peer.py" "$@" --threads "$threads" --out "$report" >/dev/null
+    "$build/bench_run" "$records" "$workload" liana "$variant" "$round" "$result" "$@" || failed=1
 }
 
-# liana_steps WORKLOAD MODEL STEPS
-liana_steps() {
-    "$build/bench_steps" "$2" "$3" 3 >"$out/$1.liana.$round.json"
+# own_steps MODEL OPTIONS...
+own_steps() {
+    for precision in $precisions; do
+        own "$precision" - "$build/bench_step" "$@" --precision "$precision" --steps "$steps" --seconds "$seconds"
+    done
 }
 
-# liana_train WORKLOAD CONFIG OVERRIDES...: two epochs, of which the second counts.
-liana_train() {
-    workload=$1
+# own_run VARIANT CONFIG OVERRIDES...: `liana train`.
+own_run() {
+    variant=$1
     config=$here/../examples/$2
     shift 2
     rm -rf "$out/run"
-    if "$build/liana" train "$config" train.epochs=2 data.validation=null data.test=null "$@" --out "$out/run" --json \
-        >"$out/$workload.liana.$round.log"; then
-        cp "$out/run/timing.json" "$out/$workload.liana.$round.json"
-    else
-        failed=1
-    fi
+    own "$variant" "$out/run/timing.json" "$build/liana" train "$config" data.validation=null data.test=null "$@" \
+        --out "$out/run" --json
     rm -rf "$out/run"
 }
 
-# train_flowers WORKLOAD OVERRIDES...
-train_flowers() {
-    workload=$1
-    shift
+# own_runs CONFIG OVERRIDES...: in each precision.
+own_runs() {
+    for precision in $precisions; do
+        set -- "$@"
+        if [ "$precision" = float32 ]; then own_run float32 "$@"; else own_run "$precision" "$@" "train.precision=$precision"; fi
+    done
+}
+
+flowers_runs() {
     weights=$(find "$data/weights" -name 'mobilenet_v2_*_0.35_*_no_top.h5' 2>/dev/null | head -n 1)
-    liana_train "$workload" flowers.yaml "data.train=$data/flowers192/train/*.tfrec" \
+    own_runs flowers.yaml "data.train=$data/flowers192/train/*.tfrec" \
         "data.class_names=$data/flowers192/classes.txt" "model.weights=${weights:-null}" "$@"
+}
+
+mnist_runs() {
+    config=$1
+    shift
+    own_runs "$config" "data.train.images=$data/mnist/train-images-idx3-ubyte.gz" \
+        "data.train.labels=$data/mnist/train-labels-idx1-ubyte.gz" "$@"
 }
 
 # have_data FOLDER
@@ -95,119 +178,131 @@ have_data() {
     return 1
 }
 
+# files_peer OPTIONS...: whole epochs have no first steps to leave out but the ones that start the workers.
+files_peer() {
+    for precision in fp32 bf16; do
+        for padding in keras symmetric; do
+            peer "$precision channels_last-$padding" "$@" --precision "$precision" --padding "$padding" --steps 12 \
+                --warmup 2 --seconds "$seconds"
+        done
+    done
+}
+
+zoo_peer() {
+    if [ "$have_peer" = yes ] && [ "$have_zoo" = no ]; then
+        skip "the peer's large networks, $python cannot import torchvision (scripts/install-packages.sh --bench)"
+        return
+    fi
+    peer_steps "$@"
+    case $workload in infer*) [ "$have_peer" = no ] || peer_frozen "$@" ;; esac
+}
+
 run_workload() {
+    workload=$1
+    net=${1#*-}
     case $1 in
+    train-*)
+        own_steps "$net"
+        LIANA_MAX_ISA=avx2 own "float32 avx2" - "$build/bench_step" "$net" --steps "$steps" --seconds "$seconds"
+        zoo_peer "$net"
+        ;;
+    infer32-*)
+        own_steps "$net" --infer
+        zoo_peer "$net" --infer
+        ;;
+    infer1-*)
+        own_steps "$net" --infer --batch 1 --microbatch 1
+        zoo_peer "$net" --infer --batch 1
+        ;;
     flowers-step)
-        liana_steps "$1" flowers "$steps"
-        for layout in channels_last contiguous; do
-            for padding in keras symmetric; do
-                peer "$1" "$layout-$padding" flowers --layout "$layout" --padding "$padding" --steps "$steps"
+        own_steps flowers
+        for padding in keras symmetric; do
+            peer "fp32 contiguous-$padding" flowers --layout contiguous --padding "$padding"
+            for precision in fp32 bf16; do
+                peer "$precision channels_last-$padding" flowers --precision "$precision" --padding "$padding"
+                peer "tuned $precision channels_last-$padding" flowers --precision "$precision" --padding "$padding"
             done
         done
         ;;
     flowers-jpeg)
         have_data flowers192 || return 0
-        train_flowers "$1" data.cache=false
-        for padding in keras symmetric; do
-            peer "$1" "channels_last-$padding" flowers --input "$data/flowers192/train/*.tfrec" --padding "$padding" \
-                --steps "$steps"
-        done
+        flowers_runs data.cache=false train.epochs=2
+        files_peer flowers --input "$data/flowers192/train/*.tfrec"
         ;;
     flowers-cached)
         have_data flowers192 || return 0
-        train_flowers "$1"
-        for padding in keras symmetric; do
-            peer "$1" "channels_last-$padding" flowers --input "$data/flowers192/train/*.tfrec" --padding "$padding" \
-                --cache --steps "$steps"
-        done
+        flowers_runs train.epochs=2
+        files_peer flowers --input "$data/flowers192/train/*.tfrec" --cache
         ;;
     mnist-step)
-        liana_steps "$1" mnist "$((steps * 10))"
-        for layout in channels_last contiguous; do
-            peer "$1" "$layout" mnist --layout "$layout" --steps "$((steps * 10))"
-        done
+        own_steps mnist
+        peer_steps mnist
+        ;;
+    mlp-step)
+        own_steps mlp
+        peer_steps mlp
         ;;
     mnist-files)
         have_data mnist || return 0
-        liana_train "$1" mnist.yaml "data.train.images=$data/mnist/train-images-idx3-ubyte.gz" \
-            "data.train.labels=$data/mnist/train-labels-idx1-ubyte.gz"
-        for layout in channels_last contiguous; do
-            peer "$1" "$layout" mnist --input "$data/mnist" --layout "$layout" --steps "$((steps * 10))"
-        done
+        mnist_runs mnist.yaml train.epochs=2
+        peer_steps mnist --input "$data/mnist"
         ;;
-    *)
-        echo "bench.sh: there is no workload '$1'" >&2
-        exit 2
+    start-mnist)
+        have_data mnist || return 0
+        mnist_runs mnist.yaml train.epochs=1 train.steps_per_epoch=1 data.repeat=true
+        peer "fp32 channels_last" mnist --input "$data/mnist" --steps 1 --warmup 0 --seconds 0
+        ;;
+    start-flowers)
+        have_data flowers192 || return 0
+        flowers_runs train.epochs=1 train.steps_per_epoch=1 data.repeat=true
+        peer "fp32 channels_last" flowers --input "$data/flowers192/train/*.tfrec" --steps 1 --warmup 0 --seconds 0
+        ;;
+    start-mnist-fast)
+        have_data mnist || return 0
+        if [ ! -e "$here/../examples/mnist_fast.yaml" ]; then
+            skip "start-mnist-fast, there is no examples/mnist_fast.yaml"
+            return 0
+        fi
+        mnist_runs mnist_fast.yaml
         ;;
     esac
 }
 
-# rate WORKLOAD FILE: images per second. Single steps are all alike, so their median counts; where batches are made
-# ahead the mean does; of liana's epochs the last.
-rate() {
-    key=images_per_second
-    case $1 in *-step) key=images_per_second_median ;; esac
-    grep -o "\"$key\": *[0-9.eE+-]*" "$2" | tail -n 1 | sed 's/.*: *//'
-}
-
-# middle: the median of the numbers on standard input.
-middle() {
-    sort -g | awk '{ x[NR] = $1 } END { if (NR) printf "%.1f", (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
-}
-
-# rates WORKLOAD PROGRAM: of all rounds, one in a line.
-rates() {
-    for report in "$out/$1.$2".[0-9]*.json; do
-        if [ -f "$report" ]; then rate "$1" "$report"; fi
-    done
-}
-
-# best_peer WORKLOAD: "rate variant" of the fastest variant.
-best_peer() {
-    for report in "$out/$1".pytorch-*.1.json; do
-        [ -f "$report" ] || continue
-        program=${report#"$out/$1."}
-        program=${program%.1.json}
-        echo "$(rates "$1" "$program" | middle) $program"
-    done | sort -g | tail -n 1
-}
-
-# range: "lowest to highest" of the numbers on standard input.
-range() {
-    sort -g | awk 'NR == 1 { low = $1 } { high = $1 } END { if (NR) printf "%.1f to %.1f", low, high }'
-}
-
-print_row() {
-    own=$(rates "$1" liana | middle)
-    [ -n "$own" ] || return 0
-    other=- ratio=- best=$(best_peer "$1")
-    if [ -n "$best" ]; then
-        program=${best#* }
-        other=${best%% *}
-        ratio=$(awk "BEGIN { printf \"%.2f\", $own / $other }")
-        best="${program#pytorch-} ($(rates "$1" "$program" | range))"
-    fi
-    printf '%-16s %9s %22s %9s %6s  %s\n' "$1" "$own" "($(rates "$1" liana | range))" "$other" "$ratio" "$best"
-}
-
-print_table() {
-    cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
-    echo "$cpu, $threads threads, $("$build/liana" version | head -n 1)"
-    echo "images per second of training, median of $rounds rounds (lowest to highest)"
-    echo
-    printf '%-16s %9s %22s %9s %6s  %s\n' workload liana '' PyTorch ratio 'by PyTorch'"'"'s best variant'
-    for workload in $workloads; do
-        print_row "$workload"
-    done
-}
-
+started=$(date +%s)
 round=1
 while [ "$round" -le "$rounds" ]; do
     for workload in $workloads; do
-        echo "round $round of $rounds: $workload" >&2
+        echo "round $round of $rounds, $(($(date +%s) - started)) s: $workload" >&2
         run_workload "$workload"
     done
     round=$((round + 1))
 done
-print_table | tee "$out/table.txt"
+
+cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
+peer_name=
+if [ "$have_peer" = yes ]; then
+    peer_name=", PyTorch $("$python" -c 'import torch; print(torch.__version__)')"
+fi
+caption="${cpu:-unknown processor}, $threads threads, $("$build/liana" version | head -n 1)$peer_name, $(date -u +%Y-%m-%d)"
+echo >&2
+"$build/bench_report" write "$records" "$out" "$caption"
+if [ "${DOCS:-no}" = yes ]; then
+    docs=$here/../docs
+    awk -v table="$out/table.txt" '
+        /^<!-- bench: begin -->$/ {
+            print
+            print "```"
+            while ((getline line < table) > 0) print line
+            print "```"
+            print ""
+            print "![The same as bars: liana and PyTorch on one machine](images/bench.png)"
+            inside = 1
+        }
+        /^<!-- bench: end -->$/ { inside = 0 }
+        !inside || /^<!-- bench: end -->$/ { if (!/^<!-- bench: begin -->$/) print }' "$docs/performance.md" \
+        >"$out/performance.md"
+    cp "$out/performance.md" "$docs/performance.md"
+    cp "$out/plot.png" "$docs/images/bench.png"
+    cp "$out/plot.svg" "$docs/images/bench.svg"
+fi
 exit "$failed"

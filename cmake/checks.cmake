@@ -11,6 +11,7 @@ liana_add_check(check_includes_catches tests/checks/test_check_includes.sh)
 liana_add_check(check_registry scripts/check_registry.sh)
 liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(builders_without_warnings tests/checks/test_builders.sh)
+liana_add_check(bench_runs tests/checks/test_bench.sh ${PROJECT_BINARY_DIR})
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)

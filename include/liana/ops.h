@@ -90,6 +90,10 @@ LIANA_API liana_tensor liana_op_sqrt_at(liana_location here, liana_tensor x);
 #define liana_op_square(x) liana_op_square_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_square_at(liana_location here, liana_tensor x);
 
+/* x / (1 + e^-x). */
+#define liana_op_swish(x) liana_op_swish_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_swish_at(liana_location here, liana_tensor x);
+
 /* Hyperbolic tangent. */
 #define liana_op_tanh(x) liana_op_tanh_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_tanh_at(liana_location here, liana_tensor x);

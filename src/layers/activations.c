@@ -20,11 +20,6 @@ static liana_tensor build_hard_sigmoid(liana_location here, liana_tensor x)
     return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
 }
 
-static liana_tensor build_swish(liana_location here, liana_tensor x)
-{
-    return liana_op_multiply_at(here, x, liana_op_logistic_at(here, x));
-}
-
 /* alpha (e^x - 1) below 0, x from 0 on (at 0 that is TensorFlow's slope); the exponent is cut at 0 so that
  * the branch not taken cannot overflow. */
 static liana_tensor build_scaled_elu(liana_location here, liana_tensor x, double alpha)
@@ -71,8 +66,8 @@ const liana__activation liana__activations[] = {
     {"hard_sigmoid", "min(max(0.2 x + 0.5, 0), 1)", build_hard_sigmoid, false},
     {"tanh", "the hyperbolic tangent", liana_op_tanh_at, false},
     {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, true},
-    {"swish", "x sigmoid(x)", build_swish, false},
-    {"silu", "x sigmoid(x)", build_swish, false},
+    {"swish", "x sigmoid(x)", liana_op_swish_at, false},
+    {"silu", "x sigmoid(x)", liana_op_swish_at, false},
     {"elu", "x above 0, else e^x - 1", build_elu, false},
     {"selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", build_selu, false},
     {"softplus", "log(1 + e^x)", build_softplus, false},

@@ -92,6 +92,13 @@ static double relu6_gradient_value(double y, double dy)
     return y > 0 && y < 6 ? dy : 0;
 }
 
+/* With s = 1 / (1 + e^-x): the derivative of x s is s (1 + x (1 - s)). */
+static double swish_gradient_value(double x, double dy)
+{
+    double s = 1 / (1 + exp(-x));
+    return dy * (s * (1 + x * (1 - s)));
+}
+
 /* ---- gradients, before they are summed to the inputs' own shapes ---- */
 
 static void add_gradient(liana__gradient *g)
@@ -171,6 +178,20 @@ static void relu6_gradient_gradient(liana__gradient *g)
     if (g->wanted[1]) g->input_gradients[1] = liana__op_relu6_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
 }
 
+/* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
+static void swish_gradient_gradient(liana__gradient *g)
+{
+    liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
+    if (g->wanted[1]) g->input_gradients[1] = liana__op_swish_gradient_at(LIANA_HERE, x, v);
+    if (!g->wanted[0]) return;
+    liana_dtype dtype = liana_tensor_dtype(x);
+    liana_tensor one = liana_graph_scalar(x.graph, dtype, 1), two = liana_graph_scalar(x.graph, dtype, 2);
+    liana_tensor s = liana_op_logistic(x), rest = liana_op_subtract(one, s);
+    liana_tensor bend = liana_op_add(two, liana_op_multiply(x, liana_op_subtract(rest, s)));
+    liana_tensor second = liana_op_multiply(liana_op_multiply(s, rest), bend);
+    g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
+}
+
 /* ---- the table ---- */
 
 enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
@@ -203,7 +224,9 @@ typedef struct binary_row {
     X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a exclusive-or b")                                  \
     X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, "dy where y > 0")    \
     X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
-      "dy where 0 < y < 6")
+      "dy where 0 < y < 6")                                                                                           \
+    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      "dy times the derivative of swish at x")
 
 static const binary_row rows[] = {
 #define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
@@ -360,4 +383,9 @@ liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, lia
 liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
 {
     return liana__build2(here, &liana__op_relu6_gradient, y, dy, NULL);
+}
+
+liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy)
+{
+    return liana__build2(here, &liana__op_swish_gradient, x, dy, NULL);
 }

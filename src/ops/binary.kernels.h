@@ -2,6 +2,7 @@
 #include "kernels/strided_walk.h"
 #include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
+#include "kernels/vector_math.h"
 #include "ops/binary.h"
 
 LIANA__INLINE vector_float vector_add(vector_float a, vector_float b)
@@ -43,6 +44,12 @@ LIANA__INLINE vector_float vector_relu_gradient(vector_float y, vector_float dy)
 LIANA__INLINE vector_float vector_relu6_gradient(vector_float y, vector_float dy)
 {
     return vector_select((y > 0.0f) & (y < 6.0f), dy, (vector_float){0});
+}
+
+LIANA__INLINE vector_float vector_swish_gradient(vector_float x, vector_float dy)
+{
+    vector_float s = vector_logistic(x);
+    return dy * (s * vector_fma(x, 1.0f - s, vector_set(1)));
 }
 
 /* A plane of rows; each operand goes on by its row stride (in elements) from row to row, and within a row it is
@@ -106,7 +113,8 @@ LIANA__INLINE void combine_plane(liana_dtype dtype, const plane *p,
     X(maximum)         \
     X(minimum)         \
     X(relu_gradient)   \
-    X(relu6_gradient)
+    X(relu6_gradient)  \
+    X(swish_gradient)
 
 #define VECTOR_PLANE(name)                               \
     static void combine_##name(const plane *p)           \

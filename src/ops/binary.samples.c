@@ -65,3 +65,5 @@ GATE_SAMPLES(op_relu_gradient, -2, 2)
 LIANA__SAMPLES(relu_gradient, samples_op_relu_gradient);
 GATE_SAMPLES(op_relu6_gradient, -2, 9)
 LIANA__SAMPLES(relu6_gradient, samples_op_relu6_gradient);
+GATE_SAMPLES(op_swish_gradient, -9, 9)
+LIANA__SAMPLES(swish_gradient, samples_op_swish_gradient);

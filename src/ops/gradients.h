@@ -8,6 +8,8 @@
 liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, liana_tensor dy);
 /* dy where y = relu6(x) is > 0 and < 6, else 0. */
 liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy);
+/* dy times the derivative of swish at x. */
+liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy);
 
 /* pad with `interior[i]` cells also between neighbours along axis i: the gradient of a strided slice. */
 liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,

@@ -37,6 +37,11 @@ static double square_value(double x)
     return x * x;
 }
 
+static double swish_value(double x)
+{
+    return x * logistic_value(x);
+}
+
 static double negate_value(double x)
 {
     return -x;
@@ -135,6 +140,12 @@ static liana_tensor square_gradient(liana_tensor x, liana_tensor y, liana_tensor
     return liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x));
 }
 
+static liana_tensor swish_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
+{
+    (void)y;
+    return liana__op_swish_gradient_at(LIANA_HERE, x, dy);
+}
+
 static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
     return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
@@ -174,6 +185,7 @@ typedef struct unary_row {
     X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Sine.")                            \
     X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Square root.")                  \
     X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, "x * x")               \
+    X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, "x / (1 + e^-x)")    \
     X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, "Hyperbolic tangent.")
 
 static const unary_row rows[] = {

@@ -35,6 +35,11 @@ LIANA__INLINE vector_float vector_square(vector_float x)
     return x * x;
 }
 
+LIANA__INLINE vector_float vector_swish(vector_float x)
+{
+    return x * vector_logistic(x);
+}
+
 /* Called with a constant function, which is then inlined. */
 LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t count,
                        vector_float (*function)(vector_float))
@@ -63,6 +68,7 @@ LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t co
     X(sign)            \
     X(sqrt)            \
     X(square)          \
+    X(swish)           \
     X(tanh)
 
 #define VECTOR_MAP(name)                                                                 \

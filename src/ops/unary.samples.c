@@ -27,6 +27,7 @@ UNARY_SAMPLES(sign, -3, 3)
 UNARY_SAMPLES(sin, -7, 7)
 UNARY_SAMPLES(sqrt, 0.05, 9)
 UNARY_SAMPLES(square, -3, 3)
+UNARY_SAMPLES(swish, -20, 20)
 UNARY_SAMPLES(tanh, -5, 5)
 
 static liana_tensor build_logical_not(liana_graph *graph, liana_dtype dtype)

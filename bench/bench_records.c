@@ -1,0 +1,270 @@
+#include "bench_records.h"
+
+#include "base/file.h"
+#include "formats/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RECORDS = 64 << 20 }; /* bytes */
+
+/* What a workload's name says: the panel, and what is read from its records. */
+static const struct {
+    const char *prefix; /* of the workload; "" fits all */
+    const char *key, *title;
+    bench_unit unit;
+} kinds[] = {
+    {"train-", "train", "Training step, batch 32", BENCH_IMAGES_PER_SECOND},
+    {"train-", "memory", "Peak memory of training, batch 32", BENCH_MEBIBYTES},
+    {"infer32-", "infer32", "Inference, batch 32", BENCH_IMAGES_PER_SECOND},
+    {"infer1-", "infer1", "Inference, batch 1", BENCH_IMAGES_PER_SECOND},
+    {"start-", "start", "From process start to one step trained", BENCH_SECONDS},
+    {"", "examples", "Training of the examples", BENCH_IMAGES_PER_SECOND},
+};
+enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct {
+    const char *workload, *label;
+} labels[] = {
+    {"flowers-step", "flowers, steps (MobileNetV2 0.35)"},
+    {"flowers-jpeg", "flowers from JPEGs, epochs"},
+    {"flowers-cached", "flowers decoded once, epochs"},
+    {"mnist-step", "MNIST convnet, steps"},
+    {"mnist-files", "MNIST convnet, epochs"},
+    {"mlp-step", "MLP 784-512-10, steps"},
+    {"start-mnist", "MNIST convnet"},
+    {"start-flowers", "flowers (MobileNetV2 0.35)"},
+    {"start-mnist-fast", "MNIST to 99% (mnist_fast.yaml)"},
+};
+
+static const char *label_of(const char *workload, const char *prefix)
+{
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        if (strcmp(workload, labels[i].workload) == 0) return labels[i].label;
+    }
+    return workload + strlen(prefix);
+}
+
+/* A number of a map, or NaN. */
+static double number_of(const liana__value *map, const char *key)
+{
+    const liana__value *value = map && map->kind == LIANA__VALUE_MAP ? liana__value_get(map, key) : NULL;
+    bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
+    return number ? value->number : NAN;
+}
+
+static const char *string_of(const liana__value *map, const char *key)
+{
+    const liana__value *value = map->kind == LIANA__VALUE_MAP ? liana__value_get(map, key) : NULL;
+    return value && value->kind == LIANA__VALUE_STRING ? value->string : NULL;
+}
+
+/* Single steps are all alike, so their median counts; where batches are made ahead the mean does; of the epochs in
+ * liana's timing.json the last. */
+static double rate_of(const liana__value *record, const char *workload)
+{
+    const liana__value *result = liana__value_get(record, "result");
+    const liana__value *epochs = result && result->kind == LIANA__VALUE_MAP ? liana__value_get(result, "epochs") : NULL;
+    if (epochs && epochs->kind == LIANA__VALUE_LIST && epochs->count > 0) result = epochs->items[epochs->count - 1];
+    bool files = liana__ends_with(workload, "-jpeg") || liana__ends_with(workload, "-cached") ||
+                 liana__ends_with(workload, "-files");
+    return number_of(result, files ? "images_per_second" : "images_per_second_median");
+}
+
+static double value_of(const liana__value *record, const char *workload, bench_unit unit)
+{
+    if (unit == BENCH_SECONDS) return number_of(record, "seconds");
+    if (unit == BENCH_MEBIBYTES) return number_of(record, "peak_memory") / (1 << 20);
+    return rate_of(record, workload);
+}
+
+/* --- Sorting records in ------------------------------------------------------------------------------------------ */
+
+static bench_panel *find_panel(bench_records *records, size_t kind)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        if (strcmp(records->panels[i].key, kinds[kind].key) == 0) return &records->panels[i];
+    }
+    bench_panel *panel = &records->panels[records->count++];
+    *panel = (bench_panel){.key = kinds[kind].key, .title = kinds[kind].title, .unit = kinds[kind].unit};
+    return panel;
+}
+
+static bench_row *find_row(bench_records *records, bench_panel *panel, const char *workload, const char *label)
+{
+    for (size_t i = 0; i < panel->count; i++) {
+        if (strcmp(panel->rows[i].workload, workload) == 0) return &panel->rows[i];
+    }
+    if (!liana__grow(&panel->rows, panel->count, &panel->capacity, sizeof *panel->rows)) return NULL;
+    bench_row *row = &panel->rows[panel->count++];
+    *row = (bench_row){.workload = liana__arena_string(&records->arena, workload),
+                       .label = liana__arena_string(&records->arena, label)};
+    return row;
+}
+
+static bench_series *find_series(bench_records *records, bench_row *row, const char *program, const char *variant)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        bench_series *series = &row->series[i];
+        if (strcmp(series->program, program) == 0 && strcmp(series->variant, variant) == 0) return series;
+    }
+    if (!liana__grow(&row->series, row->count, &row->capacity, sizeof *row->series)) return NULL;
+    bench_series *series = &row->series[row->count++];
+    *series = (bench_series){.program = liana__arena_string(&records->arena, program),
+                             .variant = liana__arena_string(&records->arena, variant)};
+    return series;
+}
+
+static bool add_value(bench_series *series, double value)
+{
+    double *values = realloc(series->values, (series->count + 1) * sizeof *values);
+    if (!values) return false;
+    values[series->count++] = value;
+    series->values = values;
+    return true;
+}
+
+static liana_status add_record(bench_records *records, const liana__value *record, size_t kind, liana__error *error)
+{
+    const char *workload = string_of(record, "workload"), *program = string_of(record, "program");
+    const char *variant = string_of(record, "variant"), *failure = string_of(record, "error");
+    if (!workload || !program || !variant) {
+        return liana__fail(error, LIANA_INVALID_DATA, "a record without workload, program or variant");
+    }
+    if (!liana__starts_with(workload, kinds[kind].prefix)) return LIANA_OK;
+    /* A kind without a prefix takes what no other does. */
+    for (size_t i = 0; !*kinds[kind].prefix && i < kind; i++) {
+        if (liana__starts_with(workload, kinds[i].prefix)) return LIANA_OK;
+    }
+    bench_row *row = find_row(records, find_panel(records, kind), workload, label_of(workload, kinds[kind].prefix));
+    bench_series *series = row ? find_series(records, row, program, variant) : NULL;
+    double value = failure ? NAN : value_of(record, workload, kinds[kind].unit);
+    bool added = series && (failure || !isfinite(value) || add_value(series, value));
+    if (series && (failure || !isfinite(value))) {
+        series->error = liana__arena_string(&records->arena, failure ? failure : "its report has no such number");
+    }
+    return added && !records->arena.failed ? LIANA_OK : liana__fail_memory(error, "the records");
+}
+
+/* --- What the values say ----------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void summarise(bench_series *series)
+{
+    series->median = series->low = series->high = NAN;
+    if (series->count == 0) return;
+    qsort(series->values, series->count, sizeof *series->values, compare_doubles);
+    series->low = series->values[0];
+    series->high = series->values[series->count - 1];
+    series->median = (series->values[(series->count - 1) / 2] + series->values[series->count / 2]) / 2;
+}
+
+/* Of the peer's series whose variant begins so the best; one that was measured in more rounds goes before. */
+static const bench_series *best_peer(const bench_row *row, bench_unit unit, const char *prefix)
+{
+    const bench_series *best = NULL;
+    for (size_t i = 0; i < row->count; i++) {
+        const bench_series *series = &row->series[i];
+        if (bench_is_liana(series) || series->count == 0 || !liana__starts_with(series->variant, prefix)) continue;
+        bool better = !best || series->count > best->count ||
+                      (series->count == best->count && bench_ratio(unit, series, best) > 1);
+        if (better) best = series;
+    }
+    return best;
+}
+
+static void summarise_row(bench_records *records, bench_row *row, bench_unit unit)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        summarise(&row->series[i]);
+        if (row->series[i].count > records->rounds) records->rounds = row->series[i].count;
+    }
+    row->peer_float32 = best_peer(row, unit, "fp32");
+    row->peer_bfloat16 = best_peer(row, unit, "bf16");
+    row->peer = row->peer_float32 ? row->peer_float32 : row->peer_bfloat16;
+    if (bench_ratio(unit, row->peer_bfloat16, row->peer) > 1) row->peer = row->peer_bfloat16;
+    row->peer_tuned = best_peer(row, unit, "tuned");
+}
+
+static liana_status parse(bench_records *records, const char *path, char *text, liana__error *error)
+{
+    liana__value *list = liana__value_list(&records->arena);
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        liana__value *record;
+        LIANA_TRY(liana__json_parse(line, (size_t)(end - line), path, &records->arena, &record, error));
+        liana__value_add(&records->arena, list, record);
+        end += *end == '\n';
+    }
+    if (records->arena.failed) return liana__fail_memory(error, path);
+    for (size_t kind = 0; kind < NUM_KINDS; kind++) {
+        for (size_t i = 0; i < list->count; i++) LIANA_TRY(add_record(records, list->items[i], kind, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status bench_records_read(const char *path, bench_records *records, liana__error *error)
+{
+    *records = (bench_records){0};
+    char *text;
+    size_t size;
+    LIANA_TRY(liana__file_read(path, MOST_RECORDS, &text, &size, error));
+    liana_status status = parse(records, path, text, error);
+    free(text);
+    for (size_t i = 0; i < records->count; i++) {
+        bench_panel *panel = &records->panels[i];
+        for (size_t k = 0; k < panel->count; k++) summarise_row(records, &panel->rows[k], panel->unit);
+    }
+    return status;
+}
+
+void bench_records_free(bench_records *records)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        bench_panel *panel = &records->panels[i];
+        for (size_t k = 0; k < panel->count; k++) {
+            for (size_t s = 0; s < panel->rows[k].count; s++) free(panel->rows[k].series[s].values);
+            free(panel->rows[k].series);
+        }
+        free(panel->rows);
+    }
+    liana__arena_free(&records->arena);
+}
+
+const char *bench_unit_name(bench_unit unit)
+{
+    static const char *const names[] = {"images/s", "s", "MiB"};
+    return names[unit];
+}
+
+bool bench_is_liana(const bench_series *series)
+{
+    return strcmp(series->program, "liana") == 0;
+}
+
+double bench_ratio(bench_unit unit, const bench_series *own, const bench_series *other)
+{
+    if (!own || !other || own->count == 0 || other->count == 0) return NAN;
+    return unit == BENCH_IMAGES_PER_SECOND ? own->median / other->median : other->median / own->median;
+}
+
+void bench_print_number(double number, char *text, size_t size)
+{
+    if (number >= 999.5) {
+        long whole = lround(number);
+        if (whole >= 1000000) {
+            snprintf(text, size, "%ld,%03ld,%03ld", whole / 1000000, whole / 1000 % 1000, whole % 1000);
+        } else {
+            snprintf(text, size, "%ld,%03ld", whole / 1000, whole % 1000);
+        }
+    } else {
+        snprintf(text, size, "%.*f", number < 9.995 ? 2 : number < 99.95 ? 1 : 0, number);
+    }
+}

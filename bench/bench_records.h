@@ -1,0 +1,65 @@
+/* bench_records.h - what bench_run recorded, in order: panels of rows of series.
+ *
+ * A panel is a kind of measurement ("training step"), a row one workload in it ("ResNet50"), a series one program in
+ * one variant ("PyTorch", "bf16 channels_last"), with a value for each round. */
+#ifndef LIANA_BENCH_RECORDS_H
+#define LIANA_BENCH_RECORDS_H
+
+#include "base/memory.h"
+#include "base/value.h"
+
+typedef enum bench_unit {
+    BENCH_IMAGES_PER_SECOND,
+    BENCH_SECONDS,
+    BENCH_MEBIBYTES,
+} bench_unit;
+
+typedef struct bench_series {
+    const char *program;
+    const char
+        *variant; /* "float32", "mixed_bfloat16", "float32 avx2"; of the peer "fp32 ...", "bf16 ...", "tuned ..." */
+    const char *error; /* why there is no value; NULL if there is one */
+    double *values;    /* by round */
+    size_t count;
+    double median, low, high; /* NaN without values */
+} bench_series;
+
+typedef struct bench_row {
+    const char *workload; /* bench.sh's name */
+    const char *label;    /* what people read */
+    bench_series *series;
+    size_t count, capacity;
+    const bench_series *peer_float32, *peer_bfloat16; /* its best of each kind; NULL without one */
+    const bench_series *peer;                         /* the better of these: as users install it */
+    const bench_series *peer_tuned;                   /* its best with malloc and torch.jit set up by hand */
+} bench_row;
+
+typedef struct bench_panel {
+    const char *key;
+    const char *title;
+    bench_unit unit;
+    bench_row *rows;
+    size_t count, capacity;
+} bench_panel;
+
+enum { BENCH_MAX_PANELS = 8 };
+
+typedef struct bench_records {
+    bench_panel panels[BENCH_MAX_PANELS];
+    size_t count;
+    size_t rounds; /* of the series that has most */
+    liana__arena arena;
+} bench_records;
+
+/* Reads the file that bench_run writes. Free with bench_records_free in any case. */
+liana_status bench_records_read(const char *path, bench_records *records, liana__error *error) LIANA_MUST_USE;
+void bench_records_free(bench_records *records);
+
+const char *bench_unit_name(bench_unit unit);
+bool bench_is_liana(const bench_series *series);
+/* How many times better `own` is: more images per second, or less time or memory. NaN where one is missing. */
+double bench_ratio(bench_unit unit, const bench_series *own, const bench_series *other);
+/* "12.3", "1,234": three digits or more. */
+void bench_print_number(double number, char *text, size_t size);
+
+#endif

@@ -1,0 +1,255 @@
+/* What one step costs without input: images per second of whole updates (shards, their sum, the optimizer) or of
+ * inference, on one batch that is always there. For bench.sh, beside pytorch_peer.py --input synthetic.
+ *
+ *   bench_step MODEL [--infer] [--precision float32|mixed_bfloat16] [--batch N] [--microbatch N] [--image-size N]
+ *                    [--classes N] [--steps N] [--warmup N] [--seconds S]
+ *
+ * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
+ * --seconds (2) have passed. The report is one JSON line; peak_memory is of the whole process, in bytes. LIANA_THREADS
+ * and LIANA_MAX_ISA say what is measured. */
+#include "base/context.h"
+#include "base/random.h"
+#include "bench_models.h"
+#include "train/trainer.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { MOST_STEPS = 100000 };
+
+typedef struct bench {
+    bench_model what;
+    bool infer;
+    const char *precision;
+    int least_steps, warmup;
+    double least_seconds;
+    liana_context *context;
+    liana_model *model;
+    liana__device *device;
+    liana__variables variables;
+    liana__trainer *trainer;
+    liana__trainer_batch batch;
+    float *outputs; /* [batch, classes] */
+    liana__arena arena;
+    double *seconds; /* of each step */
+    int steps;
+    float loss; /* the sum of the last step */
+} bench;
+
+/* The batch; everything lives in the arena. */
+static bool draw_batch(bench *b)
+{
+    const bench_model *what = &b->what;
+    size_t count = (size_t)what->batch_size, size = count * (size_t)(what->height * what->width * what->channels);
+    uint8_t *images = liana__arena_allocate(&b->arena, size);
+    int32_t *labels = liana__arena_allocate(&b->arena, count * sizeof *labels);
+    uint64_t *positions = liana__arena_allocate(&b->arena, count * sizeof *positions);
+    b->outputs = liana__arena_allocate(&b->arena, count * (size_t)what->classes * sizeof *b->outputs);
+    b->seconds = liana__arena_allocate(&b->arena, (size_t)MOST_STEPS * sizeof *b->seconds);
+    if (b->arena.failed) return false;
+    liana__philox_key key = liana__philox_make_key(1, LIANA__STREAM_TEST, 0);
+    for (size_t i = 0; i < size; i++) {
+        uint32_t words[4];
+        liana__philox(key, (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
+        images[i] = (uint8_t)words[0];
+    }
+    for (size_t i = 0; i < count; i++) {
+        labels[i] = (int32_t)(i % (size_t)what->classes);
+        positions[i] = i;
+    }
+    b->batch = (liana__trainer_batch){what->batch_size, images, b->infer ? NULL : labels, positions};
+    return true;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static liana_status set_up(bench *b, liana__error *error)
+{
+    liana_context *context = b->context;
+    LIANA_TRY(liana_model_create(context, b->what.name, &b->model));
+    LIANA_TRY(bench_model_build(&b->what, b->model, error));
+    LIANA_TRY(liana__device_open(context, "cpu", &b->device, error));
+    liana__variables_init(&b->variables, b->device);
+    void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.options->size);
+    if (!adam) return liana__fail_memory(error, "the optimizer's options");
+    LIANA_TRY(liana__fields_default(liana__optimizer_Adam.options, &b->arena, adam, error));
+    liana__trainer_options options = {
+        .model = b->model,
+        .loss = &liana__loss_sparse_categorical_crossentropy,
+        .metrics = {&liana__metric_accuracy},
+        .num_metrics = 1,
+        .optimizer = b->infer ? NULL : &liana__optimizer_Adam,
+        .optimizer_options = adam,
+        .batch_size = b->what.batch_size,
+        .microbatch = b->what.microbatch,
+        .seed = 1,
+        .scale = b->what.scale,
+    };
+    LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
+    return liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error);
+}
+
+static liana_status run_step(bench *b, int step, liana__error *error)
+{
+    liana__trainer_sums sums;
+    if (b->infer) {
+        LIANA_TRY(liana__trainer_evaluate(b->trainer, &b->batch, b->outputs, &sums, error));
+    } else {
+        LIANA_TRY(liana__trainer_step(b->trainer, &b->batch, b->what.learning_rate, step + 1, &sums, error));
+        b->loss = sums.values[0];
+    }
+    return LIANA_OK;
+}
+
+static liana_status measure(bench *b, liana__error *error)
+{
+    if (!draw_batch(b)) return liana__fail_memory(error, "the batch");
+    for (int step = 0; step < b->warmup; step++) LIANA_TRY(run_step(b, step, error));
+    double begin = now(), last = begin;
+    while (b->steps < MOST_STEPS && (b->steps < b->least_steps || last - begin < b->least_seconds)) {
+        LIANA_TRY(run_step(b, b->warmup + b->steps, error));
+        double end = now();
+        b->seconds[b->steps++] = end - last;
+        last = end;
+    }
+    return LIANA_OK;
+}
+
+static void report(const bench *b)
+{
+    double sum = 0, images = (double)b->what.batch_size;
+    for (int i = 0; i < b->steps; i++) sum += b->seconds[i];
+    qsort(b->seconds, (size_t)b->steps, sizeof *b->seconds, compare_doubles);
+    double median = (b->seconds[(b->steps - 1) / 2] + b->seconds[b->steps / 2]) / 2;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("{\"program\": \"liana %s\", \"model\": \"%s\", \"mode\": \"%s\", \"precision\": \"%s\", "
+           "\"instruction_set\": \"%s\", \"image_size\": %lld, \"steps\": %d, \"warmup\": %d, \"threads\": %d, "
+           "\"batch_size\": %lld, \"microbatch\": %lld, ",
+           liana_version(), b->what.name, b->infer ? "infer" : "train", b->precision, liana__isa_name(b->context->isa),
+           (long long)b->what.height, b->steps, b->warmup, liana_context_num_threads(b->context),
+           (long long)b->what.batch_size, (long long)liana__trainer_microbatch(b->trainer));
+    if (!b->infer) printf("\"loss\": %.6g, ", (double)b->loss / images);
+    printf("\"peak_memory\": %lld, \"images_per_second_median\": %.2f, \"images_per_second\": %.2f}\n",
+           (long long)usage.ru_maxrss * 1024, images / median, images * b->steps / sum);
+}
+
+static void tear_down(bench *b)
+{
+    liana__trainer_destroy(b->trainer);
+    liana__variables_free(&b->variables);
+    liana__device_close(b->device);
+    liana_model_destroy(b->model);
+    liana__arena_free(&b->arena);
+    liana_context_destroy(b->context);
+}
+
+/* --- The command line -------------------------------------------------------------------------------------------- */
+
+enum option_name { INFER = 1, PRECISION, BATCH, MICROBATCH, IMAGE_SIZE, CLASSES, STEPS, WARMUP, SECONDS };
+
+static const struct option long_options[] = {
+    {"infer", no_argument, NULL, INFER},
+    {"precision", required_argument, NULL, PRECISION},
+    {"batch", required_argument, NULL, BATCH},
+    {"microbatch", required_argument, NULL, MICROBATCH},
+    {"image-size", required_argument, NULL, IMAGE_SIZE},
+    {"classes", required_argument, NULL, CLASSES},
+    {"steps", required_argument, NULL, STEPS},
+    {"warmup", required_argument, NULL, WARMUP},
+    {"seconds", required_argument, NULL, SECONDS},
+    {0},
+};
+
+/* A number within the limits, or an error that names the option. */
+static liana_status read_number(const char *option, const char *text, double least, double most, double *number,
+                                liana__error *error)
+{
+    char *end;
+    *number = strtod(text, &end);
+    if (*text && !*end && *number >= least && *number <= most) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "--%s is '%s', expected a number from %g to %g", option, text,
+                       least, most);
+}
+
+static liana_status read_option(bench *b, int option, const char *name, const char *text, liana__error *error)
+{
+    static const struct {
+        double least, most;
+    } limits[] = {
+        [BATCH] = {1, 1 << 20},    [MICROBATCH] = {0, 1 << 20}, [IMAGE_SIZE] = {1, 1 << 14}, [CLASSES] = {1, 1 << 20},
+        [STEPS] = {1, MOST_STEPS}, [WARMUP] = {0, MOST_STEPS},  [SECONDS] = {0, 3600},
+    };
+    double number = 0;
+    if (option == PRECISION) b->precision = text;
+    if (option == INFER) b->infer = true;
+    if (option >= BATCH) LIANA_TRY(read_number(name, text, limits[option].least, limits[option].most, &number, error));
+    if (option != SECONDS && number != floor(number)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "--%s is '%s', expected a whole number", name, text);
+    }
+    if (option == BATCH) b->what.batch_size = (int64_t)number;
+    if (option == MICROBATCH) b->what.microbatch = (int64_t)number;
+    if (option == CLASSES) b->what.classes = (int64_t)number;
+    if (option == STEPS) b->least_steps = (int)number;
+    if (option == WARMUP) b->warmup = (int)number;
+    if (option == SECONDS) b->least_seconds = number;
+    if (option == IMAGE_SIZE || option == CLASSES) {
+        if (b->what.build) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "--%s: '%s' is a network of one size", name, b->what.name);
+        }
+        if (option == IMAGE_SIZE) b->what.height = b->what.width = (int64_t)number;
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_arguments(int argc, char **argv, bench *b, liana__error *error)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (argc < 2 || *name == '-') {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "usage: bench_step MODEL [OPTIONS]; bench/bench_step.c says "
+                           "which");
+    }
+    LIANA_TRY(bench_model_find(name, &b->what, error));
+    optind = 2;
+    int option, at;
+    while ((option = getopt_long(argc, argv, "", long_options, &at)) != -1) {
+        if (option == '?') return liana__fail(error, LIANA_INVALID_CONFIG, "an option is unknown or has no value");
+        LIANA_TRY(read_option(b, option, long_options[at].name, optarg, error));
+    }
+    if (optind < argc) return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' is not understood", argv[optind]);
+    if (strcmp(b->precision, "float32") != 0) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "--precision is '%s', expected float32", b->precision);
+    }
+    return LIANA_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {.precision = "float32", .least_steps = 3, .warmup = 2, .least_seconds = 2};
+    liana_status status = liana_context_create(NULL, &b.context);
+    liana__error *error = b.context ? &b.context->error : NULL;
+    if (status == LIANA_OK) status = read_arguments(argc, argv, &b, error);
+    if (status == LIANA_OK) status = set_up(&b, error);
+    if (status == LIANA_OK) status = measure(&b, error);
+    if (status == LIANA_OK) report(&b);
+    if (status != LIANA_OK) fprintf(stderr, "bench_step: %s\n", error ? error->message : liana_status_text(status));
+    tear_down(&b);
+    return status == LIANA_OK ? 0 : status == LIANA_INVALID_CONFIG ? 2 : 1;
+}

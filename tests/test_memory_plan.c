@@ -1,6 +1,6 @@
-/* Memory plans of random graphs: what each tensor's memory holds is followed step by step without the planner's own
- * notion of lifetimes, and the CPU backend gives the same bits with shared memory as without, and what the reference
- * backend gives. */
+/* Schedules and memory plans of random graphs: what each tensor's memory holds is followed step by step, and slice by
+ * slice, without the planner's own notion of lifetimes; and the CPU backend gives the same bits with shared memory as
+ * without, and what the reference backend gives. */
 #include "harness/harness.h"
 
 #include "backends/backend.h"
@@ -112,10 +112,21 @@ static liana_tensor make_mean(maker *m, liana_tensor x)
     return liana_op_reduce_mean(x, LIANA_AXES(axis), keep_dims);
 }
 
+/* A generous epsilon keeps gradients small. */
+static liana_tensor make_normal(maker *m, liana_tensor x)
+{
+    liana_shape shape = liana_tensor_shape(x);
+    if (shape.rank < 2) return liana_op_tanh(x);
+    liana_shape channels = liana_shape_of(shape.dims[shape.rank - 1]);
+    liana_tensor half = liana_op_broadcast_to(liana_graph_scalar(m->graph, LIANA_F32, 0.5), channels);
+    liana_tensor statistics = liana_op_batch_norm_statistics(x);
+    return liana_op_tanh(liana_op_batch_norm_training(x, half, half, statistics, 1));
+}
+
 static liana_tensor make_smooth(maker *m, liana_tensor x)
 {
     liana_shape shape = liana_tensor_shape(x);
-    switch (draw(m, 10)) {
+    switch (draw(m, 12)) {
     case 0: return liana_op_tanh(x);
     case 1: return liana_op_logistic(x);
     case 2: return liana_op_negate(x);
@@ -125,6 +136,8 @@ static liana_tensor make_smooth(maker *m, liana_tensor x)
     case 6: return shape.rank > 0 ? liana_op_softmax(x) : liana_op_square(x);
     case 7: return shape.rank > 0 ? make_mean(m, x) : liana_op_negate(x);
     case 8: return make_product(m, x);
+    case 9:
+    case 10: return make_normal(m, x);
     default: return make_reshape(m, x);
     }
 }
@@ -214,13 +227,30 @@ static liana_graph *random_graph(uint32_t number)
 
 /* ---- what memory holds ---- */
 
-/* Whose value each 4 bytes of the workspace, and each buffer, hold: a node id, aliases counting as what they are of. */
+/* Each byte of the workspace and of the buffers holds a token: which byte of which node's value it is, aliases counting
+ * as what they are of. What is not yet summed up or merged has the number of slices that are in it. */
+typedef uint64_t token;
+
+static token make_token(uint32_t id, size_t slices, size_t cell)
+{
+    return (token)id << 40 | (token)slices << 24 | cell;
+}
+
+enum { MAX_CELLS = 1 << 14 };
+
 typedef struct memory {
     const liana_graph *graph;
+    const liana__schedule *schedule;
     const liana__memory_plan *plan;
-    uint32_t *workspace;
-    uint32_t inputs[NUM_INPUTS], variables[NUM_VARIABLES], outputs[MAX_OUTPUTS];
+    token *workspace;
+    token (*inputs)[MAX_CELLS], (*variables)[MAX_CELLS], (*outputs)[MAX_CELLS];
 } memory;
+
+/* One node at one slice. */
+typedef struct moment {
+    const liana__node *node;
+    size_t slice, num_slices;
+} moment;
 
 static uint32_t owner_of(const liana__node *node)
 {
@@ -228,141 +258,263 @@ static uint32_t owner_of(const liana__node *node)
     return node->id;
 }
 
-static uint32_t *cell(memory *held, liana__storage storage)
+static size_t cells_of(const liana__node *node)
 {
+    return liana__byte_size(node->dtype, &node->shape);
+}
+
+static token *cells_at(memory *held, liana__storage storage, size_t size)
+{
+    assert_true(size <= MAX_CELLS);
     switch (storage.kind) {
-    case LIANA__STORAGE_INPUT: return &held->inputs[storage.offset];
-    case LIANA__STORAGE_VARIABLE: return &held->variables[storage.offset];
-    case LIANA__STORAGE_OUTPUT: return &held->outputs[storage.offset];
-    default: fail_msg("storage of kind %d is no buffer", (int)storage.kind); return NULL;
+    case LIANA__STORAGE_INPUT: return held->inputs[storage.offset];
+    case LIANA__STORAGE_VARIABLE: return held->variables[storage.offset];
+    case LIANA__STORAGE_OUTPUT: return held->outputs[storage.offset];
+    case LIANA__STORAGE_WORKSPACE:
+        assert_int_equal(storage.offset % LIANA__ALIGNMENT, 0);
+        assert_true(storage.offset + size <= held->plan->workspace_size);
+        return held->workspace + storage.offset;
+    default: fail_msg("storage of kind %d is no memory", (int)storage.kind); return NULL;
     }
 }
 
-/* The cells [*first, *end) of a workspace tensor; false for what lies elsewhere. */
-static bool workspace_cells(const memory *held, const liana__node *node, size_t *first, size_t *end)
+/* The cells [first, first + count) of a node's value, where they lie now. */
+typedef struct span {
+    token *at;
+    size_t first, count;
+} span;
+
+static span span_of(memory *held, const liana__node *node, bool by_rows, size_t slice, size_t num_slices)
 {
-    liana__storage storage = held->plan->storage[node->id];
-    size_t size = liana__byte_size(node->dtype, &node->shape);
-    if (storage.kind != LIANA__STORAGE_WORKSPACE) return false;
-    assert_int_equal(storage.offset % LIANA__ALIGNMENT, 0);
-    assert_true(storage.offset + size <= held->plan->workspace_size);
-    *first = storage.offset / 4;
-    *end = (storage.offset + size + 3) / 4;
-    return true;
+    size_t count = cells_of(node), first = 0;
+    bool internal = node->op->kernels && held->schedule->internal[node->id];
+    if (by_rows) {
+        assert_int_equal(count % num_slices, 0);
+        count /= num_slices;
+        first = slice * count;
+    }
+    token *at = cells_at(held, held->plan->storage[node->id], internal ? count : first + count);
+    return (span){internal ? at : at + first, first, count};
 }
 
-static void assert_holds(memory *held, const liana__node *node, const char *when, const liana__node *reader)
+static void assert_holds(memory *held, const liana__node *node, bool by_rows, const moment *when)
 {
-    size_t first, end;
     liana__storage storage = held->plan->storage[node->id];
     uint32_t owner = owner_of(node);
     if (storage.kind == LIANA__STORAGE_CONSTANT) {
         assert_int_equal(storage.offset, owner);
         return;
     }
-    if (!workspace_cells(held, node, &first, &end)) {
-        if (*cell(held, storage) == owner) return;
-        fail_msg("%s %%%u: the buffer of %%%u holds %%%u", when, reader->id, node->id, *cell(held, storage));
-    }
-    for (size_t i = first; i < end; i++) {
-        if (held->workspace[i] == owner) continue;
-        fail_msg("%s %%%u: %%%u is overwritten by %%%u", when, reader->id, node->id, held->workspace[i]);
+    span read = span_of(held, node, by_rows, when->slice, when->num_slices);
+    for (size_t i = 0; i < read.count; i++) {
+        if (read.at[i] == make_token(owner, 0, read.first + i)) continue;
+        fail_msg("slice %zu of %%%u: cell %zu of %%%u holds cell %u of %%%u", when->slice, when->node->id,
+                 read.first + i, node->id, (unsigned)(read.at[i] & 0xffffff), (unsigned)(read.at[i] >> 40));
     }
 }
 
 /* A result may lie where an input lies only if the op says so, and then exactly there. */
-static void assert_no_half_overlap(const memory *held, const liana__node *node)
+static void assert_no_half_overlap(memory *held, const moment *now, span written, const liana__parts *parts)
 {
-    size_t first, end, input_first, input_end;
-    bool in_workspace = workspace_cells(held, node, &first, &end);
-    liana__storage own = held->plan->storage[node->id];
-    for (uint32_t i = 0; i < node->num_inputs; i++) {
-        const liana__node *input = node->inputs[i];
-        liana__storage other = held->plan->storage[input->id];
-        bool overlap = own.kind == other.kind && own.offset == other.offset;
-        if (in_workspace && workspace_cells(held, input, &input_first, &input_end)) {
-            overlap = input_first < end && first < input_end;
-        }
+    for (uint32_t i = 0; i < now->node->num_inputs; i++) {
+        const liana__node *input = now->node->inputs[i];
+        if (held->plan->storage[input->id].kind == LIANA__STORAGE_CONSTANT) continue;
+        bool by_rows = now->num_slices > 1 && !liana__parts_is_whole(parts, i);
+        span read = span_of(held, input, by_rows, now->slice, now->num_slices);
+        bool overlap = written.at < read.at + read.count && read.at < written.at + written.count;
         if (!overlap) continue;
-        assert_int_equal(node->op->placement, LIANA__PLACE_IN_PLACE);
-        assert_int_equal(own.offset, other.offset);
-        assert_true(liana_shape_equal(&input->shape, &node->shape));
-        assert_int_equal(liana__byte_size(input->dtype, &input->shape), liana__byte_size(node->dtype, &node->shape));
+        assert_int_equal(now->node->op->placement, LIANA__PLACE_IN_PLACE);
+        assert_ptr_equal(written.at, read.at);
+        assert_true(liana_shape_equal(&input->shape, &now->node->shape));
+        assert_int_equal(written.count, read.count);
     }
 }
 
-static void write_node(memory *held, const liana__node *node)
+static void write_cells(span at, uint32_t id, size_t slices)
 {
-    size_t first, end;
-    if (!workspace_cells(held, node, &first, &end)) {
-        *cell(held, held->plan->storage[node->id]) = node->id;
+    for (size_t i = 0; i < at.count; i++) at.at[i] = make_token(id, slices, at.first + i);
+}
+
+static void assert_cells(span at, uint32_t id, size_t slices)
+{
+    for (size_t i = 0; i < at.count; i++) assert_int_equal(at.at[i], make_token(id, slices, at.first + i));
+}
+
+/* The part of a sum or a merger, and what is made of it, as the backend does it. */
+static void combine(memory *held, const moment *now, const liana__parts *parts)
+{
+    uint32_t id = now->node->id;
+    bool is_sum = parts->kind == LIANA__PART_SUM, is_last = now->slice + 1 == now->num_slices;
+    span result = span_of(held, now->node, false, 0, 1), part = result;
+    size_t size = liana__part_size(now->node, parts);
+    part.at = held->workspace + held->plan->partials[id] + (is_sum ? 0 : now->slice * size);
+    assert_true(held->plan->partials[id] + (is_sum ? 1 : now->num_slices) * size <= held->plan->workspace_size);
+    if (is_sum) {
+        if (now->slice > 0) {
+            write_cells(part, id, now->num_slices + 1);
+            assert_cells(result, id, now->slice);
+        }
+        write_cells(result, id, is_last ? 0 : now->slice + 1);
         return;
     }
-    for (size_t i = first; i < end; i++) held->workspace[i] = node->id;
+    write_cells(part, id, now->slice + 1);
+    for (size_t i = 0; is_last && i < now->num_slices; i++) {
+        part.at = held->workspace + held->plan->partials[id] + i * size;
+        assert_cells(part, id, i + 1);
+    }
+    if (is_last) write_cells(result, id, 0);
+}
+
+static void run_moment(memory *held, const moment *now)
+{
+    const liana__node *node = now->node;
+    liana__parts parts = liana__node_parts(node);
+    bool sliced = now->num_slices > 1;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        assert_holds(held, node->inputs[i], sliced && !liana__parts_is_whole(&parts, i), now);
+    }
+    if (sliced && parts.kind != LIANA__PART_ROWS) {
+        combine(held, now, &parts);
+        return;
+    }
+    span written = span_of(held, node, sliced, now->slice, now->num_slices);
+    assert_no_half_overlap(held, now, written, &parts);
+    write_cells(written, node->id, 0);
 }
 
 static void check_final_buffers(memory *held)
 {
     const liana_graph *graph = held->graph;
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        assert_int_equal(held->outputs[i], owner_of(graph->outputs[i].node));
+        const liana__node *node = graph->outputs[i].node;
+        assert_cells((span){held->outputs[i], 0, cells_of(node)}, owner_of(node), 0);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
-        uint32_t expected = graph->variables[i]->id;
+        const liana__node *variable = graph->variables[i];
+        uint32_t expected = variable->id;
         for (size_t k = 0; k < graph->num_assignments; k++) {
-            if (graph->assignments[k].variable == graph->variables[i]) {
-                expected = owner_of(graph->assignments[k].value);
-            }
+            if (graph->assignments[k].variable == variable) expected = owner_of(graph->assignments[k].value);
         }
-        assert_int_equal(held->variables[i], expected);
+        assert_cells((span){held->variables[i], 0, cells_of(variable)}, expected, 0);
     }
-    for (size_t i = 0; i < graph->num_inputs; i++) assert_int_equal(held->inputs[i], graph->inputs[i]->id);
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        assert_cells((span){held->inputs[i], 0, cells_of(graph->inputs[i])}, graph->inputs[i]->id, 0);
+    }
 }
 
-/* Runs the plan with owners in place of numbers. */
-static void follow_plan(const liana_graph *graph, const liana__memory_plan *plan)
+static void run_segment(memory *held, const liana__segment *segment)
 {
-    memory held = {.graph = graph, .plan = plan, .workspace = calloc(plan->workspace_size / 4 + 1, sizeof(uint32_t))};
-    assert_non_null(held.workspace);
-    for (size_t i = 0; i < graph->num_inputs; i++) held.inputs[i] = graph->inputs[i]->id;
-    for (size_t i = 0; i < graph->num_variables; i++) held.variables[i] = graph->variables[i]->id;
-    for (size_t id = 1; id < graph->num_nodes; id++) {
-        const liana__node *node = graph->nodes[id];
-        if (!plan->computed[id]) continue;
-        for (uint32_t i = 0; i < node->num_inputs; i++) assert_holds(&held, node->inputs[i], "before", node);
-        assert_no_half_overlap(&held, node);
-        write_node(&held, node);
+    size_t num_slices = liana__segment_num_slices(segment);
+    for (size_t slice = 0; slice < num_slices; slice++) {
+        for (size_t i = segment->begin; i < segment->end; i++) {
+            const moment now = {held->graph->nodes[held->schedule->order[i]], slice, num_slices};
+            if (held->plan->computed[now.node->id]) run_moment(held, &now);
+        }
     }
+}
+
+/* Runs the plan with tokens in place of numbers. */
+static void follow_plan(const liana_graph *graph, const liana__schedule *schedule, const liana__memory_plan *plan)
+{
+    memory held = {.graph = graph, .schedule = schedule, .plan = plan};
+    held.workspace = calloc(plan->workspace_size + 1, sizeof *held.workspace);
+    held.inputs = calloc(NUM_INPUTS, sizeof *held.inputs);
+    held.variables = calloc(NUM_VARIABLES, sizeof *held.variables);
+    held.outputs = calloc(MAX_OUTPUTS, sizeof *held.outputs);
+    assert_true(held.workspace && held.inputs && held.variables && held.outputs);
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        write_cells((span){held.inputs[i], 0, cells_of(graph->inputs[i])}, graph->inputs[i]->id, 0);
+    }
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        write_cells((span){held.variables[i], 0, cells_of(graph->variables[i])}, graph->variables[i]->id, 0);
+    }
+    for (size_t i = 0; i < schedule->num_segments; i++) run_segment(&held, &schedule->segments[i]);
     for (size_t i = 0; i < plan->num_copies; i++) {
         const liana__node *node = graph->nodes[plan->copies[i].node];
-        assert_holds(&held, node, "copying", node);
-        *cell(&held, plan->copies[i].target) = owner_of(node);
+        const moment now = {node, 0, 1};
+        assert_holds(&held, node, false, &now);
+        write_cells((span){cells_at(&held, plan->copies[i].target, cells_of(node)), 0, cells_of(node)}, owner_of(node),
+                    0);
     }
     check_final_buffers(&held);
     free(held.workspace);
+    free(held.inputs);
+    free(held.variables);
+    free(held.outputs);
+}
+
+/* The bytes of slices that are tried: none, as few as can be, some rows. */
+static const size_t slice_sizes[] = {0, 1, 500};
+enum { NUM_SLICE_SIZES = sizeof slice_sizes / sizeof *slice_sizes };
+
+static size_t plan_size(const liana_graph *graph, const liana__schedule *schedule, bool share, size_t *copies)
+{
+    liana__memory_plan plan;
+    assert_ok(liana__memory_plan_make(graph, schedule, share, &plan, &context->error), &context->error);
+    follow_plan(graph, schedule, &plan);
+    size_t size = plan.workspace_size;
+    *copies += plan.num_copies;
+    liana__memory_plan_free(&plan);
+    return size;
 }
 
 static void test_memory_holds_what_is_read(void **state)
 {
     (void)state;
-    size_t shared = 0, unshared = 0, copies = 0;
+    size_t shared[NUM_SLICE_SIZES] = {0}, unshared = 0, copies = 0, sliced = 0, internal = 0;
     for (uint32_t number = 0; number < NUM_GRAPHS; number++) {
         liana_graph *graph = random_graph(number);
-        liana__memory_plan plan;
-        assert_ok(liana__memory_plan_make(graph, true, &plan, &context->error), &context->error);
-        follow_plan(graph, &plan);
-        shared += plan.workspace_size;
-        copies += plan.num_copies;
-        liana__memory_plan_free(&plan);
-        assert_ok(liana__memory_plan_make(graph, false, &plan, &context->error), &context->error);
-        follow_plan(graph, &plan);
-        unshared += plan.workspace_size;
-        liana__memory_plan_free(&plan);
+        for (int i = 0; i < NUM_SLICE_SIZES; i++) {
+            liana__schedule schedule;
+            assert_ok(liana__schedule_make(graph, slice_sizes[i], &schedule, &context->error), &context->error);
+            shared[i] += plan_size(graph, &schedule, true, &copies);
+            unshared += i == 0 ? plan_size(graph, &schedule, false, &copies) : 0;
+            for (size_t k = 0; k < schedule.num_segments; k++) {
+                sliced += liana__segment_is_sliced(&schedule.segments[k]);
+            }
+            for (size_t id = 1; id < graph->num_nodes; id++) internal += schedule.internal[id];
+            liana__schedule_free(&schedule);
+        }
         liana_graph_destroy(graph);
     }
     /* That it is worth having, and that the graphs above are no trivial ones. */
-    assert_true(shared * 2 < unshared);
+    assert_true(shared[0] * 2 < unshared);
     assert_true(copies > NUM_GRAPHS);
+    assert_true(sliced > NUM_GRAPHS && internal > NUM_GRAPHS);
+}
+
+/* What is read whole by one slice after the other must not be overwritten by rows: neither a tensor nor a variable. */
+static void follow_product(bool of_variable)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor a = liana_graph_input(graph, "a", LIANA_F32, liana_shape_of(6, 6));
+    liana_tensor x = liana_graph_variable(graph, "x", LIANA_F32, liana_shape_of(6, 2));
+    if (!of_variable) x = liana_op_exp(x);
+    liana_tensor y = liana_op_matmul(a, x, false, false), z = liana_op_negate(x);
+    liana_graph_output(graph, "y", y);
+    if (of_variable) {
+        liana_graph_assign(x, z);
+    } else {
+        liana_graph_output(graph, "w", liana_op_matmul(a, z, false, false));
+    }
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana__schedule schedule;
+    assert_ok(liana__schedule_make(graph, 64, &schedule, &context->error), &context->error);
+    const liana__node *product = liana__tensor_node(y), *negated = liana__tensor_node(z);
+    assert_int_equal(schedule.segment_of[product->id], schedule.segment_of[negated->id]);
+    assert_true(liana__segment_is_sliced(liana__schedule_segment(&schedule, product->id)));
+    size_t copies = 0;
+    plan_size(graph, &schedule, true, &copies);
+    liana__schedule_free(&schedule);
+    liana_graph_destroy(graph);
+}
+
+static void test_what_slices_read_whole_stays(void **state)
+{
+    (void)state;
+    follow_product(false);
+    follow_product(true);
 }
 
 /* ---- results ---- */
@@ -397,8 +549,9 @@ static void read_floats(const liana__buffer *buffer, float *results, size_t *cou
 enum { MAX_RESULTS = NUM_STEPS * (MAX_OUTPUTS + NUM_VARIABLES) * 4096 };
 
 /* All outputs and variables after each of some steps. */
-static size_t run_graph(liana__device *device, const liana_graph *graph, float *results)
+static size_t run_graph(liana__device *device, const liana_graph *graph, size_t slice_bytes, float *results)
 {
+    context->slice_bytes = slice_bytes;
     const liana__backend *backend = device->backend;
     liana__error error = {0};
     liana__executable *executable;
@@ -422,25 +575,32 @@ static size_t run_graph(liana__device *device, const liana_graph *graph, float *
     return count;
 }
 
+static void assert_near(const float *results, const float *expected, size_t count, uint32_t number, size_t slice_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fabsf(results[i] - expected[i]) <= 1e-4f) continue;
+        fail_msg("graph %u, slices of %zu bytes: result %zu is %g, the reference says %g", number, slice_bytes, i,
+                 (double)results[i], (double)expected[i]);
+    }
+}
+
 static void test_results_do_not_depend_on_the_plan(void **state)
 {
     (void)state;
     static float expected[MAX_RESULTS], shared[MAX_RESULTS], unshared[MAX_RESULTS];
     for (uint32_t number = 0; number < NUM_GRAPHS; number++) {
         liana_graph *graph = random_graph(number);
-        size_t count = run_graph(devices[0], graph, expected);
-        assert_int_equal(run_graph(devices[1], graph, shared), count);
-        /* Nothing is shared where each node is checked after it has run. */
-        context->validate = true;
-        assert_int_equal(run_graph(devices[1], graph, unshared), count);
-        context->validate = false;
-        if (memcmp(shared, unshared, count * sizeof *shared) != 0) {
-            fail_msg("graph %u: sharing memory changes the results", number);
-        }
-        for (size_t i = 0; i < count; i++) {
-            if (fabsf(shared[i] - expected[i]) <= 1e-4f) continue;
-            fail_msg("graph %u: result %zu is %g, the reference says %g", number, i, (double)shared[i],
-                     (double)expected[i]);
+        size_t count = run_graph(devices[0], graph, 0, expected);
+        for (int i = 0; i < NUM_SLICE_SIZES; i++) {
+            assert_int_equal(run_graph(devices[1], graph, slice_sizes[i], shared), count);
+            /* Nothing is shared where each node is checked after it has run. */
+            context->validate = true;
+            assert_int_equal(run_graph(devices[1], graph, slice_sizes[i], unshared), count);
+            context->validate = false;
+            if (memcmp(shared, unshared, count * sizeof *shared) != 0) {
+                fail_msg("graph %u, slices of %zu bytes: sharing memory changes the results", number, slice_sizes[i]);
+            }
+            assert_near(shared, expected, count, number, slice_sizes[i]);
         }
         liana_graph_destroy(graph);
     }
@@ -455,10 +615,13 @@ static void test_plain_copies_between_variables_are_refused(void **state)
     liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(2, 2));
     liana_graph_assign(b, liana_op_reshape(a, liana_shape_of(2, 2)));
     assert_ok(liana_graph_status(graph), &context->error);
+    liana__schedule schedule;
     liana__memory_plan plan;
     liana__error error = {0};
-    assert_fails(liana__memory_plan_make(graph, true, &plan, &error), LIANA_INVALID_ARGUMENT, &error, "variable 'b'",
-                 "variable 'a'");
+    assert_ok(liana__schedule_make(graph, 0, &schedule, &error), &error);
+    assert_fails(liana__memory_plan_make(graph, &schedule, true, &plan, &error), LIANA_INVALID_ARGUMENT, &error,
+                 "variable 'b'", "variable 'a'");
+    liana__schedule_free(&schedule);
     liana_graph_destroy(graph);
 }
 
@@ -466,6 +629,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_holds_what_is_read),
+        cmocka_unit_test(test_what_slices_read_whole_stays),
         cmocka_unit_test(test_results_do_not_depend_on_the_plan),
         cmocka_unit_test(test_plain_copies_between_variables_are_refused),
     };

@@ -63,6 +63,7 @@ static liana_status set_up(liana_context *context, const liana_context_options *
     const char *dump = getenv("LIANA_DUMP");
     context->dump_folder = dump && *dump ? dump : NULL;
     context->skipped_passes = getenv("LIANA_SKIP_PASSES");
+    context->slice_bytes = LIANA__SLICE_BYTES;
     const char *validate = getenv("LIANA_VALIDATE");
     context->validate = validate && strcmp(validate, "1") == 0;
     return liana__pool_create(num_threads, &context->pool, error);

@@ -30,12 +30,17 @@ typedef struct liana__registered {
     void *user;
 } liana__registered;
 
+/* What a node reads and writes of a part of a batch should lie in a second-level cache, 1 to 2 MB on today's server
+ * cores, beside what its neighbours leave there. Results depend on it in the last bits, so it is no option. */
+enum { LIANA__SLICE_BYTES = 1 << 20 };
+
 struct liana_context {
     liana__error error;
     liana__pool *pool;
     liana__isa isa;
     const char *dump_folder;    /* LIANA_DUMP, or NULL */
     const char *skipped_passes; /* LIANA_SKIP_PASSES, or NULL */
+    size_t slice_bytes;         /* LIANA__SLICE_BYTES; tests have others */
     bool validate;              /* LIANA_VALIDATE */
     unsigned log_topics;        /* bit per liana__topic */
     liana_log_function log;

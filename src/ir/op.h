@@ -113,6 +113,23 @@ typedef enum liana__precision_class {
     LIANA__MULTIPLIES_AND_SUMS,
 } liana__precision_class;
 
+/* How an op computes from a part of a batch, some consecutive rows of axis 0. */
+typedef enum liana__part_kind {
+    LIANA__PART_NONE,  /* only from everything at once */
+    LIANA__PART_ROWS,  /* rows of the result are what the same rows of the inputs give */
+    LIANA__PART_SUM,   /* the result is the sum of what the parts give */
+    LIANA__PART_MERGE, /* the result is what the op's `merge` makes of what equal parts give */
+} liana__part_kind;
+
+/* A part is computed as a node of its own: a copy whose batched inputs, and result if they are PART_ROWS, have fewer
+ * rows. What attributes say about axis 0 (the shape of a reshape) is then not so, and kernels must not ask for it. */
+typedef struct liana__parts {
+    liana__part_kind kind;
+    int64_t rows;      /* the size of axis 0 of each batched input, and of the result if they are PART_ROWS */
+    uint64_t whole;    /* bit i: each part needs all of input i; the others are batched */
+    liana_dtype dtype; /* of what is merged; sums are of the node's own */
+} liana__parts;
+
 struct liana__op {
     const char *name; /* StableHLO's or TensorFlow's mnemonic */
     const char *doc;
@@ -132,6 +149,12 @@ struct liana__op {
     /* How many elements of the result, from the first on, hardly change when the inputs do; those behind them say which
      * of several was taken, which may hang on a rounding error. NULL: all. */
     int64_t (*continuous)(const liana__node *node);
+    /* How a node can be computed in parts. NULL: it cannot. */
+    liana__parts (*parts)(const liana__node *node);
+    /* Makes the result of `count` parts' results, `stride` bytes apart. */
+    void (*merge)(const liana__node *node, const void *parts, size_t stride, size_t count, void *result);
+    /* Tells the attributes of a part's node what they cannot see. NULL: nothing. */
+    void (*note_whole)(const liana__node *whole, void *attributes);
     /* Best first, NULL-terminated, ending in the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
@@ -146,6 +169,20 @@ liana__cost liana__node_cost(const liana__node *node);
 void liana__cost_element_wise(const liana__node *node, liana__cost *cost);
 void liana__cost_reduction(const liana__node *node, liana__cost *cost);
 void liana__cost_result_only(const liana__node *node, liana__cost *cost);
+
+/* PART_NONE for what cannot be computed in parts. */
+liana__parts liana__node_parts(const liana__node *node);
+static inline bool liana__parts_is_whole(const liana__parts *parts, uint32_t input)
+{
+    return input < 64 && (parts->whole >> input & 1);
+}
+/* The bytes from one part's result to the next where several of a sum or a merger lie in a row. */
+size_t liana__part_size(const liana__node *node, const liana__parts *parts);
+/* The usual ones. PART_ROWS where axis 0 is the same in the result and all inputs; in the result and input 0; in the
+ * result and those inputs that are not repeated along it. */
+liana__parts liana__parts_all_inputs(const liana__node *node);
+liana__parts liana__parts_first_input(const liana__node *node);
+liana__parts liana__parts_element_wise(const liana__node *node);
 
 /* Makes a node. The first input's graph is used (or `graph` for ops without inputs); attributes are copied. */
 liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__op *op, const liana_tensor *inputs,

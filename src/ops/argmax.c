@@ -51,6 +51,12 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    bool rows_stay = ((const liana__argmax_attributes *)node->attributes)->axis > 0;
+    return rows_stay ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_argmax = {
@@ -62,6 +68,7 @@ const liana__op liana__op_argmax = {
     .infer = infer_argmax,
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
+    .parts = parts_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(argmax), &reference, NULL},
 };
 

@@ -336,7 +336,7 @@ static liana_status run_gradient_sums(const liana__call *call)
 static liana_status run_input_gradient(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    double epsilon = liana__batch_norm_epsilon(call->node), rows = (double)s.rows;
+    double epsilon = liana__batch_norm_epsilon(call->node), rows = liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
         double mean = load_wide(call, 3, c), r = 1 / sqrt(load_wide(call, 3, s.channels + c) + epsilon);
         double scale = load_wide(call, 2, c) * r;
@@ -383,6 +383,65 @@ static void input_gradient_cost(const liana__node *node, liana__cost *cost)
     image_cost(node, 4, cost);
 }
 
+/* ---- parts ---- */
+
+static liana__parts statistics_parts(const liana__node *node)
+{
+    return (liana__parts){.kind = LIANA__PART_MERGE, .rows = liana__input_shape(node, 0)->dims[0], .dtype = LIANA_F64};
+}
+
+static liana__parts gradient_sums_parts(const liana__node *node)
+{
+    enum { STATISTICS = 1 << 2 };
+    return (liana__parts){.kind = LIANA__PART_MERGE,
+                          .rows = liana__input_shape(node, 0)->dims[0],
+                          .whole = STATISTICS,
+                          .dtype = LIANA_F64};
+}
+
+static liana__parts input_gradient_parts(const liana__node *node)
+{
+    enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4 };
+    return (liana__parts){.kind = LIANA__PART_ROWS, .rows = node->shape.dims[0], .whole = GAMMA | STATISTICS | SUMS};
+}
+
+/* N is that of the sums, not of the part. */
+static void note_rows(const liana__node *whole, void *attributes_)
+{
+    ((liana__batch_norm_attributes *)attributes_)->rows = liana__batch_norm_sizes_of(whole).rows;
+}
+
+/* Chan's formula for parts of equal size: the mean of the means, and the mean of the variances plus the variance of the
+ * means. */
+static void merge_statistics(const liana__node *node, const void *parts, size_t stride, size_t count, void *result)
+{
+    int64_t channels = node->shape.dims[1];
+    for (int64_t c = 0; c < channels; c++) {
+        double mean = 0, variance = 0;
+        for (size_t i = 0; i < count; i++) {
+            const double *means = (const double *)((const char *)parts + i * stride);
+            mean += means[c] / (double)count;
+        }
+        for (size_t i = 0; i < count; i++) {
+            const double *means = (const double *)((const char *)parts + i * stride);
+            double distance = means[c] - mean;
+            variance += (means[channels + c] + distance * distance) / (double)count;
+        }
+        liana__store(result, node->dtype, c, mean);
+        liana__store(result, node->dtype, channels + c, variance);
+    }
+}
+
+/* In double: terms of large parts may cancel. */
+static void merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count, void *result)
+{
+    for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
+        double total = 0;
+        for (size_t k = 0; k < count; k++) total += ((const double *)((const char *)parts + k * stride))[i];
+        liana__store(result, node->dtype, i, total);
+    }
+}
+
 /* ---- the ops ---- */
 
 static const liana__kernel statistics_reference = {.name = "reference", .run = run_statistics};
@@ -400,6 +459,8 @@ const liana__op liana__op_batch_norm_statistics = {
     .gradient = statistics_gradient,
     .precision = LIANA__SUMS,
     .cost = statistics_cost,
+    .parts = statistics_parts,
+    .merge = merge_statistics,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
 };
@@ -416,6 +477,7 @@ const liana__op liana__op_batch_norm_training = {
     .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
+    .parts = liana__parts_first_input,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
@@ -432,6 +494,7 @@ const liana__op liana__op_batch_norm_inference = {
     .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
+    .parts = liana__parts_first_input,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
@@ -447,6 +510,8 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .precision = LIANA__SUMS,
     .narrow_inputs = 1 << 0 | 1 << 1,
     .cost = gradient_sums_cost,
+    .parts = gradient_sums_parts,
+    .merge = merge_sums,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
                                               &gradient_sums_reference, NULL},
 };
@@ -463,6 +528,8 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .narrow_inputs = 1 << 0 | 1 << 1,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = input_gradient_cost,
+    .parts = input_gradient_parts,
+    .note_whole = note_rows,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };
@@ -477,7 +544,7 @@ liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x
 {
     const liana_tensor inputs[] = {x, gamma, beta, statistics};
     return liana__build(here, x.graph, &liana__op_batch_norm_training, inputs, 4,
-                        &(liana__batch_norm_attributes){epsilon});
+                        &(liana__batch_norm_attributes){.epsilon = epsilon});
 }
 
 liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma,
@@ -486,14 +553,14 @@ liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor 
 {
     const liana_tensor inputs[] = {x, gamma, beta, mean, variance};
     return liana__build(here, x.graph, &liana__op_batch_norm_inference, inputs, 5,
-                        &(liana__batch_norm_attributes){epsilon});
+                        &(liana__batch_norm_attributes){.epsilon = epsilon});
 }
 
 liana_tensor liana__op_batch_norm_gradient_sums_at(liana_location here, liana_tensor x, liana_tensor dy,
                                                    liana_tensor statistics, double epsilon)
 {
     return liana__build3(here, &liana__op_batch_norm_gradient_sums, x, dy, statistics,
-                         &(liana__batch_norm_attributes){epsilon});
+                         &(liana__batch_norm_attributes){.epsilon = epsilon});
 }
 
 liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
@@ -502,5 +569,5 @@ liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_t
 {
     const liana_tensor inputs[] = {x, dy, gamma, statistics, sums};
     return liana__build(here, x.graph, &liana__op_batch_norm_input_gradient, inputs, 5,
-                        &(liana__batch_norm_attributes){epsilon});
+                        &(liana__batch_norm_attributes){.epsilon = epsilon});
 }

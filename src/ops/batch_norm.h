@@ -11,6 +11,7 @@
 
 typedef struct liana__batch_norm_attributes {
     double epsilon;
+    int64_t rows; /* of the images that the sums are of, if x is a part of them; else 0. No user sees it. */
 } liana__batch_norm_attributes;
 
 /* [2, channels]: the sums over each channel of dy and of dy xhat. */
@@ -39,6 +40,13 @@ static inline liana__batch_norm_sizes liana__batch_norm_sizes_of(const liana__no
 static inline double liana__batch_norm_epsilon(const liana__node *node)
 {
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
+}
+
+/* N of the sums that the gradient of the images gets. */
+static inline double liana__batch_norm_summed_rows(const liana__node *node)
+{
+    int64_t rows = ((const liana__batch_norm_attributes *)node->attributes)->rows;
+    return (double)(rows ? rows : liana__batch_norm_sizes_of(node).rows);
 }
 
 LIANA__DECLARE_VECTOR_KERNELS(batch_norm_statistics);

@@ -278,15 +278,16 @@ LIANA__INLINE void add_rest(liana_dtype dtype, const periods *p, const moments *
     }
 }
 
-static void give_statistics(const periods *p, const moments *m, float *result)
+/* f32, or f64 for what is to be merged. */
+static void give_statistics(const periods *p, const moments *m, liana_dtype dtype, void *result)
 {
     double share = 1 / (double)p->rows;
     fold_channels(p, m->sums);
     fold_channels(p, m->squares);
     for (int64_t c = 0; c < p->channels; c++) {
         double mean = m->sums[c] * share, variance = m->squares[c] * share - mean * mean;
-        result[c] = (float)(m->centre[c] + mean);
-        result[p->channels + c] = variance < 0 ? 0 : (float)variance;
+        liana__store(result, dtype, c, m->centre[c] + mean);
+        liana__store(result, dtype, p->channels + c, variance < 0 ? 0 : variance);
     }
 }
 
@@ -305,7 +306,7 @@ LIANA__INLINE liana_status statistics_as(const liana__call *call, liana_dtype dt
         for (; lane < p.period; lane += VECTOR_LENGTH) add_block(dtype, &p, &m, x, first, lane, rows, 1);
     }
     add_rest(dtype, &p, &m, x);
-    give_statistics(&p, &m, call->dst);
+    give_statistics(&p, &m, call->node->dtype, call->dst);
     return LIANA_OK;
 }
 
@@ -375,12 +376,12 @@ static void give_gradient_sums(const periods *p, const gradient_sums *g, const l
 {
     const float *variance = (const float *)call->src[2] + p->channels;
     double epsilon = liana__batch_norm_epsilon(call->node);
-    float *result = call->dst;
+    liana_dtype dtype = call->node->dtype; /* f32, or f64 for what is to be merged */
     fold_channels(p, g->sums);
     fold_channels(p, g->products);
     for (int64_t c = 0; c < p->channels; c++) {
-        result[c] = (float)g->sums[c];
-        result[p->channels + c] = (float)(g->products[c] / sqrt(variance[c] + epsilon));
+        liana__store(call->dst, dtype, c, g->sums[c]);
+        liana__store(call->dst, dtype, p->channels + c, g->products[c] / sqrt(variance[c] + epsilon));
     }
 }
 
@@ -427,7 +428,7 @@ static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *c
     const float *gamma = call->src[2], *statistics = call->src[3], *sums = call->src[4];
     gradient_lanes lanes = {float_lanes(p, call->scratch, 0), float_lanes(p, call->scratch, 1),
                             float_lanes(p, call->scratch, 2), float_lanes(p, call->scratch, 3)};
-    double epsilon = liana__batch_norm_epsilon(call->node), share = 1 / (double)p->rows;
+    double epsilon = liana__batch_norm_epsilon(call->node), share = 1 / liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < p->channels; c++) {
         double r = 1 / sqrt(statistics[p->channels + c] + epsilon), scale = gamma[c] * r;
         lanes.mean[c] = statistics[c];

@@ -348,6 +348,7 @@ static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary
                                            .placement = LIANA__PLACE_IN_PLACE,         \
                                            .precision = precision_,                    \
                                            .cost = liana__cost_element_wise,           \
+                                           .parts = liana__parts_element_wise,         \
                                            .kernels = kernels};
 BINARY_ROWS(BINARY_OP)
 #undef BINARY_OP

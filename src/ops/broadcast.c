@@ -78,6 +78,7 @@ const liana__op liana__op_broadcast_to = {
     .max_inputs = 1,
     .infer = infer_broadcast,
     .gradient = broadcast_gradient,
+    .parts = liana__parts_element_wise,
     .precision = LIANA__MOVES_DATA,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };

@@ -56,6 +56,7 @@ const liana__op liana__op_cast = {
     .infer = infer_cast,
     .gradient = cast_gradient,
     .cost = liana__cost_element_wise,
+    .parts = liana__parts_element_wise,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(cast), &reference, NULL},
 };
 

@@ -90,6 +90,11 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    return ((const concat_attributes *)node->attributes)->axis > 0 ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
@@ -102,6 +107,7 @@ const liana__op liana__op_concat = {
     .max_inputs = 1024,
     .infer = infer_concat,
     .gradient = concat_gradient,
+    .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
     .kernels = kernels,
 };

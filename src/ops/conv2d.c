@@ -323,6 +323,13 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     liana__conv_cost(&geometry, cost);
 }
 
+/* ---- parts ---- */
+
+liana__parts liana__conv_kernel_gradient_parts(const liana__node *node)
+{
+    return (liana__parts){.kind = LIANA__PART_SUM, .rows = liana__input_shape(node, 0)->dims[0]};
+}
+
 /* ---- the ops ---- */
 
 const liana__conv_family liana__conv2d_family = {
@@ -361,6 +368,7 @@ const liana__op liana__op_conv2d = {
     .gradient = forward_gradient,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
+    .parts = liana__parts_first_input,
     .kernels = kernels,
 };
 
@@ -374,6 +382,7 @@ const liana__op liana__op_conv2d_input_gradient = {
     .gradient = input_gradient_gradient,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
+    .parts = liana__parts_first_input,
     .kernels = kernels,
 };
 
@@ -387,6 +396,7 @@ const liana__op liana__op_conv2d_kernel_gradient = {
     .gradient = kernel_gradient_gradient,
     .precision = LIANA__MULTIPLIES_AND_SUMS,
     .cost = cost_of,
+    .parts = liana__conv_kernel_gradient_parts,
     .kernels = kernels,
 };
 

@@ -55,4 +55,7 @@ void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);
 /* f32; bf16 where the processor has instructions for it; bf16 elsewhere, computed in f32. */
 extern const liana__kernel liana__conv2d_onednn, liana__conv2d_onednn_bf16, liana__conv2d_onednn_widened;
 
+/* The gradient for a kernel is the sum over the images, dense or depthwise. */
+liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);
+
 #endif

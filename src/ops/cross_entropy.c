@@ -132,6 +132,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy = {
     .infer = infer_inputs,
     .gradient = cross_entropy_gradient,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
 };
 
@@ -143,6 +144,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .infer = infer_gradient,
     .gradient = gradient_gradient,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
 };
 

@@ -105,6 +105,7 @@ const liana__op liana__op_depthwise_conv2d = {
     .gradient = forward_gradient,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
+    .parts = liana__parts_first_input,
     .kernels = kernels,
 };
 
@@ -118,6 +119,7 @@ const liana__op liana__op_depthwise_conv2d_input_gradient = {
     .gradient = input_gradient_gradient,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
+    .parts = liana__parts_first_input,
     .kernels = kernels,
 };
 
@@ -131,6 +133,7 @@ const liana__op liana__op_depthwise_conv2d_kernel_gradient = {
     .gradient = kernel_gradient_gradient,
     .precision = LIANA__MULTIPLIES_AND_SUMS,
     .cost = cost_of,
+    .parts = liana__conv_kernel_gradient_parts,
     .kernels = kernels,
 };
 

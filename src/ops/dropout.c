@@ -76,6 +76,7 @@ const liana__op liana__op_dropout = {
     .precision = LIANA__FOLLOWS,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(dropout), &reference, NULL},
 };
 

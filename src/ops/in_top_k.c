@@ -67,6 +67,7 @@ const liana__op liana__op_in_top_k = {
     .infer = infer_in_top_k,
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

@@ -96,6 +96,16 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+/* The rows of a and of the result; or, where a and b hold the terms of the sums by row, these terms. */
+static liana__parts parts_of(const liana__node *node)
+{
+    const liana__matmul_attributes *options = node->attributes;
+    if (node->shape.rank > 2) return liana__parts_all_inputs(node);
+    if (!options->transpose_a) return liana__parts_first_input(node);
+    liana__parts sum = {.kind = LIANA__PART_SUM, .rows = liana__input_shape(node, 0)->dims[0]};
+    return options->transpose_b ? (liana__parts){0} : sum;
+}
+
 static void cost_of(const liana__node *node, liana__cost *cost)
 {
     liana__matmul_sizes s = liana__matmul_sizes_of(node);
@@ -115,6 +125,7 @@ const liana__op liana__op_matmul = {
     .gradient = matmul_gradient,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
+    .parts = parts_of,
     .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &liana__matmul_onednn_bf16,
                                               &liana__matmul_onednn_widened, &reference, NULL},
 };

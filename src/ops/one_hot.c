@@ -66,6 +66,11 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    return liana__input_shape(node, 0)->rank > 0 ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel sparse = {.name = "sparse", .run = run_sparse};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
@@ -77,6 +82,7 @@ const liana__op liana__op_one_hot = {
     .max_inputs = 1,
     .infer = infer_one_hot,
     .gradient = liana__no_gradient,
+    .parts = parts_of,
     .kernels = (const liana__kernel *const[]){&sparse, &reference, NULL},
 };
 

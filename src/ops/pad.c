@@ -112,6 +112,14 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    const liana__pad_attributes *attributes = node->attributes;
+    bool rows_stay = node->shape.rank > 0 && !attributes->low.values[0] && !attributes->high.values[0] &&
+                     !attributes->interior.values[0];
+    return rows_stay ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
@@ -124,6 +132,7 @@ const liana__op liana__op_pad = {
     .max_inputs = 1,
     .infer = infer_pad,
     .gradient = pad_gradient,
+    .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
     .kernels = kernels,
 };

@@ -268,6 +268,7 @@ const liana__op liana__op_max_pool2d = {
     .gradient = max_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
 };
 
@@ -280,6 +281,7 @@ const liana__op liana__op_max_pool2d_gradient = {
     .infer = infer_max_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
 };
@@ -294,6 +296,7 @@ const liana__op liana__op_average_pool2d = {
     .gradient = average_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
 };
 
@@ -307,6 +310,7 @@ const liana__op liana__op_average_pool2d_gradient = {
     .gradient = average_gradient_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
                                               &average_gradient_reference, NULL},
 };

@@ -185,6 +185,16 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    const liana__reduce_attributes *options = node->attributes;
+    const liana_shape *shape = liana__input_shape(node, 0);
+    bool reduces_rows = options->axes.count > 0 && options->axes.values[0] == 0;
+    if (shape->rank > 0 && !reduces_rows) return liana__parts_all_inputs(node);
+    bool is_sum = node->op == &liana__op_reduce_sum && reduces_rows;
+    return (liana__parts){.kind = is_sum ? LIANA__PART_SUM : LIANA__PART_NONE, .rows = shape->dims[0]};
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &reference, NULL};
@@ -199,6 +209,7 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &r
                                            .gradient = gradient_,                                               \
                                            .precision = precision_,                                             \
                                            .cost = liana__cost_reduction,                                       \
+                                           .parts = parts_of,                                                   \
                                            .kernels = kernels};                                                 \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
     {                                                                                                           \

@@ -70,6 +70,7 @@ const liana__op liana__op_reshape = {
     .gradient = reshape_gradient,
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
+    .parts = liana__parts_all_inputs,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

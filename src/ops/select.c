@@ -149,6 +149,7 @@ const liana__op liana__op_select = {
     .precision = LIANA__FOLLOWS,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
+    .parts = liana__parts_element_wise,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

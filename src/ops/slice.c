@@ -105,6 +105,7 @@ const liana__op liana__op_slice = {
     .gradient = slice_gradient,
     .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
+    .parts = liana__parts_all_inputs, /* as many rows as the input has are all of them */
     .kernels = kernels,
 };
 

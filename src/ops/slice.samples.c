@@ -44,8 +44,16 @@ static liana_tensor build_wide_integers(liana_graph *graph, liana_dtype dtype)
     return liana_op_slice(x, ((int64_t[]){1, 1}), ((int64_t[]){6, 4}), ((int64_t[]){2, 2}));
 }
 
+/* All rows of a part of each, as in a batch. */
+static liana_tensor build_columns(liana_graph *graph, liana_dtype dtype)
+{
+    liana_tensor x = liana__sample_input(graph, "x", dtype, liana_shape_of(6, 5, 3), -1, 1);
+    return liana_op_slice(x, ((int64_t[]){0, 1, 0}), ((int64_t[]){6, 4, 3}), ((int64_t[]){1, 2, 1}));
+}
+
 static const liana__sample slice_samples[] = {
-    {"box", build_box, 0},     {"rows", build_rows, 0},   {"strided", build_strided, 0},   {"rank1", build_rank1, 0},
-    {"rank5", build_rank5, 0}, {"bytes", build_bytes, 0}, {"s64", build_wide_integers, 0},
+    {"columns", build_columns, 0}, {"box", build_box, 0},           {"rows", build_rows, 0},
+    {"strided", build_strided, 0}, {"rank1", build_rank1, 0},       {"rank5", build_rank5, 0},
+    {"bytes", build_bytes, 0},     {"s64", build_wide_integers, 0},
 };
 LIANA__SAMPLES(slice, slice_samples);

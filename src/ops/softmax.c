@@ -73,6 +73,12 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     cost->family = "softmax and loss";
 }
 
+/* The rows of a vector are the classes themselves. */
+static liana__parts parts_of(const liana__node *node)
+{
+    return node->shape.rank > 1 ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel softmax_reference = {.name = "reference", .run = run_softmax};
 static const liana__kernel log_softmax_reference = {.name = "reference", .run = run_log_softmax};
 
@@ -86,6 +92,7 @@ const liana__op liana__op_softmax = {
     .gradient = softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
+    .parts = parts_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
 };
 
@@ -98,6 +105,7 @@ const liana__op liana__op_log_softmax = {
     .gradient = log_softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
+    .parts = parts_of,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
 };
 

@@ -74,6 +74,13 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+static liana__parts parts_of(const liana__node *node)
+{
+    const transpose_attributes *options = node->attributes;
+    bool rows_stay = options->permutation.count > 0 && options->permutation.values[0] == 0;
+    return rows_stay ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
@@ -85,6 +92,7 @@ const liana__op liana__op_transpose = {
     .max_inputs = 1,
     .infer = infer_transpose,
     .gradient = transpose_gradient,
+    .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };

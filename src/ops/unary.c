@@ -254,6 +254,7 @@ static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary)
                                            .placement = LIANA__PLACE_IN_PLACE,        \
                                            .precision = precision_,                   \
                                            .cost = liana__cost_element_wise,          \
+                                           .parts = liana__parts_element_wise,        \
                                            .kernels = kernels};                       \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)         \
     {                                                                                 \

@@ -2,23 +2,26 @@
 
 #include <stdlib.h>
 
-/* The end of the execution, when the copies are made. */
+/* Times are places in the order, from 1; leaves are there before, at 0; the copies are made at the end. */
 static const uint32_t AT_END = UINT32_MAX;
 
 /* A piece of memory that one or more nodes (aliases, in-place results) hold one after the other. */
 typedef struct piece {
     size_t size;
-    uint32_t first, last; /* node ids between which it is held */
+    uint32_t first, last; /* times between which it is held */
+    bool internal;        /* of one slice: else what a sliced segment touches is held as long as it runs */
     size_t offset;
     liana__storage external; /* kind NONE: in the workspace */
 } piece;
 
 typedef struct planner {
     const liana_graph *graph;
+    const liana__schedule *schedule;
     bool share;
     bool *needed;
-    uint32_t *last_use; /* by node id: the last node that reads it, or AT_END */
-    size_t *piece_of;   /* by node id */
+    uint32_t *last_use;  /* by node id: the time of the last node that reads it, or AT_END */
+    size_t *piece_of;    /* by node id */
+    size_t *partials_of; /* by node id: the piece, 0 for none (it is a leaf's) */
     piece *pieces;
     size_t num_pieces;
     liana__memory_plan *plan;
@@ -29,28 +32,47 @@ static bool is_leaf(const liana__node *node)
     return !node->op->kernels;
 }
 
-static size_t node_size(const liana__node *node)
+static uint32_t time_of(const planner *p, const liana__node *node)
 {
-    return liana__byte_size(node->dtype, &node->shape);
+    return is_leaf(node) ? 0 : p->schedule->position[node->id] + 1;
+}
+
+/* The segment that runs at a time, if it is a sliced one; else NULL. */
+static const liana__segment *sliced_at(const planner *p, uint32_t time)
+{
+    if (time == 0 || time == AT_END) return NULL;
+    const liana__segment *segment = liana__schedule_segment(p->schedule, p->schedule->order[time - 1]);
+    return liana__segment_is_sliced(segment) ? segment : NULL;
+}
+
+static bool is_internal(const planner *p, const liana__node *node)
+{
+    return !is_leaf(node) && p->schedule->internal[node->id];
+}
+
+static size_t node_size(const planner *p, const liana__node *node)
+{
+    size_t size = liana__byte_size(node->dtype, &node->shape);
+    return is_internal(p, node) ? size / liana__segment_num_slices(sliced_at(p, time_of(p, node))) : size;
 }
 
 static void find_last_uses(planner *p)
 {
     const liana_graph *graph = p->graph;
-    for (uint32_t id = 1; id < graph->num_nodes; id++) {
-        if (!p->needed[id]) continue;
-        const liana__node *node = graph->nodes[id];
-        p->last_use[id] = p->last_use[id] > id ? p->last_use[id] : id;
-        for (uint32_t i = 0; i < node->num_inputs; i++) p->last_use[node->inputs[i]->id] = id;
+    const liana__schedule *schedule = p->schedule;
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        const liana__node *node = graph->nodes[schedule->order[i]];
+        p->last_use[node->id] = i + 1;
+        for (uint32_t k = 0; k < node->num_inputs; k++) p->last_use[node->inputs[k]->id] = i + 1;
     }
     for (size_t i = 0; i < graph->num_outputs; i++) p->last_use[graph->outputs[i].node->id] = AT_END;
     for (size_t i = 0; i < graph->num_assignments; i++) p->last_use[graph->assignments[i].value->id] = AT_END;
     /* What an alias needs, the aliased needs. */
-    for (uint32_t id = (uint32_t)graph->num_nodes - 1; id > 0; id--) {
-        const liana__node *node = graph->nodes[id];
-        if (!p->needed[id] || node->op->placement != LIANA__PLACE_ALIAS) continue;
+    for (size_t i = schedule->count; i > 0; i--) {
+        const liana__node *node = graph->nodes[schedule->order[i - 1]];
+        if (node->op->placement != LIANA__PLACE_ALIAS) continue;
         uint32_t aliased = node->inputs[0]->id;
-        if (p->last_use[aliased] < p->last_use[id]) p->last_use[aliased] = p->last_use[id];
+        if (p->last_use[aliased] < p->last_use[node->id]) p->last_use[aliased] = p->last_use[node->id];
     }
 }
 
@@ -77,8 +99,12 @@ static liana__storage leaf_storage(const liana_graph *graph, const liana__node *
 
 static size_t add_piece(planner *p, const liana__node *node, liana__storage external)
 {
-    p->pieces[p->num_pieces] =
-        (piece){.size = node_size(node), .first = node->id, .last = node->id, .external = external};
+    uint32_t time = time_of(p, node);
+    p->pieces[p->num_pieces] = (piece){.size = node_size(p, node),
+                                       .first = time,
+                                       .last = time,
+                                       .internal = is_internal(p, node),
+                                       .external = external};
     return p->num_pieces++;
 }
 
@@ -89,6 +115,27 @@ static void hold_piece(planner *p, size_t index, uint32_t id)
     if (p->pieces[index].last < p->last_use[id]) p->pieces[index].last = p->last_use[id];
 }
 
+/* Whether a sliced segment's nodes read of a piece nothing but the rows of their slice. */
+static bool read_by_rows(const planner *p, const liana__segment *segment, size_t index)
+{
+    for (size_t i = segment->begin; i < segment->end; i++) {
+        const liana__node *node = p->graph->nodes[p->schedule->order[i]];
+        liana__parts parts = liana__node_parts(node);
+        for (uint32_t k = 0; k < node->num_inputs; k++) {
+            if (p->piece_of[node->inputs[k]->id] == index && liana__parts_is_whole(&parts, k)) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a node may write over a piece that nobody reads after it: in a sliced segment, other slices will. */
+static bool may_overwrite(const planner *p, const liana__node *node, size_t index)
+{
+    const liana__segment *segment = sliced_at(p, time_of(p, node));
+    if (!segment || p->pieces[index].internal) return true;
+    return liana__node_parts(node).kind == LIANA__PART_ROWS && read_by_rows(p, segment, index);
+}
+
 /* The piece of an input that this node may overwrite, or -1. */
 static int64_t overwritable(const planner *p, const liana__node *node)
 {
@@ -97,14 +144,15 @@ static int64_t overwritable(const planner *p, const liana__node *node)
         const liana__node *input = node->inputs[i];
         size_t index = p->piece_of[input->id];
         const piece *held = &p->pieces[index];
-        bool dies_here = held->external.kind == LIANA__STORAGE_NONE && held->last == node->id;
-        bool fits = liana_shape_equal(&input->shape, &node->shape) && node_size(input) == node_size(node);
+        bool dies_here = held->external.kind == LIANA__STORAGE_NONE && held->last == time_of(p, node);
+        bool fits = liana_shape_equal(&input->shape, &node->shape) && held->size == node_size(p, node) &&
+                    held->internal == is_internal(p, node);
         /* An input read twice with another shape (x + sum(x)) would be overwritten while it is still read. */
         for (uint32_t j = 0; j < node->num_inputs; j++) {
             bool same_piece = p->piece_of[node->inputs[j]->id] == index;
             if (same_piece && !liana_shape_equal(&node->inputs[j]->shape, &node->shape)) fits = false;
         }
-        if (dies_here && fits) return (int64_t)index;
+        if (dies_here && fits && may_overwrite(p, node, index)) return (int64_t)index;
     }
     return -1;
 }
@@ -122,8 +170,11 @@ static liana__storage direct_output(const liana_graph *graph, const liana__node 
  * other than element by element. */
 static bool old_value_needed(const planner *p, const liana__node *variable, const liana__node *value)
 {
-    if (p->last_use[variable->id] > value->id) return true;
-    if (p->last_use[variable->id] < value->id) return false;
+    uint32_t time = time_of(p, value), last = p->last_use[variable->id];
+    const liana__segment *segment = sliced_at(p, time);
+    if (last > time) return true;
+    if (segment && last > segment->begin && !may_overwrite(p, value, p->piece_of[variable->id])) return true;
+    if (last < time) return false;
     if (value->op->placement != LIANA__PLACE_IN_PLACE) return true;
     for (uint32_t i = 0; i < value->num_inputs; i++) {
         const liana__node *input = value->inputs[i];
@@ -146,6 +197,18 @@ static liana__storage direct_variable(const planner *p, const liana__node *node)
     return (liana__storage){0};
 }
 
+/* What the slices of a sum or a merger give, until it is added up: of a sum one at a time, of a merger all. */
+static void place_partials(planner *p, const liana__node *node)
+{
+    uint32_t time = time_of(p, node);
+    const liana__segment *segment = sliced_at(p, time);
+    liana__parts parts = liana__node_parts(node);
+    if (!segment || parts.kind == LIANA__PART_ROWS) return;
+    size_t count = parts.kind == LIANA__PART_MERGE ? liana__segment_num_slices(segment) : 1;
+    p->partials_of[node->id] = p->num_pieces;
+    p->pieces[p->num_pieces++] = (piece){.size = count * liana__part_size(node, &parts), .first = time, .last = time};
+}
+
 static void place_node(planner *p, const liana__node *node)
 {
     uint32_t id = node->id;
@@ -158,11 +221,12 @@ static void place_node(planner *p, const liana__node *node)
         return;
     }
     p->plan->computed[id] = true;
-    p->plan->unshared_size += liana__align_up(node_size(node));
+    p->plan->unshared_size += liana__align_up(node_size(p, node));
     liana__storage direct = direct_output(p->graph, node);
     if (!direct.kind) direct = direct_variable(p, node);
     int64_t overwritten = direct.kind ? -1 : overwritable(p, node);
     hold_piece(p, overwritten >= 0 ? (size_t)overwritten : add_piece(p, node, direct), id);
+    place_partials(p, node);
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -176,6 +240,18 @@ static int compare_offsets(const void *a, const void *b)
 {
     const piece *x = *(piece *const *)a, *y = *(piece *const *)b;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* A sliced segment runs again and again: what it needs of others, and leaves to them, is held all the time. */
+static void hold_over_segments(planner *p)
+{
+    for (size_t i = 0; i < p->num_pieces; i++) {
+        piece *held = &p->pieces[i];
+        const liana__segment *first = sliced_at(p, held->first), *last = sliced_at(p, held->last);
+        if (first && !held->internal) held->first = (uint32_t)first->begin + 1;
+        if (last && !held->internal) held->last = (uint32_t)last->end;
+        if (!p->share) held->last = AT_END;
+    }
 }
 
 /* Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020): the largest
@@ -253,39 +329,43 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
     return LIANA_OK;
 }
 
-liana_status liana__memory_plan_make(const liana_graph *graph, bool share, liana__memory_plan *plan,
-                                     liana__error *error)
+liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
+                                     liana__memory_plan *plan, liana__error *error)
 {
     *plan = (liana__memory_plan){.num_nodes = graph->num_nodes};
     LIANA_TRY(refuse_variable_to_variable(graph, error));
     size_t n = graph->num_nodes;
-    planner p = {.graph = graph, .share = share, .plan = plan};
+    planner p = {.graph = graph, .schedule = schedule, .share = share, .plan = plan};
     plan->storage = calloc(n, sizeof *plan->storage);
     plan->computed = calloc(n, sizeof *plan->computed);
+    plan->partials = calloc(n, sizeof *plan->partials);
     plan->copies = calloc(graph->num_outputs + graph->num_assignments + 1, sizeof *plan->copies);
     p.needed = calloc(n, sizeof *p.needed);
     p.last_use = calloc(n, sizeof *p.last_use);
     p.piece_of = calloc(n, sizeof *p.piece_of);
-    p.pieces = calloc(n, sizeof *p.pieces);
-    bool enough = plan->storage && plan->computed && plan->copies && p.needed && p.last_use && p.piece_of && p.pieces;
+    p.partials_of = calloc(n, sizeof *p.partials_of);
+    p.pieces = calloc(2 * n, sizeof *p.pieces);
+    bool enough = plan->storage && plan->computed && plan->partials && plan->copies && p.needed && p.last_use &&
+                  p.piece_of && p.partials_of && p.pieces;
     if (enough) {
         liana__graph_mark_needed(graph, p.needed);
         find_last_uses(&p);
         for (uint32_t id = 1; id < n; id++) {
-            if (p.needed[id]) place_node(&p, graph->nodes[id]);
+            if (p.needed[id] && is_leaf(graph->nodes[id])) place_node(&p, graph->nodes[id]);
         }
-        if (!share) {
-            for (size_t i = 0; i < p.num_pieces; i++) p.pieces[i].last = AT_END;
-        }
+        for (size_t i = 0; i < schedule->count; i++) place_node(&p, graph->nodes[schedule->order[i]]);
+        hold_over_segments(&p);
         enough = assign_offsets(&p);
         for (uint32_t id = 1; id < n; id++) {
             if (p.needed[id]) plan->storage[id] = storage_of(&p, id);
+            plan->partials[id] = p.pieces[p.partials_of[id]].offset;
         }
         list_copies(&p);
     }
     free(p.needed);
     free(p.last_use);
     free(p.piece_of);
+    free(p.partials_of);
     free(p.pieces);
     if (enough) return LIANA_OK;
     liana__memory_plan_free(plan);
@@ -296,6 +376,7 @@ void liana__memory_plan_free(liana__memory_plan *plan)
 {
     free(plan->storage);
     free(plan->computed);
+    free(plan->partials);
     free(plan->copies);
     *plan = (liana__memory_plan){0};
 }

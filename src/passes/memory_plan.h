@@ -2,7 +2,7 @@
 #ifndef LIANA_PASSES_MEMORY_PLAN_H
 #define LIANA_PASSES_MEMORY_PLAN_H
 
-#include "ir/graph.h"
+#include "passes/schedule.h"
 
 typedef enum liana__storage_kind {
     LIANA__STORAGE_NONE, /* nobody needs the node */
@@ -29,6 +29,8 @@ typedef struct liana__memory_plan {
     size_t num_nodes;
     liana__storage *storage; /* by node id */
     bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */
+    size_t *partials;        /* by node id: for what the slices of a sum (one at a time) or of a merger (all, each
+                              * aligned) give, an offset in the workspace */
     /* Copies that are left, outputs first: results that are leaves or aliases, and assignments that could not be
      * written straight into their variable. */
     liana__plan_copy *copies;
@@ -37,10 +39,10 @@ typedef struct liana__memory_plan {
     size_t unshared_size;  /* bytes if every tensor had memory of its own: what the plan saves is the difference */
 } liana__memory_plan;
 
-/* Plans for execution in the order of node ids. With `share` false every tensor has memory of its own and nothing is
- * overwritten (for LIANA_VALIDATE). Depends on the graph alone. Free with liana__memory_plan_free. */
-liana_status liana__memory_plan_make(const liana_graph *graph, bool share, liana__memory_plan *plan,
-                                     liana__error *error) LIANA_MUST_USE;
+/* Plans for execution by a schedule of the graph. With `share` false every tensor has memory of its own and nothing is
+ * overwritten (for LIANA_VALIDATE). Free with liana__memory_plan_free. */
+liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
+                                     liana__memory_plan *plan, liana__error *error) LIANA_MUST_USE;
 void liana__memory_plan_free(liana__memory_plan *plan);
 
 #endif

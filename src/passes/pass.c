@@ -136,6 +136,11 @@ static liana_status check_names(const char *list, liana__error *error)
     return LIANA_OK;
 }
 
+bool liana__pass_is_on(const liana_context *context, const liana__pass *pass)
+{
+    return !is_listed(context->skipped_passes, pass->name);
+}
+
 static liana_status run_passes(const liana_graph *graph, bool optimize, liana_graph **result, liana__error *error)
 {
     *result = NULL;
@@ -145,7 +150,7 @@ static liana_status run_passes(const liana_graph *graph, bool optimize, liana_gr
     for (int i = 0; i < NUM_PASSES; i++) {
         const liana__pass *pass = liana__passes[i];
         bool runs = pass->asked_for ? pass->asked_for(graph) : optimize;
-        if (!runs || is_listed(skipped, pass->name)) continue;
+        if (!pass->rewrite || !runs || !liana__pass_is_on(graph->context, pass)) continue;
         liana_graph *next;
         liana_status status = liana__pass_run(pass, current, &next, error);
         if (*result) liana_graph_destroy(*result);

@@ -26,7 +26,8 @@ typedef struct liana__pass {
     bool (*asked_for)(const liana_graph *graph);
     /* Looks at the whole graph before it is rebuilt, and may set rewriter->analysis. NULL: nothing to do. */
     liana_status (*analyse)(liana__rewriter *rewriter, liana__error *error);
-    /* Builds what stands for `node` (whose inputs are already in `map`); an invalid tensor keeps the node as it is. */
+    /* Builds what stands for `node` (whose inputs are already in `map`); an invalid tensor keeps the node as it is.
+     * NULL: the pass leaves the graph as it is, and a backend does what it says by another way. */
     liana_tensor (*rewrite)(const liana__rewriter *rewriter, const liana__node *node);
 } liana__pass;
 
@@ -45,6 +46,9 @@ liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, l
 /* Runs those only that the graph asks for; otherwise the same. For a backend that does not optimize. */
 liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph **result, liana__error *error)
     LIANA_MUST_USE;
+
+/* Whether LIANA_SKIP_PASSES leaves it in. */
+bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 
 /* Runs one. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,

@@ -3,7 +3,6 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
-#include "backends/kernel_choice.h"
 #include "base/memory.h"
 #include "passes/pass.h"
 
@@ -59,40 +58,17 @@ static void destroy_executable(liana__executable *base)
 {
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     if (!executable) return;
-    for (size_t i = 0; i < executable->num_steps; i++) {
-        liana__cpu_step *step = &executable->steps[i];
-        if (step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
-    }
+    liana__cpu_free_steps(executable);
     for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
     }
     free(executable->workers);
-    free(executable->steps);
     free(executable->externals);
+    liana__schedule_free(&executable->schedule);
     liana__memory_plan_free(&executable->plan);
     liana_graph_destroy(executable->optimized);
     free(executable);
-}
-
-static liana_status choose_steps(liana__cpu_executable *executable, liana__error *error)
-{
-    const liana_graph *graph = executable->graph;
-    liana_context *context = executable->base.device->context;
-    executable->steps = calloc(graph->num_nodes, sizeof *executable->steps);
-    if (!executable->steps) return liana__fail_memory(error, "an executable");
-    for (size_t id = 1; id < graph->num_nodes; id++) {
-        if (!executable->plan.computed[id]) continue;
-        const liana__node *node = graph->nodes[id];
-        liana__cpu_step *step = &executable->steps[executable->num_steps++];
-        step->node = node;
-        step->kernel = liana__choose_kernel(context, node, context->isa);
-        if (step->kernel->prepare) LIANA_TRY(step->kernel->prepare(node, &step->prepared, error));
-        size_t scratch = liana__align_up(step->prepared.scratch_size);
-        if (scratch > executable->scratch_size) executable->scratch_size = scratch;
-        if (node->num_inputs > executable->max_inputs) executable->max_inputs = node->num_inputs;
-    }
-    return LIANA_OK;
 }
 
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
@@ -111,16 +87,37 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
     return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
 }
 
+/* One line for each segment that runs slice by slice. */
+static void log_segments(const liana__cpu_executable *executable)
+{
+    liana_context *context = executable->base.device->context;
+    for (size_t i = 0; liana__log_wants(context, LIANA__LOG_EXEC) && i < executable->num_segments; i++) {
+        const liana__cpu_segment *segment = &executable->segments[i];
+        if (segment->num_slices == 1) continue;
+        liana__text names = {0};
+        for (size_t k = segment->first_step; k < segment->end_step; k++) {
+            const liana__node *node = executable->steps[k].node;
+            liana__text_add(&names, " %s%s", node->op->name, liana__shape_print(&node->shape).text);
+        }
+        liana__log(context, LIANA__LOG_EXEC, "%zu slices of%s", segment->num_slices, names.data ? names.data : "");
+        liana__text_free(&names);
+    }
+}
+
 static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
     LIANA_TRY(liana__passes_run(executable->graph, &executable->optimized, error));
     if (executable->optimized) executable->graph = executable->optimized;
     LIANA_TRY(liana__graph_verify(executable->graph, error));
-    LIANA_TRY(liana__memory_plan_make(executable->graph, !context->validate, &executable->plan, error));
-    LIANA_TRY(choose_steps(executable, error));
+    size_t slice_bytes = liana__pass_is_on(context, &liana__pass_slice_batch) ? context->slice_bytes : 0;
+    LIANA_TRY(liana__schedule_make(executable->graph, slice_bytes, &executable->schedule, error));
+    LIANA_TRY(liana__memory_plan_make(executable->graph, &executable->schedule, !context->validate, &executable->plan,
+                                      error));
+    LIANA_TRY(liana__cpu_make_steps(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));
     LIANA_TRY(make_workers(executable, error));
+    log_segments(executable);
     liana__log(context, LIANA__LOG_MEMORY, "%zu nodes: workspace %zu KiB (%zu KiB unshared), scratch %zu KiB",
                executable->num_steps, executable->plan.workspace_size >> 10, executable->plan.unshared_size >> 10,
                executable->scratch_size >> 10);

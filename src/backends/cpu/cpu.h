@@ -3,6 +3,7 @@
 #define LIANA_BACKENDS_CPU_CPU_H
 
 #include "backends/backend.h"
+#include "base/memory.h"
 #include "passes/memory_plan.h"
 
 /* The workspaces belong to the device: a worker runs one executable at a time, so all share them. */
@@ -12,11 +13,29 @@ typedef struct liana__cpu_device {
     size_t workspace_size;
 } liana__cpu_device;
 
+/* An input of a step: a node of the graph, and how many bytes further the next slice's rows lie. */
+typedef struct liana__cpu_source {
+    uint32_t node;
+    size_t advance;
+} liana__cpu_source;
+
+/* A kernel that runs once, or once for each slice of its segment. */
 typedef struct liana__cpu_step {
-    const liana__node *node;
+    const liana__node *whole; /* of the graph */
+    const liana__node *node;  /* what the kernel computes: `whole`, or a slice of it */
     const liana__kernel *kernel;
     liana__prepared prepared;
+    const liana__cpu_source *sources;
+    size_t advance;              /* of the result's rows, in bytes */
+    struct liana__cpu_step *sum; /* NULL, or what adds a slice's result to that of those before it */
+    size_t part_size;            /* bytes between the parts that are merged; 0: none are */
 } liana__cpu_step;
+
+/* Steps that run one after the other for each slice. */
+typedef struct liana__cpu_segment {
+    size_t first_step, end_step;
+    size_t num_slices;
+} liana__cpu_segment;
 
 /* What one execution at a time needs for itself. */
 typedef struct liana__cpu_worker {
@@ -36,15 +55,23 @@ typedef struct liana__cpu_executable {
     liana__executable base;
     const liana_graph *graph; /* what runs: `optimized`, or the caller's if no pass was run */
     liana_graph *optimized;
+    liana__schedule schedule;
     liana__memory_plan plan;
+    liana__arena arena; /* the nodes of slices and what else the steps point to */
     liana__cpu_step *steps;
     size_t num_steps;
+    liana__cpu_segment *segments;
+    size_t num_segments;
     size_t scratch_size; /* bytes, of the greediest step */
     size_t max_inputs;
     liana__cpu_external *externals;
     size_t num_externals;
     liana__cpu_worker *workers;
 } liana__cpu_executable;
+
+/* Chooses and prepares a kernel for each computed node, or for the slices of it. */
+liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
+void liana__cpu_free_steps(liana__cpu_executable *executable);
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);

@@ -61,32 +61,67 @@ static liana_status check_outputs(const liana_graph *graph, liana__buffer *const
     return LIANA_OK;
 }
 
-static liana_status run_step(const liana__cpu_executable *executable, liana__cpu_worker *worker,
-                             const liana__cpu_step *step, void *scratch, liana__error *error)
+/* One execution of an executable. */
+typedef struct execution {
+    const liana__cpu_executable *executable;
+    liana__cpu_worker *worker;
+    int worker_index;
+    void *scratch;
+    liana__error *error;
+} execution;
+
+static liana_status call_kernel(const execution *run, const liana__cpu_step *step, const void *const *sources,
+                                void *dst)
 {
-    const liana__node *node = step->node;
-    for (uint32_t i = 0; i < node->num_inputs; i++) worker->sources[i] = worker->values[node->inputs[i]->id];
-    liana__call call = {.node = node,
-                        .src = worker->sources,
-                        .dst = worker->values[node->id],
-                        .scratch = scratch,
-                        .plan = step->prepared.plan};
+    liana__device *device = run->executable->base.device;
+    liana__call call = {step->node, sources, dst, run->scratch, step->prepared.plan};
+    liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
+    if (device->recorder) event.begin = liana__clock();
     liana_status status = step->kernel->run(&call);
     if (status != LIANA_OK) {
-        return liana__fail(error, status, "%s:%d: %s (kernel %s) failed", node->where.file, node->where.line,
+        const liana__node *node = step->whole;
+        return liana__fail(run->error, status, "%s:%d: %s (kernel %s) failed", node->where.file, node->where.line,
                            node->op->name, step->kernel->name);
     }
-    if (!executable->base.device->context->validate) return LIANA_OK;
-    return liana__cpu_validate_step(step, worker->sources, call.dst, error);
+    if (device->recorder) liana__recorder_add(device->recorder, (size_t)run->worker_index, event);
+    return LIANA_OK;
 }
 
-static liana_status record_step(const liana__cpu_executable *executable, liana__cpu_worker *worker,
-                                const liana__cpu_step *step, void *scratch, int worker_index, liana__error *error)
+/* Where the result of a slice goes: its rows of the whole result, or what will be added or merged. */
+static char *result_of(const execution *run, const liana__cpu_step *step, size_t slice)
 {
-    liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
-    event.begin = liana__clock();
-    LIANA_TRY(run_step(executable, worker, step, scratch, error));
-    liana__recorder_add(executable->base.device->recorder, (size_t)worker_index, event);
+    uint32_t id = step->whole->id;
+    char *result = run->worker->values[id], *partials = run->worker->workspace + run->executable->plan.partials[id];
+    if (step->part_size) return partials + slice * step->part_size;
+    return step->sum && slice > 0 ? partials : result + slice * step->advance;
+}
+
+static liana_status run_step(const execution *run, const liana__cpu_step *step, size_t slice, size_t num_slices)
+{
+    liana__cpu_worker *worker = run->worker;
+    for (uint32_t i = 0; i < step->node->num_inputs; i++) {
+        const liana__cpu_source *source = &step->sources[i];
+        worker->sources[i] = (const char *)worker->values[source->node] + slice * source->advance;
+    }
+    char *dst = result_of(run, step, slice), *result = worker->values[step->whole->id];
+    LIANA_TRY(call_kernel(run, step, worker->sources, dst));
+    if (run->executable->base.device->context->validate) {
+        LIANA_TRY(liana__cpu_validate_step(step, worker->sources, dst, run->error));
+    }
+    if (step->sum && slice > 0) LIANA_TRY(call_kernel(run, step->sum, (const void *const[]){result, dst}, result));
+    if (step->part_size && slice + 1 == num_slices) {
+        step->whole->op->merge(step->whole, dst - slice * step->part_size, step->part_size, num_slices, result);
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_segment(const execution *run, const liana__cpu_segment *segment)
+{
+    for (size_t slice = 0; slice < segment->num_slices; slice++) {
+        for (size_t i = segment->first_step; i < segment->end_step; i++) {
+            LIANA_TRY(run_step(run, &run->executable->steps[i], slice, segment->num_slices));
+        }
+    }
     return LIANA_OK;
 }
 
@@ -106,13 +141,8 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
         const liana__cpu_external *external = &executable->externals[i];
         worker->values[external->node] = external_data(&given, external->storage);
     }
-    const bool recorded = base->device->recorder != NULL;
-    void *scratch = workspace + executable->plan.workspace_size;
-    for (size_t i = 0; i < executable->num_steps; i++) {
-        const liana__cpu_step *step = &executable->steps[i];
-        LIANA_TRY(recorded ? record_step(executable, worker, step, scratch, worker_index, error)
-                           : run_step(executable, worker, step, scratch, error));
-    }
+    const execution run = {executable, worker, worker_index, workspace + executable->plan.workspace_size, error};
+    for (size_t i = 0; i < executable->num_segments; i++) LIANA_TRY(run_segment(&run, &executable->segments[i]));
     for (size_t i = 0; i < executable->plan.num_copies; i++) {
         const liana__plan_copy *copy = &executable->plan.copies[i];
         const liana__node *node = graph->nodes[copy->node];

@@ -1,0 +1,148 @@
+/* From segments of nodes to kernels that are ready to run. */
+#include "backends/cpu/cpu.h"
+
+#include "backends/kernel_choice.h"
+#include "ops/ops.h"
+
+#include <stdlib.h>
+
+/* A step's kernel, prepared. */
+static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+{
+    liana_context *context = executable->base.device->context;
+    step->kernel = liana__choose_kernel(context, step->node, context->isa);
+    if (step->kernel->prepare) LIANA_TRY(step->kernel->prepare(step->node, &step->prepared, error));
+    size_t scratch = liana__align_up(step->prepared.scratch_size);
+    if (scratch > executable->scratch_size) executable->scratch_size = scratch;
+    if (step->node->num_inputs > executable->max_inputs) executable->max_inputs = step->node->num_inputs;
+    return LIANA_OK;
+}
+
+static void release(liana__cpu_step *step)
+{
+    if (step->kernel && step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
+}
+
+/* A node with fewer rows, for its shape. */
+static liana__node *take_rows(liana__arena *arena, const liana__node *node, int64_t rows)
+{
+    liana__node *part = liana__arena_copy(arena, node, sizeof *node);
+    if (part) part->shape.dims[0] = rows;
+    return part;
+}
+
+/* A copy of a node for a slice of its batched inputs. NULL: out of memory. */
+static const liana__node *make_part(liana__arena *arena, const liana__node *whole, const liana__parts *parts,
+                                    int64_t rows)
+{
+    liana__node *part = liana__arena_copy(arena, whole, sizeof *whole);
+    liana__node **inputs = liana__arena_allocate(arena, whole->num_inputs * sizeof *inputs);
+    if (!part || !inputs) return NULL;
+    for (uint32_t i = 0; i < whole->num_inputs; i++) {
+        inputs[i] = whole->inputs[i];
+        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], rows);
+        /* What a node reads twice is one tensor for its part, too. */
+        for (uint32_t k = 0; k < i; k++) {
+            bool same = whole->inputs[k] == whole->inputs[i];
+            if (same && liana__parts_is_whole(parts, k) == liana__parts_is_whole(parts, i)) inputs[i] = inputs[k];
+        }
+    }
+    part->inputs = inputs;
+    if (parts->kind == LIANA__PART_ROWS) part->shape.dims[0] = rows;
+    if (parts->kind == LIANA__PART_MERGE) part->dtype = parts->dtype;
+    if (whole->op->note_whole) {
+        void *attributes = liana__arena_copy(arena, whole->attributes, whole->op->attributes->size);
+        if (!attributes) return NULL;
+        whole->op->note_whole(whole, attributes);
+        part->attributes = attributes;
+    }
+    return part;
+}
+
+/* How far it is to the rows of the next slice. */
+static size_t advance_of(const liana__cpu_executable *executable, const liana__node *node,
+                         const liana__segment *segment)
+{
+    bool internal = executable->schedule.internal[node->id];
+    return internal ? 0 : liana__byte_size(node->dtype, &node->shape) / liana__segment_num_slices(segment);
+}
+
+/* What adds up the parts of a step. */
+static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+{
+    liana__arena *arena = &executable->arena;
+    const liana__node *whole = step->whole;
+    liana__node *const terms[] = {(liana__node *)whole, (liana__node *)whole};
+    liana__node node = *whole;
+    node.op = &liana__op_add;
+    node.attributes = NULL;
+    node.num_inputs = 2;
+    node.inputs = liana__arena_copy(arena, terms, sizeof terms);
+    liana__cpu_step *sum = liana__arena_allocate(arena, sizeof *sum);
+    if (!sum || !node.inputs) return liana__fail_memory(error, "an executable");
+    sum->whole = whole;
+    sum->node = liana__arena_copy(arena, &node, sizeof node);
+    if (!sum->node) return liana__fail_memory(error, "an executable");
+    step->sum = sum;
+    return prepare(executable, sum, error);
+}
+
+static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_step *step, const liana__segment *segment,
+                               liana__cpu_source *sources, liana__error *error)
+{
+    const liana__node *whole = step->whole;
+    const liana__parts parts = liana__node_parts(whole);
+    step->node = make_part(&executable->arena, whole, &parts, segment->slice_rows);
+    if (!step->node) return liana__fail_memory(error, "an executable");
+    for (uint32_t i = 0; i < whole->num_inputs; i++) {
+        if (liana__parts_is_whole(&parts, i)) continue;
+        sources[i].advance = advance_of(executable, whole->inputs[i], segment);
+    }
+    if (parts.kind == LIANA__PART_ROWS) step->advance = advance_of(executable, whole, segment);
+    if (parts.kind == LIANA__PART_MERGE) step->part_size = liana__part_size(whole, &parts);
+    return parts.kind == LIANA__PART_SUM ? make_sum(executable, step, error) : LIANA_OK;
+}
+
+static liana_status make_step(liana__cpu_executable *executable, const liana__node *whole,
+                              const liana__segment *segment, liana__error *error)
+{
+    liana__cpu_step *step = &executable->steps[executable->num_steps++];
+    step->whole = step->node = whole;
+    liana__cpu_source *sources = liana__arena_allocate(&executable->arena, (whole->num_inputs + 1) * sizeof *sources);
+    if (!sources) return liana__fail_memory(error, "an executable");
+    for (uint32_t i = 0; i < whole->num_inputs; i++) sources[i].node = whole->inputs[i]->id;
+    step->sources = sources;
+    if (liana__segment_is_sliced(segment)) LIANA_TRY(slice_step(executable, step, segment, sources, error));
+    return prepare(executable, step, error);
+}
+
+liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error)
+{
+    const liana__schedule *schedule = &executable->schedule;
+    executable->steps = calloc(schedule->count + 1, sizeof *executable->steps);
+    executable->segments = calloc(schedule->num_segments + 1, sizeof *executable->segments);
+    if (!executable->steps || !executable->segments) return liana__fail_memory(error, "an executable");
+    for (size_t i = 0; i < schedule->num_segments; i++) {
+        const liana__segment *segment = &schedule->segments[i];
+        liana__cpu_segment made = {executable->num_steps, executable->num_steps, liana__segment_num_slices(segment)};
+        for (size_t k = segment->begin; k < segment->end; k++) {
+            const liana__node *node = executable->graph->nodes[schedule->order[k]];
+            if (executable->plan.computed[node->id]) LIANA_TRY(make_step(executable, node, segment, error));
+        }
+        made.end_step = executable->num_steps;
+        if (made.end_step > made.first_step) executable->segments[executable->num_segments++] = made;
+    }
+    return LIANA_OK;
+}
+
+void liana__cpu_free_steps(liana__cpu_executable *executable)
+{
+    for (size_t i = 0; i < executable->num_steps; i++) {
+        liana__cpu_step *step = &executable->steps[i];
+        release(step);
+        if (step->sum) release(step->sum);
+    }
+    free(executable->steps);
+    free(executable->segments);
+    liana__arena_free(&executable->arena);
+}

@@ -1,0 +1,52 @@
+/* schedule.h - in which order the nodes of a graph run, and which of them run together on a part of the batch.
+ *
+ * A segment is a run of nodes that is repeated for each slice of the batch, some rows of axis 0, so that what one node
+ * leaves for the next is found in the cache. Tensors that nobody outside the segment reads exist for one slice at a
+ * time; they are "internal". A segment ends where a node needs what all slices together give.
+ *
+ * All depends on the graph alone. */
+#ifndef LIANA_PASSES_SCHEDULE_H
+#define LIANA_PASSES_SCHEDULE_H
+
+#include "ir/graph.h"
+
+typedef struct liana__segment {
+    size_t begin, end;  /* positions in the order */
+    int64_t rows;       /* of the batch */
+    int64_t slice_rows; /* of a slice, a divisor of `rows`. Equal: one node that runs whole */
+} liana__segment;
+
+typedef struct liana__schedule {
+    size_t num_nodes;
+    uint32_t *order; /* the ids of the needed nodes that are no leaves */
+    size_t count;
+    liana__segment *segments;
+    size_t num_segments;
+    uint32_t *position;   /* by node id: its place in the order; of what is not in it, UINT32_MAX */
+    uint32_t *segment_of; /* by node id */
+    bool *internal;       /* by node id */
+} liana__schedule;
+
+/* `slice_bytes` is what a node should read and write of a slice, as far as whole rows allow; 0: nodes run whole, in the
+ * order of their ids. Free with liana__schedule_free. */
+liana_status liana__schedule_make(const liana_graph *graph, size_t slice_bytes, liana__schedule *schedule,
+                                  liana__error *error) LIANA_MUST_USE;
+void liana__schedule_free(liana__schedule *schedule);
+
+static inline bool liana__segment_is_sliced(const liana__segment *segment)
+{
+    return segment->slice_rows < segment->rows;
+}
+
+static inline size_t liana__segment_num_slices(const liana__segment *segment)
+{
+    return liana__segment_is_sliced(segment) ? (size_t)(segment->rows / segment->slice_rows) : 1;
+}
+
+/* The segment of a node that is in the order. */
+static inline const liana__segment *liana__schedule_segment(const liana__schedule *schedule, uint32_t id)
+{
+    return &schedule->segments[schedule->segment_of[id]];
+}
+
+#endif

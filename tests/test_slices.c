@@ -1,0 +1,252 @@
+/* Ops in parts: what the CPU backend computes slice by slice is what the reference computes at once. */
+#include "harness/harness.h"
+
+#include "harness/graph_run.h"
+#include "ops/batch_norm.h"
+#include "ops/samples.h"
+#include "passes/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const liana__samples *const all_samples[] = {
+#define LIANA__OP(stem, name) &liana__samples_##name,
+#include "ops/ops.def"
+#undef LIANA__OP
+};
+enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
+
+static liana_context *context;
+static liana__device *reference, *cpu;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
+    if (liana__device_open(context, "reference", &reference, &context->error) != LIANA_OK) return -1;
+    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana__device_close(cpu);
+    liana__device_close(reference);
+    liana_context_destroy(context);
+    return 0;
+}
+
+static liana_graph *new_graph(void)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    return graph;
+}
+
+/* The sample's node twice, for a node alone is not worth slicing. */
+static liana_graph *build_twice(const liana__sample *sample, liana_dtype dtype)
+{
+    liana_graph *graph = new_graph();
+    liana_tensor once = sample->build(graph, dtype);
+    assert_ok(liana_graph_status(graph), &context->error);
+    const liana__node *node = liana__tensor_node(once);
+    liana_tensor inputs[64];
+    assert_true(node->num_inputs <= 64);
+    for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = liana__node_tensor(graph, node->inputs[i]);
+    liana_tensor twice = liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
+    liana_graph_output(graph, "once", once);
+    liana_graph_output(graph, "twice", twice);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+/* Slices of how many rows, or 0 if the node runs whole. */
+static int64_t sliced_rows(const liana_graph *graph, const liana__node *node)
+{
+    liana__schedule schedule;
+    assert_ok(liana__schedule_make(graph, context->slice_bytes, &schedule, &context->error), &context->error);
+    const liana__segment *segment = liana__schedule_segment(&schedule, node->id);
+    int64_t rows = liana__segment_is_sliced(segment) ? segment->slice_rows : 0;
+    liana__schedule_free(&schedule);
+    return rows;
+}
+
+static void assert_close(const liana__test_value *got, const liana__test_value *expected, double tolerance,
+                         const char *what)
+{
+    if (!liana__dtype_is_float(got->dtype)) tolerance = 0;
+    for (int64_t i = 0; i < liana_shape_size(&got->shape); i++) {
+        double a = liana__load(got->data, got->dtype, i), b = liana__load(expected->data, expected->dtype, i);
+        bool same = a == b || (a != a && b != b);
+        if (same || fabs(a - b) <= tolerance * (1 + fabs(b))) continue;
+        fail_msg("%s: element %lld is %.9g in slices, %.9g at once", what, (long long)i, a, b);
+    }
+}
+
+/* Returns whether it was sliced. */
+static bool check_sample(const liana__samples *op, const liana__sample *sample)
+{
+    liana_graph *graph = build_twice(sample, LIANA_F32);
+    bool sliced = sliced_rows(graph, graph->outputs[0].node) > 0;
+    if (sliced) {
+        char what[160];
+        snprintf(what, sizeof what, "%s, sample '%s'", op->op->name, sample->name);
+        liana__test_value inputs[64], expected[2], got[2];
+        liana__test_draw_inputs(graph, 5, inputs);
+        liana__test_run(reference, graph, inputs, expected);
+        liana__test_run(cpu, graph, inputs, got);
+        double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
+        for (int i = 0; i < 2; i++) assert_close(&got[i], &expected[i], tolerance, what);
+        liana__test_free_values(inputs, graph->num_inputs);
+        liana__test_free_values(expected, 2);
+        liana__test_free_values(got, 2);
+    }
+    liana_graph_destroy(graph);
+    return sliced;
+}
+
+/* Every op that says how it works in parts must have a sample that runs so; the others must have none. */
+static void test_samples_in_slices(void **state)
+{
+    (void)state;
+    context->slice_bytes = 1;
+    for (int i = 0; i < NUM_OPS; i++) {
+        const liana__samples *op = all_samples[i];
+        bool sliced = false;
+        for (size_t k = 0; k < op->count; k++) sliced = check_sample(op, &op->items[k]) || sliced;
+        bool can_be = op->op->parts && op->op->placement != LIANA__PLACE_ALIAS;
+        if (sliced != can_be) fail_msg("%s: %s", op->op->name, can_be ? "no sample is sliced" : "is sliced");
+    }
+}
+
+/* ---- a small network's training step ---- */
+
+static liana_tensor normalised(liana_tensor x, liana_tensor gamma, liana_tensor beta)
+{
+    return liana_op_relu6(liana_op_batch_norm_training(x, gamma, beta, liana_op_batch_norm_statistics(x), 1e-3));
+}
+
+static liana_tensor parameter(liana_graph *graph, const char *name, liana_shape shape)
+{
+    return liana__sample_input(graph, name, LIANA_F32, shape, -1, 1);
+}
+
+enum { NUM_PARAMETERS = 5 };
+
+/* Outputs: the loss and its gradients. `rows` images whose mean is far from their deviation. */
+static liana_graph *build_network(int64_t rows)
+{
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana__sample_input(graph, "x", LIANA_F32, liana_shape_of(rows, 9, 7, 3), 90, 92);
+    liana_tensor weights[NUM_PARAMETERS] = {parameter(graph, "kernel", liana_shape_of(3, 3, 3, 8)),
+                                            parameter(graph, "gamma", liana_shape_of(8)),
+                                            parameter(graph, "beta", liana_shape_of(8)),
+                                            parameter(graph, "depthwise", liana_shape_of(3, 3, 8, 1)),
+                                            parameter(graph, "dense", liana_shape_of(8, 4))};
+    liana_tensor y =
+        liana_op_conv2d(x, weights[0], (liana_conv_options){.strides = {2, 2}, .padding = LIANA_PADDING_SAME});
+    y = normalised(y, weights[1], weights[2]);
+    y = liana_op_add(y, liana_op_depthwise_conv2d(y, weights[3], (liana_conv_options){.padding = LIANA_PADDING_SAME}));
+    y = normalised(y, weights[1], weights[2]);
+    y = liana_op_matmul(liana_op_reduce_mean(y, LIANA_AXES(1, 2), false), weights[4], false, false);
+    liana_tensor labels = liana__sample_input(graph, "labels", LIANA_S32, liana_shape_of(rows), 0, 3);
+    liana_tensor loss = liana_op_reduce_sum(liana_op_sparse_softmax_cross_entropy(y, labels), LIANA_ALL_AXES, false);
+    liana_tensor gradients[NUM_PARAMETERS];
+    liana_gradients(loss, weights, NUM_PARAMETERS, gradients);
+    liana_graph_output(graph, "loss", loss);
+    static const char *const names[NUM_PARAMETERS] = {"d0", "d1", "d2", "d3", "d4"};
+    for (int i = 0; i < NUM_PARAMETERS; i++) liana_graph_output(graph, names[i], gradients[i]);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+static void run_network(const liana_graph *graph, liana__device *device, liana__test_value *outputs)
+{
+    liana__test_value inputs[16];
+    liana__test_draw_inputs(graph, 9, inputs);
+    liana__test_run(device, graph, inputs, outputs);
+    liana__test_free_values(inputs, graph->num_inputs);
+}
+
+static bool same_bits(const liana__test_value *a, const liana__test_value *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(a[i].data, b[i].data, liana__byte_size(a[i].dtype, &a[i].shape)) != 0) return false;
+    }
+    return true;
+}
+
+/* Also batches that no slice divides, and slices of all sizes. Left out by name, slices leave no trace. */
+static void test_a_training_step_in_slices(void **state)
+{
+    (void)state;
+    static const int64_t batches[] = {1, 2, 7, 12};
+    for (int i = 0; i < 4; i++) {
+        liana_graph *graph = build_network(batches[i]);
+        liana__test_value expected[8], whole[8], got[8], left_out[8];
+        context->slice_bytes = 0;
+        run_network(graph, reference, expected);
+        run_network(graph, cpu, whole);
+        for (context->slice_bytes = 1; context->slice_bytes < 1 << 14; context->slice_bytes *= 4) {
+            run_network(graph, cpu, got);
+            for (int k = 0; k <= NUM_PARAMETERS; k++) {
+                assert_close(&got[k], &expected[k], 1e-3, graph->outputs[k].name);
+            }
+            liana__test_free_values(got, graph->num_outputs);
+        }
+        context->slice_bytes = 1;
+        context->skipped_passes = "slice_batch";
+        run_network(graph, cpu, left_out);
+        context->skipped_passes = NULL;
+        assert_true(same_bits(left_out, whole, graph->num_outputs));
+        liana__test_free_values(expected, graph->num_outputs);
+        liana__test_free_values(whole, graph->num_outputs);
+        liana__test_free_values(left_out, graph->num_outputs);
+        liana_graph_destroy(graph);
+    }
+}
+
+/* What the partition of that network looks like: only what statistics are needed for waits for them. */
+static void test_segments_end_at_statistics(void **state)
+{
+    (void)state;
+    liana_graph *graph = build_network(12);
+    liana__schedule schedule;
+    assert_ok(liana__schedule_make(graph, 1 << 12, &schedule, &context->error), &context->error);
+    const liana__node *conv = NULL, *statistics = NULL, *normal = NULL, *relu = NULL, *depthwise = NULL;
+    for (size_t id = graph->num_nodes - 1; id > 0; id--) {
+        const liana__node *node = graph->nodes[id];
+        if (node->op == &liana__op_conv2d) conv = node;
+        if (node->op == &liana__op_batch_norm_statistics) statistics = node;
+        if (node->op == &liana__op_batch_norm_training) normal = node;
+        if (node->op == &liana__op_relu6) relu = node;
+        if (node->op == &liana__op_depthwise_conv2d) depthwise = node;
+    }
+    assert_int_equal(schedule.segment_of[statistics->id], schedule.segment_of[conv->id]);
+    assert_int_equal(schedule.segment_of[normal->id], schedule.segment_of[conv->id] + 1);
+    assert_int_equal(schedule.segment_of[depthwise->id], schedule.segment_of[normal->id]);
+    assert_int_equal(schedule.segment_of[relu->id], schedule.segment_of[normal->id]);
+    assert_true(liana__segment_num_slices(liana__schedule_segment(&schedule, conv->id)) > 1);
+    /* The gradient needs both, later. */
+    assert_false(schedule.internal[conv->id] || schedule.internal[relu->id]);
+    for (size_t i = 0; i < schedule.count; i++) {
+        const liana__node *node = graph->nodes[schedule.order[i]];
+        for (uint32_t k = 0; k < node->num_inputs; k++) {
+            const liana__node *input = node->inputs[k];
+            if (input->op->kernels) assert_true(schedule.position[input->id] < i);
+        }
+    }
+    liana__schedule_free(&schedule);
+    liana_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_training_step_in_slices),
+        cmocka_unit_test(test_segments_end_at_statistics),
+        cmocka_unit_test(test_samples_in_slices),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -4,7 +4,8 @@ const char *liana__kernel_declines(const liana__kernel *kernel, const liana__nod
 {
     const char *reason = NULL;
     if (kernel->isa > isa) return "needs a wider instruction set";
-    if (!kernel->applicable || kernel->applicable(node, &reason)) return NULL;
+    bool accepts = !kernel->applicable || kernel->applicable(node, &reason);
+    if (accepts && (!kernel->preferred || kernel->preferred(node, isa, &reason))) return NULL;
     return reason ? reason : "no reason given";
 }
 

@@ -72,6 +72,9 @@ typedef struct liana__kernel {
     liana__isa isa;   /* the least instruction set it needs */
     /* Whether it can compute this node; if not, *reason says why in a few words. NULL: always. */
     bool (*applicable)(const liana__node *node, const char **reason);
+    /* Whether to take it where it is applicable, on a processor with that instruction set; if not, *reason says why: a
+     * kernel further down the list is faster there. NULL: always. */
+    bool (*preferred)(const liana__node *node, liana__isa isa, const char **reason);
     /* Does once, when a graph is compiled, what need not be done in each step. NULL: nothing. The plan is shared by all
      * threads and must not be changed by `run`. */
     liana_status (*prepare)(const liana__node *node, liana__prepared *prepared, liana__error *error);

@@ -355,8 +355,17 @@ static void kernel_gradient_gradient(liana__gradient *gradient)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {&liana__conv2d_onednn, &liana__conv2d_onednn_bf16,
-                                               &liana__conv2d_onednn_widened, &reference, NULL};
+static const liana__kernel *const kernels[] = {
+#if defined(LIANA_X86)
+    &liana__conv2d_pointwise_avx512_bf16,
+    &liana__conv2d_pointwise_avx512,
+    &liana__conv2d_pointwise_avx2,
+#endif
+    &liana__conv2d_onednn,
+    &liana__conv2d_onednn_bf16,
+    &liana__conv2d_onednn_widened,
+    &reference,
+    NULL};
 
 const liana__op liana__op_conv2d = {
     .name = "conv2d",

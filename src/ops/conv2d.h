@@ -2,6 +2,7 @@
 #ifndef LIANA_OPS_CONV2D_H
 #define LIANA_OPS_CONV2D_H
 
+#include "kernels/vector_kernels.h"
 #include "ops/window.h"
 
 typedef struct liana__conv_attributes {
@@ -54,6 +55,7 @@ void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);
 
 /* f32; bf16 where the processor has instructions for it; bf16 elsewhere, computed in f32. */
 extern const liana__kernel liana__conv2d_onednn, liana__conv2d_onednn_bf16, liana__conv2d_onednn_widened;
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_pointwise);
 
 /* The gradient for a kernel is the sum over the images, dense or depthwise. */
 liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);

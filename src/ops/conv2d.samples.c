@@ -24,6 +24,16 @@ static const problem wide = {1, {6, 6}, 18, 35, {2, 3}, {.strides = {3, 2}}};
 /* A single pixel, whose neighbours are all padding; prime numbers of channels. */
 static const problem one_pixel = {1, {1, 1}, 37, 23, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
+/* Single pixels as matrix products: tiles, panels and blocks that do not come out even, steps of two units, one
+ * channel, one filter, one pixel, and sums over many pixels. */
+static const problem pointwise_halves = {1, {9, 5}, 8, 40, {1, 1}, {.groups = 1}};
+static const problem pointwise_primes = {3, {7, 11}, 53, 67, {1, 1}, {.groups = 1}};
+static const problem pointwise_panels = {1, {5, 13}, 20, 100, {1, 1}, {.groups = 1}};
+static const problem pointwise_one_channel = {1, {5, 3}, 1, 19, {1, 1}, {.groups = 1}};
+static const problem pointwise_one_filter = {1, {5, 3}, 34, 1, {1, 1}, {.groups = 1}};
+static const problem pointwise_one_pixel = {1, {1, 1}, 31, 96, {1, 1}, {.groups = 1}};
+static const problem pointwise_many_pixels = {5, {41, 37}, 16, 8, {1, 1}, {.groups = 1}};
+
 static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtype, const liana_shape *shape)
 {
     return liana__sample_input(graph, name, dtype, *shape, -1, 1);
@@ -52,17 +62,24 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     return liana__build2(LIANA_HERE, op, x, dy, &attributes);
 }
 
-#define PROBLEMS(X)      \
-    X(unpadded)          \
-    X(same_strided)      \
-    X(asymmetric)        \
-    X(dilated)           \
-    X(grouped)           \
-    X(pointwise)         \
-    X(pointwise_strided) \
-    X(pointwise_padded)  \
-    X(wide)              \
-    X(one_pixel)
+#define PROBLEMS(X)          \
+    X(unpadded)              \
+    X(same_strided)          \
+    X(asymmetric)            \
+    X(dilated)               \
+    X(grouped)               \
+    X(pointwise)             \
+    X(pointwise_strided)     \
+    X(pointwise_padded)      \
+    X(wide)                  \
+    X(one_pixel)             \
+    X(pointwise_halves)      \
+    X(pointwise_primes)      \
+    X(pointwise_panels)      \
+    X(pointwise_one_channel) \
+    X(pointwise_one_filter)  \
+    X(pointwise_one_pixel)   \
+    X(pointwise_many_pixels)
 
 #define BUILD(p)                                                                      \
     static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)            \

@@ -1,0 +1,238 @@
+/* matrix_pack.h - the operands of a tile (matrix_tile.h), put in the order in which it takes them. */
+#ifndef LIANA_KERNELS_MATRIX_PACK_H
+#define LIANA_KERNELS_MATRIX_PACK_H
+
+#include "kernels/matrix_tile.h"
+
+static inline int64_t divide_round_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* ---- transposition ---- */
+
+/* 8 rows of 8 words of 32 bits. */
+LIANA__INLINE void transpose_8x8(const char *source, int64_t source_stride, char *target, int64_t target_stride)
+{
+    __m256 row[8], half[8];
+    for (int i = 0; i < 8; i++) row[i] = _mm256_loadu_ps((const float *)(const void *)(source + i * source_stride));
+    for (int i = 0; i < 8; i += 4) { /* pairs of rows, then fours */
+        __m256 a = _mm256_unpacklo_ps(row[i], row[i + 1]), b = _mm256_unpackhi_ps(row[i], row[i + 1]);
+        __m256 c = _mm256_unpacklo_ps(row[i + 2], row[i + 3]), d = _mm256_unpackhi_ps(row[i + 2], row[i + 3]);
+        half[i] = _mm256_shuffle_ps(a, c, 0x44);
+        half[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        half[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        half[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        float *low = (float *)(void *)(target + i * target_stride);
+        float *high = (float *)(void *)(target + (i + 4) * target_stride);
+        _mm256_storeu_ps(low, _mm256_permute2f128_ps(half[i], half[i + 4], 0x20));
+        _mm256_storeu_ps(high, _mm256_permute2f128_ps(half[i], half[i + 4], 0x31));
+    }
+}
+
+/* target[j][i] = source[i][j] for words of 32 bits, anywhere in memory; strides in bytes. */
+static void transpose_bytes(const char *source, int64_t source_stride, int64_t rows, int64_t columns, char *target,
+                            int64_t target_stride)
+{
+    const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+    for (int64_t j = 0; j < whole_columns; j += 8) {
+        for (int64_t i = 0; i < whole_rows; i += 8) {
+            transpose_8x8(source + i * source_stride + j * 4, source_stride, target + j * target_stride + i * 4,
+                          target_stride);
+        }
+    }
+    for (int64_t j = 0; j < columns; j++) {
+        for (int64_t i = j < whole_columns ? whole_rows : 0; i < rows; i++) {
+            memcpy(target + j * target_stride + i * 4, source + i * source_stride + j * 4, 4);
+        }
+    }
+}
+
+/* The same for floats; strides in floats. */
+static void transpose_words(const float *source, int64_t source_stride, int64_t rows, int64_t columns, float *target,
+                            int64_t target_stride)
+{
+    transpose_bytes((const char *)source, source_stride * 4, rows, columns, (char *)target, target_stride * 4);
+}
+
+/* ---- panels: columns, cut into at most TILE_VECTORS vectors each, as evenly as can be ---- */
+
+/* A matrix [depth, columns] in panels, each [steps][vectors of lanes]; lanes that are no column are 0. */
+typedef struct packed_matrix {
+    int64_t depth, columns;
+    int step_units; /* 1 or 2: see matrix_tile.h */
+    const tile_unit *units;
+} packed_matrix;
+
+typedef struct packed_panel {
+    int64_t depth;
+    int64_t first; /* column */
+    int vectors;
+    int64_t last; /* columns in the last vector of a result */
+    const tile_unit *units;
+} packed_panel;
+
+static inline int64_t count_steps(const packed_matrix *matrix)
+{
+    return divide_round_up(matrix->depth, TILE_STEP * matrix->step_units);
+}
+
+static inline int64_t count_vectors_of(const packed_matrix *matrix)
+{
+    return divide_round_up(matrix->columns * matrix->step_units, VECTOR_LENGTH);
+}
+
+static inline int64_t count_panels(const packed_matrix *matrix)
+{
+    return divide_round_up(count_vectors_of(matrix), TILE_VECTORS);
+}
+
+static inline packed_panel panel_at(const packed_matrix *matrix, int64_t index)
+{
+    const int64_t vectors = count_vectors_of(matrix), panels = count_panels(matrix);
+    const int64_t begin = index * vectors / panels, end = (index + 1) * vectors / panels;
+    packed_panel panel = {.depth = matrix->depth, .vectors = (int)(end - begin)};
+    panel.first = begin * VECTOR_LENGTH / matrix->step_units;
+    panel.units = matrix->units + begin * VECTOR_LENGTH * count_steps(matrix);
+    int64_t count = end * VECTOR_LENGTH / matrix->step_units;
+    if (count > matrix->columns) count = matrix->columns;
+    panel.last = (count - panel.first - 1) % VECTOR_LENGTH + 1;
+    return panel;
+}
+
+/* Whether the last vector would be half idle, or more. */
+static inline bool uses_half(int64_t columns)
+{
+    return columns % VECTOR_LENGTH != 0 && columns % VECTOR_LENGTH <= VECTOR_LENGTH / 2;
+}
+
+/* Two units a step where that leaves fewer lanes idle, and for a single vector, which is else bound by its loads. */
+static packed_matrix plan_matrix(int64_t depth, int64_t columns)
+{
+    const bool half = uses_half(columns) || columns <= VECTOR_LENGTH;
+    return (packed_matrix){depth, columns, half && depth % (2 * TILE_STEP) == 0 ? 2 : 1, NULL};
+}
+
+/* In bytes. */
+static inline size_t packed_size(const packed_matrix *matrix)
+{
+    return (size_t)(count_steps(matrix) * count_vectors_of(matrix) * VECTOR_LENGTH) * sizeof(tile_unit);
+}
+
+/* `count` columns of one step from rows `stride` elements apart; `step` elements (a constant) are side by side. */
+LIANA__INLINE void pack_step(const int step, const tile_element *restrict source, int64_t stride, int64_t count,
+                             tile_element *restrict target)
+{
+    for (int64_t c = 0; c < count; c++) {
+        for (int e = 0; e < step; e++) target[c * step + e] = source[e * stride + c];
+    }
+}
+
+/* Any step: rows and columns of the source lie `down` and `along` elements apart; rows behind the depth are 0. */
+static void pack_any_step(const tile_element *source, int64_t down, int64_t along, int64_t rows, int64_t count,
+                          int64_t step, tile_element *target)
+{
+    for (int64_t c = 0; c < count; c++) {
+        for (int64_t e = 0; e < step; e++) target[c * step + e] = e < rows ? source[e * down + c * along] : 0;
+    }
+}
+
+static void pack_plain_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count, int64_t step,
+                             tile_element *target, int64_t width)
+{
+    for (int64_t s = 0; s < steps; s++, source += step * stride, target += width) {
+        switch (step) {
+        case 1: pack_step(1, source, stride, count, target); break;
+        case 2: pack_step(2, source, stride, count, target); break;
+        default: pack_step(4, source, stride, count, target); break;
+        }
+    }
+}
+
+static void pack_transposed_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count,
+                                  int64_t step, tile_element *target, int64_t width)
+{
+    if ((size_t)step * sizeof *source == 4) {
+        transpose_bytes((const char *)source, stride * (int64_t)sizeof *source, count, steps, (char *)target,
+                        width * (int64_t)sizeof *source);
+        return;
+    }
+    for (int64_t s = 0; s < steps; s++) {
+        for (int64_t c = 0; c < count; c++) memcpy(target + s * width + c * step, source + c * stride + s * step, 8);
+    }
+}
+
+/* Packs [depth, columns], or [columns, depth] if transposed, into `units`, of packed_size bytes. */
+static void pack_matrix(const packed_matrix *matrix, const tile_element *source, bool transposed, tile_unit *units)
+{
+    const int64_t step = TILE_STEP * matrix->step_units, steps = matrix->depth / step;
+    const int64_t down = transposed ? 1 : matrix->columns, along = transposed ? matrix->depth : 1;
+    tile_element *target = (tile_element *)units;
+    for (int64_t i = 0; i < count_panels(matrix); i++) {
+        const packed_panel panel = panel_at(matrix, i);
+        const int64_t width = panel.vectors * VECTOR_LENGTH * TILE_STEP;
+        const int64_t room = width / step, left = matrix->columns - panel.first, count = left < room ? left : room;
+        const tile_element *from = source + panel.first * along;
+        (transposed ? pack_transposed_panel : pack_plain_panel)(from, transposed ? along : down, steps, count, step,
+                                                                target, width);
+        if (steps * step < matrix->depth) {
+            pack_any_step(from + steps * step * down, down, along, matrix->depth - steps * step, count, step,
+                          target + steps * width);
+        }
+        for (int64_t s = 0; s < count_steps(matrix) && count < room; s++) {
+            memset(target + s * width + count * step, 0, (size_t)((room - count) * step) * sizeof *target);
+        }
+        target += count_steps(matrix) * width;
+    }
+}
+
+/* ---- units along the rows of a matrix ---- */
+
+/* Up to a vector of units from `rows` rows (1 or TILE_STEP): `count` of them, the other lanes 0. */
+LIANA__INLINE vector_float load_units(const tile_element *source, int64_t stride, int64_t rows, int64_t count)
+{
+#if defined(__AVX512BF16__)
+    const __mmask16 mask = vector_first(count);
+    __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source));
+    __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(rows == 2 ? mask : 0, source + (rows - 1) * stride));
+    return (vector_float)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+#else
+    (void)stride;
+    (void)rows;
+    return vector_load_part(source, count);
+#endif
+}
+
+static inline int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* `depth` rows of `count` elements to units [steps][width], width being whole vectors. */
+static void pack_steps(const tile_element *source, int64_t stride, int64_t depth, int64_t count, tile_unit *target,
+                       int64_t width)
+{
+    for (int64_t k = 0; k < depth; k += TILE_STEP, source += TILE_STEP * stride, target += width) {
+        const int64_t rows = at_most(TILE_STEP, depth - k);
+        for (int64_t c = 0; c < count; c += VECTOR_LENGTH) {
+            vector_store((float *)target + c, load_units(source + c, stride, rows, at_most(VECTOR_LENGTH, count - c)));
+        }
+    }
+}
+
+/* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS]. Up to VECTOR_LENGTH lanes behind the last are
+ * written. */
+static void pack_tiles(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
+{
+    for (int64_t c = 0; c < columns; c += TILE_ROWS) {
+        const int64_t count = at_most(TILE_ROWS, columns - c);
+        for (int64_t k = 0; k < depth; k += TILE_STEP, target += TILE_ROWS) {
+            const int64_t rows = at_most(TILE_STEP, depth - k);
+            vector_store((float *)target, load_units(source + k * columns + c, columns, rows, count));
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* matrix_product.h - products of matrices, cut into tiles (matrix_tile.h).
+ *
+ * Two forms, both with the large operands as they lie in memory, row-major:
+ *   rows:     C [m, n] = A [m, k] B, where B (a layer's weights, [k, n] or transposed [n, k]) is packed first;
+ *   columns:  C [a, b] = A^T B for A [depth, a] and B [depth, b], a sum over very many rows (a gradient of weights).
+ * The cuts depend on the sizes alone, and every element of C is one sum in a fixed order. */
+#ifndef LIANA_KERNELS_MATRIX_PRODUCT_H
+#define LIANA_KERNELS_MATRIX_PRODUCT_H
+
+#include "kernels/matrix_pack.h"
+
+/* ---- rows ---- */
+
+/* Rows of A that all panels take before the next: they stay in the L2 cache. */
+enum { BYTES_AT_ONCE = 128 << 10, BYTES_AHEAD = 4096 };
+
+/* A as it lies in memory; strides are in elements. `fetch`: how many bytes ahead of the rows in hand it is asked for.
+ */
+typedef struct product_source {
+    const tile_element *data;
+    int64_t stride;
+    int64_t fetch;
+} product_source;
+
+/* C: `stride` is in elements; floats if `wide`, else as A's elements. */
+typedef struct product_target {
+    void *data;
+    int64_t stride;
+    bool wide;
+} product_target;
+
+LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const product_source *a,
+                             const packed_panel *b, const product_target *c, int64_t first_row)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS];
+    const tile_element *row[TILE_ROWS];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) row[r] = a->data + (first_row + r) * a->stride;
+    tile_clear(rows, vectors, sums);
+    tile_add_rows(rows, vectors, units, row, b->units, b->depth, a->fetch ? (const char *)row[0] + a->fetch : NULL,
+                  sums);
+    if (units == 2) tile_fold(rows, vectors, sums);
+    const int result = (vectors + units - 1) / units;
+    const int64_t at = first_row * c->stride + b->first;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+        if (c->wide) {
+            tile_store_row(result, (float *)c->data + at + r * c->stride, b->last, sums[r]);
+        } else {
+            tile_store_elements(result, (tile_element *)c->data + at + r * c->stride, b->last, sums[r]);
+        }
+    }
+}
+
+LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
+                              const packed_panel *b, const product_target *c)
+{
+    for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
+        rows_tile(TILE_ROWS, vectors, units, a, b, c, begin);
+    }
+    switch (end - begin) { /* constants, so that the sums are registers */
+#if LIANA_VECTOR_BYTES == 64
+    case 7: rows_tile(7, vectors, units, a, b, c, begin); break;
+    case 6: rows_tile(6, vectors, units, a, b, c, begin); break;
+#endif
+    case 5: rows_tile(5, vectors, units, a, b, c, begin); break;
+    case 4: rows_tile(4, vectors, units, a, b, c, begin); break;
+    case 3: rows_tile(3, vectors, units, a, b, c, begin); break;
+    case 2: rows_tile(2, vectors, units, a, b, c, begin); break;
+    case 1: rows_tile(1, vectors, units, a, b, c, begin); break;
+    default: break;
+    }
+}
+
+LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, const product_source *a,
+                                  const packed_panel *b, const product_target *c)
+{
+    switch (b->vectors) {
+#if LIANA_VECTOR_BYTES == 64
+    case 3: rows_panel(3, units, begin, end, a, b, c); break;
+#endif
+    case 2: rows_panel(2, units, begin, end, a, b, c); break;
+    default: rows_panel(1, units, begin, end, a, b, c); break;
+    }
+}
+
+/* Rows [0, rows) of C = A B. */
+static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
+                          const product_target *c)
+{
+    product_source source = {a, a_stride, 0};
+    int64_t tile_bytes = TILE_ROWS * a_stride * (int64_t)sizeof *a;
+    int64_t block = BYTES_AT_ONCE / (int64_t)sizeof(tile_element) / b->depth / TILE_ROWS * TILE_ROWS;
+    if (block < 4 * TILE_ROWS) block = 4 * TILE_ROWS;
+    for (int64_t begin = 0; begin < rows; begin += block) {
+        const int64_t end = rows - begin < block ? rows : begin + block;
+        for (int64_t i = 0; i < count_panels(b); i++) {
+            const packed_panel panel = panel_at(b, i);
+            source.fetch = i == 0 ? divide_round_up(BYTES_AHEAD, tile_bytes) * tile_bytes : 0;
+            if (b->step_units == 2) {
+                rows_any_panel(2, begin, end, &source, &panel, c);
+            } else {
+                rows_any_panel(1, begin, end, &source, &panel, c);
+            }
+        }
+    }
+}
+
+/* ---- columns ---- */
+
+/* Rows of A and B that a tile adds up in registers: both stay in the caches, and long sums are sums of sums. */
+enum { DEPTH_AT_ONCE = 128, STEPS_AT_ONCE = DEPTH_AT_ONCE / TILE_STEP };
+
+/* A block of the sum for one panel of C's columns: added to what is there or put in its place. */
+typedef struct columns_block {
+    const tile_unit *a, *b;
+    int64_t a_stride, a_tile; /* from step to step, from one tile of rows to the next */
+    int64_t b_stride, steps;
+    int64_t last;                        /* lanes of the last vector */
+    const tile_element *next_a, *next_b; /* what the next block will read first */
+    int64_t next_a_stride, next_b_stride;
+    float *c;
+    int64_t c_stride;
+    bool add;
+} columns_block;
+
+LIANA__INLINE void columns_tile(const int rows, const int vectors, const columns_block *block, int64_t tile)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS];
+    float *c = block->c + tile * TILE_ROWS * block->c_stride;
+    const tile_unit *a = block->a + tile * block->a_tile;
+    tile_prefetch wanted = {(const char *)a, (const char *)block->b, 0, 0};
+    if (block->next_a) {
+        wanted.left = (const char *)(block->next_a + tile * TILE_ROWS);
+        wanted.left_stride = block->next_a_stride * (int64_t)sizeof(tile_element);
+    }
+    if (tile < 2) {
+        wanted.right = (const char *)block->next_b + tile * 128;
+        wanted.right_stride = block->next_b_stride * (int64_t)sizeof(tile_element);
+    }
+    tile_clear(rows, vectors, sums);
+    tile_add_columns(rows, vectors, a, block->a_stride, block->b, block->b_stride, block->last, block->steps, wanted,
+                     sums);
+    if (block->add) tile_add_memory(rows, vectors, c, block->c_stride, block->last, sums);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) tile_store_row(vectors, c + r * block->c_stride, block->last, sums[r]);
+}
+
+LIANA__INLINE void columns_panel(const int vectors, int64_t rows, const columns_block *block)
+{
+    const int64_t whole = rows / TILE_ROWS;
+    for (int64_t tile = 0; tile < whole; tile++) columns_tile(TILE_ROWS, vectors, block, tile);
+    switch (rows - whole * TILE_ROWS) {
+#if LIANA_VECTOR_BYTES == 64
+    case 7: columns_tile(7, vectors, block, whole); break;
+    case 6: columns_tile(6, vectors, block, whole); break;
+#endif
+    case 5: columns_tile(5, vectors, block, whole); break;
+    case 4: columns_tile(4, vectors, block, whole); break;
+    case 3: columns_tile(3, vectors, block, whole); break;
+    case 2: columns_tile(2, vectors, block, whole); break;
+    case 1: columns_tile(1, vectors, block, whole); break;
+    default: break;
+    }
+}
+
+/* How A^T B is computed: C as it is, or its transpose B^T A (then `rows` are B's columns). */
+typedef struct columns_plan {
+    bool swapped, pack_left, pack_right;
+    int64_t rows, columns;                      /* of what is computed */
+    int64_t left_size, right_size, result_size; /* of scratch, in units */
+} columns_plan;
+
+/* The operand on the right is cut into whole vectors; a tile of one vector is bound by its loads. */
+static int64_t columns_cost(int64_t rows, int64_t columns)
+{
+    const int64_t vectors = divide_round_up(columns, VECTOR_LENGTH);
+    return rows * vectors * (vectors == 1 ? 5 : 4);
+}
+
+static columns_plan plan_columns(int64_t a_columns, int64_t b_columns)
+{
+    columns_plan plan = {.swapped = columns_cost(b_columns, a_columns) < columns_cost(a_columns, b_columns)};
+    plan.rows = plan.swapped ? b_columns : a_columns;
+    plan.columns = plan.swapped ? a_columns : b_columns;
+    /* Units of bf16 must be made. Floats are packed where they would otherwise fall into few sets of the cache, or
+     * where many tiles read them. */
+    plan.pack_left = TILE_STEP == 2;
+    plan.pack_right = TILE_STEP == 2;
+    if (plan.pack_left) plan.left_size = divide_round_up(plan.rows, TILE_ROWS) * TILE_ROWS * STEPS_AT_ONCE + 16;
+    if (plan.pack_right) plan.right_size = TILE_VECTORS * VECTOR_LENGTH * STEPS_AT_ONCE;
+    if (plan.swapped) plan.result_size = plan.rows * plan.columns;
+    return plan;
+}
+
+/* In bytes. */
+static size_t columns_scratch(int64_t a_columns, int64_t b_columns)
+{
+    const columns_plan plan = plan_columns(a_columns, b_columns);
+    return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit);
+}
+
+/* All panels of C for `depth` rows of the operands. */
+static void multiply_columns_block(const columns_plan *plan, const tile_element *left, const tile_element *right,
+                                   int64_t depth, columns_block *block, tile_unit *scratch)
+{
+    float *const result = block->c;
+    tile_unit *const packed_right = scratch + plan->left_size;
+    block->steps = divide_round_up(depth, TILE_STEP);
+    block->a = (const tile_unit *)left;
+    block->a_stride = plan->rows;
+    block->a_tile = TILE_ROWS;
+    if (plan->pack_left) {
+        pack_tiles(left, plan->rows, depth, scratch);
+        block->a = scratch;
+        block->a_stride = TILE_ROWS;
+        block->a_tile = block->steps * TILE_ROWS;
+    }
+    const packed_matrix cut = {.columns = plan->columns, .step_units = 1};
+    for (int64_t i = 0; i < count_panels(&cut); i++) {
+        const packed_panel panel = panel_at(&cut, i);
+        block->b = (const tile_unit *)(right + panel.first);
+        block->b_stride = plan->columns;
+        block->last = panel.last;
+        block->c = result + panel.first;
+        block->next_a = i == 0 ? left + depth * plan->rows : NULL;
+        block->next_a_stride = plan->rows;
+        block->next_b = right + depth * plan->columns + panel.first;
+        block->next_b_stride = plan->columns;
+        if (plan->pack_right) {
+            const int64_t width = panel.vectors * VECTOR_LENGTH;
+            pack_steps(right + panel.first, plan->columns, depth, width - VECTOR_LENGTH + panel.last, packed_right,
+                       width);
+            block->b = packed_right;
+            block->b_stride = width;
+        }
+        switch (panel.vectors) {
+#if LIANA_VECTOR_BYTES == 64
+        case 3: columns_panel(3, plan->rows, block); break;
+#endif
+        case 2: columns_panel(2, plan->rows, block); break;
+        default: columns_panel(1, plan->rows, block); break;
+        }
+    }
+    block->c = result;
+}
+
+/* C [a_columns, b_columns] = A^T B, floats. */
+static void multiply_columns(int64_t depth, const tile_element *a, int64_t a_columns, const tile_element *b,
+                             int64_t b_columns, float *c, void *scratch)
+{
+    const columns_plan plan = plan_columns(a_columns, b_columns);
+    const tile_element *left = plan.swapped ? b : a, *right = plan.swapped ? a : b;
+    float *swapped = (float *)scratch + plan.left_size + plan.right_size;
+    columns_block block = {.c = plan.swapped ? swapped : c, .c_stride = plan.columns};
+    for (int64_t first = 0; first < depth; first += DEPTH_AT_ONCE) {
+        const int64_t count = depth - first < DEPTH_AT_ONCE ? depth - first : DEPTH_AT_ONCE;
+        multiply_columns_block(&plan, left + first * plan.rows, right + first * plan.columns, count, &block, scratch);
+        block.add = true;
+    }
+    if (plan.swapped) transpose_words(swapped, plan.columns, plan.rows, plan.columns, c, plan.rows);
+}
+
+#endif

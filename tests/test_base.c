@@ -1,11 +1,13 @@
 #include "harness/harness.h"
 
+#include "base/context.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/threads.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,16 +158,73 @@ static void test_isa_can_be_capped(void **state)
     (void)state;
     liana__error error = {0};
     liana__isa isa;
-    assert_ok(liana__cpu_detect("baseline", &isa, &error), &error);
+    assert_ok(liana__cpu_detect("baseline", &isa, NULL, 0, &error), &error);
     assert_int_equal(isa, LIANA__ISA_BASELINE);
-    assert_ok(liana__cpu_detect("avx2", &isa, &error), &error);
+    assert_ok(liana__cpu_detect("avx2", &isa, NULL, 0, &error), &error);
     assert_true(isa <= LIANA__ISA_AVX2);
-    assert_ok(liana__cpu_detect("avx512", &isa, &error), &error);
+    assert_ok(liana__cpu_detect("avx512", &isa, NULL, 0, &error), &error);
     assert_true(isa <= LIANA__ISA_AVX512);
-    assert_ok(liana__cpu_detect("avx512_bf16", &isa, &error), &error);
+    assert_ok(liana__cpu_detect("avx512_bf16", &isa, NULL, 0, &error), &error);
     assert_true(isa <= LIANA__ISA_AVX512_BF16);
     assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16), "avx512_bf16");
-    assert_fails(liana__cpu_detect("sse9", &isa, &error), LIANA_INVALID_CONFIG, &error, "sse9", "avx2");
+    assert_fails(liana__cpu_detect("sse9", &isa, NULL, 0, &error), LIANA_INVALID_CONFIG, &error, "sse9", "avx2");
+}
+
+/* Processors and kernels that are not here. */
+static void test_isa_of_other_machines(void **state)
+{
+    (void)state;
+    const liana__isa amx = LIANA__ISA_AMX;
+    const struct {
+        liana__cpu_facts facts;
+        liana__isa cap, level;
+        const char *reason;
+    } machines[] = {
+        {{0}, amx, LIANA__ISA_BASELINE, "has no avx2"},
+        {{.avx2 = true}, amx, LIANA__ISA_AVX2, "has no avx512"},
+        {{.avx512 = true, .avx512_bf16 = true}, amx, LIANA__ISA_BASELINE, "has no avx2"},
+        {{.avx2 = true, .avx512 = true}, amx, LIANA__ISA_AVX512, "has no avx512_bf16"},
+        {{.avx2 = true, .avx512 = true, .amx = true}, amx, LIANA__ISA_AVX512, "has no avx512_bf16"},
+        {{true, true, true, false, 0}, amx, LIANA__ISA_AVX512_BF16, "has no amx"},
+        {{true, true, true, true, 0}, amx, LIANA__ISA_AMX, ""},
+        {{true, true, true, true, EPERM}, amx, LIANA__ISA_AVX512_BF16, "the kernel refuses its tile registers"},
+        {{true, true, true, true, EINVAL}, amx, LIANA__ISA_AVX512_BF16, "arch_prctl: Invalid argument"},
+        {{true, true, true, true, 0}, LIANA__ISA_AVX2, LIANA__ISA_AVX2, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, true, 0}, LIANA__ISA_AVX512_BF16, LIANA__ISA_AVX512_BF16, "LIANA_MAX_ISA allows no more"},
+        {{.avx2 = true}, LIANA__ISA_AVX512, LIANA__ISA_AVX2, "has no avx512"},
+    };
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        char reason[160];
+        liana__isa level = liana__cpu_level(&machines[i].facts, machines[i].cap, reason, sizeof reason);
+        assert_int_equal(level, machines[i].level);
+        if (*machines[i].reason) {
+            assert_non_null(strstr(reason, machines[i].reason));
+        } else {
+            assert_string_equal(reason, "");
+        }
+    }
+}
+
+static void keep_first_line(void *user, const char *topic, const char *line)
+{
+    char *kept = user;
+    if (!*kept) snprintf(kept, 256, "%s: %s", topic, line);
+}
+
+static void test_isa_is_logged_with_its_reason(void **state)
+{
+    (void)state;
+    char line[256] = "";
+    setenv("LIANA_LOG", "dispatch", 1);
+    setenv("LIANA_MAX_ISA", "baseline", 1);
+    liana_context *context;
+    liana_status status =
+        liana_context_create(&(liana_context_options){.log = keep_first_line, .log_user = line}, &context);
+    unsetenv("LIANA_LOG");
+    unsetenv("LIANA_MAX_ISA");
+    assert_ok(status, &context->error);
+    liana_context_destroy(context);
+    assert_non_null(strstr(line, "dispatch: instruction set baseline: "));
 }
 
 int main(void)
@@ -179,6 +238,8 @@ int main(void)
         cmocka_unit_test(test_file_match_sorts_by_bytes),
         cmocka_unit_test(test_pool_runs_each_task_once),
         cmocka_unit_test(test_isa_can_be_capped),
+        cmocka_unit_test(test_isa_of_other_machines),
+        cmocka_unit_test(test_isa_is_logged_with_its_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,10 @@ static liana_status set_up(liana_context *context, const liana_context_options *
     int num_threads;
     LIANA_TRY(read_thread_count(options->num_threads, &num_threads, error));
     LIANA_TRY(read_topics(getenv("LIANA_LOG"), &context->log_topics, error));
-    LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &context->isa, error));
+    char reason[160];
+    LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &context->isa, reason, sizeof reason, error));
+    liana__log(context, LIANA__LOG_DISPATCH, "instruction set %s%s%s", liana__isa_name(context->isa),
+               *reason ? ": " : "", reason);
     const char *dump = getenv("LIANA_DUMP");
     context->dump_folder = dump && *dump ? dump : NULL;
     context->skipped_passes = getenv("LIANA_SKIP_PASSES");

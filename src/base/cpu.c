@@ -1,7 +1,8 @@
 #include "base/cpu.h"
 
+#include <errno.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,41 +19,64 @@ const char *liana__isa_name(liana__isa isa)
 
 enum { ARCH_REQUEST_PERMISSION = 0x1023, AMX_TILE_DATA = 18 };
 
-static bool has_avx512_bf16(void)
+/* A bit of a leaf of CPUID; its registers are eax, ebx, ecx, edx. */
+static bool cpuid_bit(unsigned leaf, unsigned subleaf, int where, int bit)
 {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+    unsigned found[4] = {0};
+    return __get_cpuid_count(leaf, subleaf, &found[0], &found[1], &found[2], &found[3]) && (found[where] >> bit & 1);
 }
 
-/* Linux lets a process use the tile registers only after it asked for them. */
-static bool amx_granted(void)
-{
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-    unsigned bf16_and_tiles = 1u << 22 | 1u << 24;
-    if ((d & bf16_and_tiles) != bf16_and_tiles) return false;
-    return syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) == 0;
-}
-
-static liana__isa detect(void)
+/* The builtins also ask whether the operating system saves the registers. */
+static liana__cpu_facts read_facts(liana__isa cap)
 {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return LIANA__ISA_BASELINE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
-        return LIANA__ISA_AVX2;
+    liana__cpu_facts facts = {
+        .avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpuid_bit(1, 0, 2, 29),
+        .avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
+        .avx512_bf16 = cpuid_bit(7, 1, 0, 5),
+        .amx = cpuid_bit(7, 0, 3, 22) && cpuid_bit(7, 0, 3, 24),
+    };
+    /* Linux lets a process use the tile registers only after it asked for them. */
+    if (liana__cpu_level(&facts, cap, NULL, 0) == LIANA__ISA_AMX &&
+        syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) != 0) {
+        facts.amx_refusal = errno;
     }
-    if (!has_avx512_bf16()) return LIANA__ISA_AVX512;
-    return amx_granted() ? LIANA__ISA_AMX : LIANA__ISA_AVX512_BF16;
+    return facts;
 }
 #else
-static liana__isa detect(void)
+static liana__cpu_facts read_facts(liana__isa cap)
 {
-    return LIANA__ISA_BASELINE;
+    (void)cap;
+    return (liana__cpu_facts){0};
 }
 #endif
 
-liana_status liana__cpu_detect(const char *limit, liana__isa *isa, liana__error *error)
+liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char *reason, size_t size)
+{
+    liana__isa level = LIANA__ISA_BASELINE;
+    if (facts->avx2) level = LIANA__ISA_AVX2;
+    if (facts->avx2 && facts->avx512) level = LIANA__ISA_AVX512;
+    if (level == LIANA__ISA_AVX512 && facts->avx512_bf16) level = LIANA__ISA_AVX512_BF16;
+    bool refused = level == LIANA__ISA_AVX512_BF16 && facts->amx && facts->amx_refusal != 0;
+    if (level == LIANA__ISA_AVX512_BF16 && facts->amx && !refused) level = LIANA__ISA_AMX;
+    liana__isa chosen = level < cap ? level : cap;
+    if (!reason) return chosen;
+    if (chosen < level || (refused && cap < LIANA__ISA_AMX)) {
+        snprintf(reason, size, "LIANA_MAX_ISA allows no more");
+    } else if (refused) {
+        snprintf(reason, size, "the processor has amx, but the kernel refuses its tile registers (arch_prctl: %s)",
+                 strerror(facts->amx_refusal));
+    } else if (chosen < LIANA__ISA_AMX) {
+        snprintf(reason, size, "the processor, or what the operating system shows of it, has no %s",
+                 liana__isa_name(chosen + 1));
+    } else {
+        snprintf(reason, size, "%s", "");
+    }
+    return chosen;
+}
+
+liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason, size_t size, liana__error *error)
 {
     *isa = LIANA__ISA_BASELINE;
     liana__isa cap = LIANA__ISA_AMX;
@@ -68,8 +92,8 @@ liana_status liana__cpu_detect(const char *limit, liana__isa *isa, liana__error 
         }
         cap = (liana__isa)found;
     }
-    *isa = detect();
-    if (*isa > cap) *isa = cap;
+    liana__cpu_facts facts = read_facts(cap);
+    *isa = liana__cpu_level(&facts, cap, reason, size);
     return LIANA_OK;
 }
 

@@ -4,6 +4,9 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* Each level includes those before it. BASELINE is what the compiler was told to assume (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
@@ -16,9 +19,25 @@ typedef enum liana__isa {
 /* "baseline", "avx2", "avx512", "avx512_bf16", "amx". */
 const char *liana__isa_name(liana__isa isa);
 
-/* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none).
- * Errors: INVALID_CONFIG for an unknown name. */
-liana_status liana__cpu_detect(const char *limit, liana__isa *isa, liana__error *error) LIANA_MUST_USE;
+/* What the processor says of itself, and what the operating system lets a process use of it. */
+typedef struct liana__cpu_facts {
+    bool avx2;        /* with FMA and F16C */
+    bool avx512;      /* F, BW, DQ and VL */
+    bool avx512_bf16; /* dot products of pairs of bf16 */
+    bool amx;         /* tiles, and their products of bf16 */
+    /* What the kernel answered when it was asked for the tile registers: 0, or an errno. Only asked where the rest is
+     * there. */
+    int amx_refusal;
+} liana__cpu_facts;
+
+/* The highest level up to `cap` that the facts allow. `reason` (NULL if not wanted) receives why it is not a higher
+ * one: "" at the top, else a sentence for LIANA_LOG=dispatch. */
+liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char *reason, size_t size);
+
+/* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none);
+ * `reason` as above. Errors: INVALID_CONFIG for an unknown name. */
+liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason, size_t size, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The number of cores this process may run on (its affinity mask), at least 1. */
 int liana__cpu_count(void);

@@ -76,7 +76,7 @@ static void cap_isa(void)
 {
     const char *limit = getenv("LIANA_MAX_ISA");
     liana__isa isa;
-    if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL) != LIANA_OK) return;
+    if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL, 0, NULL) != LIANA_OK) return;
     static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
                                           dnnl_cpu_isa_avx512_core_bf16, dnnl_cpu_isa_all};
     (void)dnnl_set_max_cpu_isa(caps[isa]);

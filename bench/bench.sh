@@ -82,11 +82,7 @@ have_peer=yes
 }
 have_zoo=yes
 "$python" -c 'import torchvision' 2>/dev/null || have_zoo=no
-# The variant of liana appears as soon as it can be had.
-precisions=float32
-if "$build/bench_step" mlp --precision mixed_bfloat16 --steps 1 --warmup 0 --seconds 0 >/dev/null 2>&1; then
-    precisions="$precisions mixed_bfloat16"
-fi
+precisions="float32 mixed_bfloat16"
 
 # peer VARIANT OPTIONS...: in the first round every variant, later those that were its best of their kind.
 peer() {
@@ -153,8 +149,7 @@ own_run() {
 # own_runs CONFIG OVERRIDES...: in each precision.
 own_runs() {
     for precision in $precisions; do
-        set -- "$@"
-        if [ "$precision" = float32 ]; then own_run float32 "$@"; else own_run "$precision" "$@" "train.precision=$precision"; fi
+        own_run "$precision" "$@" "train.precision=$precision"
     done
 }
 

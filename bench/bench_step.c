@@ -100,6 +100,7 @@ static liana_status set_up(bench *b, liana__error *error)
         .microbatch = b->what.microbatch,
         .seed = 1,
         .scale = b->what.scale,
+        .mixed_precision = strcmp(b->precision, "mixed_bfloat16") == 0,
     };
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
     return liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error);
@@ -234,8 +235,9 @@ static liana_status read_arguments(int argc, char **argv, bench *b, liana__error
         LIANA_TRY(read_option(b, option, long_options[at].name, optarg, error));
     }
     if (optind < argc) return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' is not understood", argv[optind]);
-    if (strcmp(b->precision, "float32") != 0) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "--precision is '%s', expected float32", b->precision);
+    if (strcmp(b->precision, "float32") != 0 && strcmp(b->precision, "mixed_bfloat16") != 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "--precision is '%s', expected float32 or mixed_bfloat16",
+                           b->precision);
     }
     return LIANA_OK;
 }

@@ -1,6 +1,6 @@
 # libliana (static and shared) and the liana command. A new file in src/ is built without an edit here; the suffix of
 # a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c,
-# kernel.avx512_bf16.c.
+# kernel.avx512_bf16.c, kernel.amx.c.
 file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 set(LIANA_CLI_SOURCES ${LIANA_SOURCES})
 list(FILTER LIANA_CLI_SOURCES INCLUDE REGEX "/src/cli/")
@@ -20,6 +20,9 @@ foreach(source ${LIANA_SOURCES})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
   elseif(source MATCHES "\\.avx512_bf16\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
+  elseif(source MATCHES "\\.amx\\.c$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+      "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16")
   elseif(source MATCHES "\\.generic\\.c$")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
   elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
@@ -27,7 +30,7 @@ foreach(source ${LIANA_SOURCES})
   endif()
 endforeach()
 if(NOT LIANA_X86)
-  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16)\\.c$")
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16|amx)\\.c$")
 endif()
 
 # What every part of liana is compiled with.

@@ -40,11 +40,11 @@ static void close_run(fixture *own)
     liana__arena_free(&own->arena);
 }
 
-static void profile_run(fixture *own, liana__profile *profile)
+static void profile_run(fixture *own, const char *override, liana__profile *profile)
 {
     liana__error error = {0};
     liana__test_folder();
-    open_run(own, NULL);
+    open_run(own, override);
     liana__profile_options options = {.warmup = WARMUP, .steps = STEPS};
     assert_ok(liana__profile_run(&own->run, &options, profile, &error), &error);
 }
@@ -168,7 +168,7 @@ static void test_profile(void **state)
     (void)state;
     fixture profiled, plain;
     liana__profile profile;
-    profile_run(&profiled, &profile);
+    profile_run(&profiled, NULL, &profile);
     check_counts(&profile);
     check_times(&profile);
     assert_null(profiled.run.device->recorder);
@@ -205,6 +205,11 @@ static void test_roofline(void **state)
     assert_int_equal(roofline.num_workers, THREADS);
     /* No machine that this runs on is outside of this, emulated or not. */
     assert_true(roofline.flops > 1e6 && roofline.flops < 1e14);
+    if (context->isa >= LIANA__ISA_AVX512_BF16) {
+        assert_true(roofline.bf16_flops > 0.8 * roofline.flops && roofline.bf16_flops < 1e15);
+    } else {
+        assert_true(roofline.bf16_flops == roofline.flops);
+    }
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
         assert_true(roofline.memory[i].rate > 1e6 && roofline.memory[i].rate < 1e14);
         if (i) assert_true(roofline.memory[i].rate <= roofline.memory[i - 1].rate);
@@ -212,12 +217,42 @@ static void test_roofline(void **state)
     }
     liana_context_destroy(context);
     /* One of two workers has half of the machine; bytes count at the rate of the least size that holds them. */
-    liana__roofline made = {.num_workers = 2, .flops = 4e9};
+    liana__roofline made = {.num_workers = 2, .flops = 4e9, .bf16_flops = 8e9};
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) made.memory[i] = (liana__bandwidth){100u << i, 1e9 / (1 << i)};
-    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9), 1, 1e-12);
+    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9, false), 1, 1e-12);
+    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9, true), 0.5, 1e-12);
     assert_float_equal(liana__roofline_memory_seconds(&made, 100), 100 * 2 / 1e9, 1e-18);
     assert_float_equal(liana__roofline_memory_seconds(&made, 101), 101 * 2 / 0.5e9, 1e-18);
     assert_float_equal(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
+}
+
+/* In mixed precision the same convolutions move fewer bytes and are held against the units for bf16; what is computed
+ * in f32 is not. */
+static void test_bf16_is_held_against_its_own_roof(void **state)
+{
+    (void)state;
+    fixture single, mixed;
+    liana__profile f32, bf16;
+    profile_run(&single, NULL, &f32);
+    profile_run(&mixed, "train.precision=mixed_bfloat16", &bf16);
+    bool any = false;
+    for (size_t i = 0; i < bf16.by_node.count; i++) {
+        const liana__profile_row *row = &bf16.by_node.items[i];
+        bool half = strcmp(row->node->op->name, "conv2d") == 0 && row->node->inputs[0]->dtype == LIANA_BF16;
+        double peak = half ? bf16.roofline.bf16_flops : bf16.roofline.flops;
+        if (strcmp(row->cost.family, "matrix products") == 0) continue;
+        if (strcmp(row->cost.family, "convolutions") == 0 && !half) continue; /* gradients: as conv2d */
+        assert_float_equal(row->compute_seconds, row->flops * bf16.num_workers / peak, 1e-6 * row->compute_seconds);
+        any = any || half;
+    }
+    assert_true(any);
+    const liana__profile_row *wide = row_of(&f32, "conv2d"), *narrow = row_of(&bf16, "conv2d");
+    assert_true(narrow->flops == wide->flops);
+    assert_true(narrow->bytes < 0.75 * wide->bytes);
+    liana__profile_free(&f32);
+    close_run(&single);
+    liana__profile_free(&bf16);
+    close_run(&mixed);
 }
 
 /* ---- what is said ---- */
@@ -291,7 +326,7 @@ static void test_command_prints(void **state)
     liana__test_result got = liana__test_command("profile", config, "--steps", "2", "--nodes", "train.threads=2");
     static const char *const expected[] = {
         "machine: 2 workers",
-        "GFLOP/s (f32)",
+        "GFLOP/s (f32",
         "2 steps of 32 images:",
         "images/s",
         "op (times of all workers together)",
@@ -435,10 +470,10 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),      cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_roofline),     cmocka_unit_test(test_command_prints),
-        cmocka_unit_test(test_command_json), cmocka_unit_test(test_command_refuses),
-        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_profile),         cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_roofline),        cmocka_unit_test(test_bf16_is_held_against_its_own_roof),
+        cmocka_unit_test(test_command_prints),  cmocka_unit_test(test_command_json),
+        cmocka_unit_test(test_command_refuses), cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static const size_t USUAL_LEVEL3 = (size_t)64 << 20;
 /* What the workers do in one measurement. Each is a task; they start together. */
 typedef struct workload {
     const liana__roofline_loops *loops;
-    float **buffers; /* by task; two halves of `count` floats each */
+    const liana__roofline_products *products; /* NULL without units for bf16 */
+    float **buffers;                          /* by task; two halves of `count` floats each */
     int64_t count;
     float *results;  /* by task, so that no loop is without a purpose */
     double *seconds; /* by task: of one round */
@@ -30,6 +31,11 @@ typedef struct workload {
 static void run_compute(workload *work, size_t task, int64_t rounds)
 {
     work->results[task] += work->loops->compute(rounds);
+}
+
+static void run_products(workload *work, size_t task, int64_t rounds)
+{
+    work->results[task] += work->products->compute(rounds);
 }
 
 static void run_read(workload *work, size_t task, int64_t rounds)
@@ -142,6 +148,16 @@ static const liana__roofline_loops *choose_loops(liana__isa isa)
     return &liana__roofline_generic;
 }
 
+static const liana__roofline_products *choose_products(liana__isa isa)
+{
+#if defined(LIANA_X86)
+    if (isa >= LIANA__ISA_AMX) return &liana__roofline_amx;
+    if (isa >= LIANA__ISA_AVX512_BF16) return &liana__roofline_avx512_bf16;
+#endif
+    (void)isa;
+    return NULL;
+}
+
 static liana_status allocate(workload *work, size_t size, liana__error *error)
 {
     work->buffers = calloc(work->num_tasks, sizeof *work->buffers);
@@ -162,6 +178,11 @@ static void measure(workload *work, liana_context *context, size_t largest, lian
 {
     work->run = run_compute;
     roofline->flops = work->loops->flops_per_round * rate_of(work, context);
+    roofline->bf16_flops = roofline->flops;
+    if (work->products) {
+        work->run = run_products;
+        roofline->bf16_flops = work->products->flops_per_round * rate_of(work, context);
+    }
     double best = 0;
     for (int i = LIANA__ROOFLINE_SIZES; i-- > 0;) {
         size_t size = i + 1 < LIANA__ROOFLINE_SIZES ? SMALLEST_BUFFER << GROWTH * i : largest;
@@ -177,7 +198,9 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
 {
     size_t workers = (size_t)liana__pool_num_threads(context->pool), largest = large_buffer(workers);
     *roofline = (liana__roofline){.num_workers = (int)workers};
-    workload work = {.loops = choose_loops(context->isa), .num_tasks = workers};
+    workload work = {.loops = choose_loops(context->isa),
+                     .products = choose_products(context->isa),
+                     .num_tasks = workers};
     liana_status status = allocate(&work, largest, error);
     if (status == LIANA_OK) measure(&work, context, largest, roofline);
     for (size_t i = 0; work.buffers && i < workers; i++) free(work.buffers[i]);
@@ -187,9 +210,9 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
     return status;
 }
 
-double liana__roofline_compute_seconds(const liana__roofline *roofline, double flops)
+double liana__roofline_compute_seconds(const liana__roofline *roofline, double flops, bool bf16_dot_products)
 {
-    return flops * roofline->num_workers / roofline->flops;
+    return flops * roofline->num_workers / (bf16_dot_products ? roofline->bf16_flops : roofline->flops);
 }
 
 double liana__roofline_memory_seconds(const liana__roofline *roofline, double bytes)

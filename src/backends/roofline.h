@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ typedef struct liana__bandwidth {
 typedef struct liana__roofline {
     int num_workers;
     double flops; /* f32 operations per second in chains of multiply-adds */
+    double
+        bf16_flops; /* operations per second of dot products of bf16, summed in f32; `flops` without units for them */
     /* From what lies within level 2 to what lies far beyond all caches, so that nothing is assumed of their sizes, of
      * which a virtual machine may tell anything. */
     liana__bandwidth memory[LIANA__ROOFLINE_SIZES];
@@ -34,7 +37,7 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
 
 /* The least seconds that one worker needs, its share of the machine being that of one of num_workers. Bytes are moved
  * as fast as in a buffer of their size, because they may still lie in a cache from the node before. */
-double liana__roofline_compute_seconds(const liana__roofline *roofline, double flops);
+double liana__roofline_compute_seconds(const liana__roofline *roofline, double flops, bool bf16_dot_products);
 double liana__roofline_memory_seconds(const liana__roofline *roofline, double bytes);
 
 /* The loops of one instruction set. */
@@ -48,10 +51,14 @@ typedef struct liana__roofline_loops {
     void (*scale)(float *target, const float *source, int64_t count);
 } liana__roofline_loops;
 
-extern const liana__roofline_loops liana__roofline_generic;
-#if defined(LIANA_X86)
-extern const liana__roofline_loops liana__roofline_avx2;
-extern const liana__roofline_loops liana__roofline_avx512;
-#endif
+extern const liana__roofline_loops liana__roofline_generic, liana__roofline_avx2, liana__roofline_avx512;
+
+/* Chains of dot products of bf16, where there are units for them. */
+typedef struct liana__roofline_products {
+    float (*compute)(int64_t rounds);
+    double flops_per_round;
+} liana__roofline_products;
+
+extern const liana__roofline_products liana__roofline_avx512_bf16, liana__roofline_amx;
 
 #endif

@@ -81,6 +81,7 @@ static void print_json(liana__invocation *invocation, const liana__profile *prof
     liana__value_set(arena, event, "workers", liana__value_int(arena, profile->num_workers));
     set_text(invocation, event, "instruction_set", liana__isa_name(profile->context->isa));
     set_number(invocation, event, "peak_flops", roofline->flops);
+    set_number(invocation, event, "peak_flops_bf16", roofline->bf16_flops);
     liana__value *bandwidths = liana__value_list(arena);
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
         liana__value *bandwidth = liana__value_map(arena);

@@ -90,6 +90,7 @@ typedef struct liana__cost {
     double bytes;
     const char *family;  /* what a reader knows it as: "convolutions", "element-wise ops" */
     const char *variant; /* a distinction that deserves a row of its own: "1x1"; or NULL */
+    bool dot_products;   /* most operations are those of dot products, for which processors have units for bf16 */
 } liana__cost;
 
 /* Where an op's result may lie. */

@@ -315,6 +315,7 @@ void liana__conv_cost(const liana__geometry *g, liana__cost *cost)
     cost->flops = 2 * outputs * taps;
     cost->family = "convolutions";
     cost->variant = window_name(g->window);
+    cost->dot_products = g->groups == 1;
 }
 
 static void cost_of(const liana__node *node, liana__cost *cost)

@@ -111,6 +111,7 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     liana__matmul_sizes s = liana__matmul_sizes_of(node);
     cost->flops = 2 * (double)s.batch * (double)s.m * (double)s.n * (double)s.k;
     cost->family = "matrix products";
+    cost->dot_products = true;
 }
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};

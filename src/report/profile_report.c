@@ -168,8 +168,12 @@ static void print_machine(const liana__profile *profile, liana__text *text)
 {
     const liana__roofline *roofline = &profile->roofline;
     double each = 1e-9 / roofline->num_workers;
-    liana__text_add(text, "machine: %d workers, %s; each of them, while all work, does %.1f GFLOP/s (f32) and moves\n",
+    liana__text_add(text, "machine: %d workers, %s; each of them, while all work, does %.1f GFLOP/s (f32",
                     profile->num_workers, liana__isa_name(profile->context->isa), roofline->flops * each);
+    if (roofline->bf16_flops != roofline->flops) {
+        liana__text_add(text, "; %.1f in dot products of bf16", roofline->bf16_flops * each);
+    }
+    liana__text_add(text, ") and moves\n");
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
         const liana__bandwidth *memory = &roofline->memory[i];
         liana__text_add(text, "%s%.1f GB/s in %.4g MiB", i ? ", " : "  ", memory->rate * each,

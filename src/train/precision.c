@@ -33,7 +33,7 @@ static const char *what_lacks(const liana__device *device)
 {
     if (device->backend != &liana__backend_cpu) return "this device only checks the others";
     liana__isa all;
-    bool capped = liana__cpu_detect(NULL, &all, NULL) == LIANA_OK && feature_of(all);
+    bool capped = liana__cpu_detect(NULL, &all, NULL, 0, NULL) == LIANA_OK && feature_of(all);
     return capped ? "LIANA_MAX_ISA hides this CPU's instructions for bf16" : "this CPU has no instructions for bf16";
 }
 

@@ -87,13 +87,19 @@ static void merge(liana__profile_rows *rows, int (*compare)(const void *, const 
     qsort(rows->items, count, sizeof *rows->items, by_time);
 }
 
+/* Dot products of bf16, which units of their own may do; all else is computed in f32. */
+static bool multiplies_bf16(const liana__node *node, const liana__cost *cost)
+{
+    return cost->dot_products && node->num_inputs > 0 && node->inputs[0]->dtype == LIANA_BF16;
+}
+
 static liana__profile_row row_of(const liana__roofline *roofline, const liana__event *event)
 {
     liana__profile_row row = {.node = event->subject, .kernel = event->how, .calls = 1, .seconds = seconds_of(event)};
     row.cost = liana__node_cost(row.node);
     row.flops = row.cost.flops;
     row.bytes = row.cost.bytes;
-    row.compute_seconds = liana__roofline_compute_seconds(roofline, row.flops);
+    row.compute_seconds = liana__roofline_compute_seconds(roofline, row.flops, multiplies_bf16(row.node, &row.cost));
     row.memory_seconds = liana__roofline_memory_seconds(roofline, row.bytes);
     row.roofline_seconds = row.compute_seconds > row.memory_seconds ? row.compute_seconds : row.memory_seconds;
     return row;

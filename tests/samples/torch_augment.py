@@ -340,8 +340,8 @@ def write():
               (text, shape[0], shape[1], shape[2], expected.shape[0], expected.shape[1], position, tolerance))
         values = [str(v) for v in expected.reshape(-1)]
         print("     {")
-        for i in range(0, len(values), 24):
-            print("      " + ", ".join(values[i:i + 24]) + ",")
+        for i in range(0, len(values), 100):
+            print("      " + ", ".join(values[i:i + 100]) + ",")
         print("     }},")
     print("};")
     print("/* clang-format on */")

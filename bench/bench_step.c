@@ -62,7 +62,10 @@ static bool draw_batch(bench *b)
         labels[i] = (int32_t)(i % (size_t)what->classes);
         positions[i] = i;
     }
-    b->batch = (liana__trainer_batch){what->batch_size, images, b->infer ? NULL : labels, positions};
+    b->batch = (liana__trainer_batch){.count = what->batch_size,
+                                      .images = images,
+                                      .labels = b->infer ? NULL : labels,
+                                      .positions = positions};
     return true;
 }
 

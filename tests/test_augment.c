@@ -249,12 +249,142 @@ static void test_stages_draw_independently(void **state)
     assert_share(share_changed("[random_flip, {random_flip: {direction: vertical}}]", 4000), 0.75);
 }
 
+/* ---- mixing ---- */
+
+enum { MIXED = 10, MICROBATCH = 4, MIX_SIDE = 12, MIX_SIZE = MIX_SIDE * MIX_SIDE };
+
+/* A batch whose example i is a plain image of value 20 i with label i, mixed. */
+typedef struct mixed_batch {
+    uint8_t images[MIXED * MIX_SIZE];
+    int32_t labels[MIXED], partners[MIXED];
+    float shares[MIXED];
+    uint64_t positions[MIXED], records[MIXED];
+    liana__batch batch;
+} mixed_batch;
+
+static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
+{
+    for (int i = 0; i < MIXED; i++) {
+        memset(own->images + i * MIX_SIZE, 20 * i, MIX_SIZE);
+        own->labels[i] = i;
+        own->positions[i] = first + (uint64_t)i;
+        own->records[i] = 0;
+    }
+    own->batch = (liana__batch){.count = MIXED,
+                                .images = own->images,
+                                .labels = own->labels,
+                                .partners = own->partners,
+                                .shares = own->shares,
+                                .positions = own->positions,
+                                .records = own->records};
+    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
+    void *scratch = liana__allocate_aligned(mixer.scratch_size);
+    mixer.apply(&mixer, &own->batch, SEED, scratch);
+    free(scratch);
+}
+
+/* Partners are a permutation of each shard: 10 examples are cut into 4, 3 and 3. */
+static void check_partners(const mixed_batch *own)
+{
+    static const int shards[] = {0, 4, 7, 10};
+    for (int shard = 0; shard < 3; shard++) {
+        int seen[MIXED] = {0};
+        for (int i = shards[shard]; i < shards[shard + 1]; i++) {
+            assert_in_range(own->partners[i], shards[shard], shards[shard + 1] - 1);
+            assert_int_equal(seen[own->partners[i]]++, 0);
+        }
+    }
+}
+
+/* How many pixels of an image are its partner's, and whether all others are its own. */
+static int count_partner(const mixed_batch *own, int i)
+{
+    int count = 0;
+    for (int k = 0; k < MIX_SIZE; k++) {
+        int value = own->images[i * MIX_SIZE + k];
+        assert_true(value == 20 * i || value == 20 * own->partners[i]);
+        count += value != 20 * i;
+    }
+    return count;
+}
+
+static void test_mixed_images_have_the_shares_that_they_say(void **state)
+{
+    (void)state;
+    liana_context *context = make_context();
+    liana__augment *mixup = make(context, "[{mixup: {alpha: 1}}]", MIX_SIDE, MIX_SIDE, 1);
+    liana__augment *cutmix = make(context, "[cutmix]", MIX_SIDE, MIX_SIDE, 1);
+    liana__augment *either =
+        make(context, "[{mixup: {probability: 0.25}}, {cutmix: {probability: 0}}]", MIX_SIDE, MIX_SIDE, 1);
+    static mixed_batch own;
+    double sum = 0, squares = 0;
+    int mixed = 0;
+    for (uint64_t trial = 0; trial < 400; trial++) {
+        mix(mixup, &own, MIXED * trial);
+        check_partners(&own);
+        for (int i = 0; i < MIXED; i++) {
+            double share = (double)own.shares[i];
+            int expected = (int)floor(share * 20 * i + (1 - share) * 20 * own.partners[i] + 0.5);
+            for (int k = 0; k < MIX_SIZE; k++) assert_true(abs(own.images[i * MIX_SIZE + k] - expected) <= 1);
+            sum += share / 4000;
+            squares += share * share / 4000;
+        }
+        mix(cutmix, &own, MIXED * trial);
+        check_partners(&own);
+        for (int i = 0; i < MIXED; i++) {
+            double expected = 1 - (double)count_partner(&own, i) / MIX_SIZE;
+            if (own.partners[i] != i) assert_true(fabs((double)own.shares[i] - expected) < 1e-6);
+        }
+        mix(either, &own, MIXED * trial);
+        for (int i = 0; i < MIXED; i++) mixed += own.shares[i] < 1;
+    }
+    /* Beta(1, 1) is uniform: mean 1/2, second moment 1/3; five standard deviations of 4000. */
+    assert_true(fabs(sum - 0.5) < 5 * sqrt(1.0 / 12 / 4000));
+    assert_true(fabs(squares - 1.0 / 3) < 5 * sqrt(4.0 / 45 / 4000));
+    assert_share(mixed / 4000.0, 0.25);
+    liana__augment_destroy(mixup);
+    liana__augment_destroy(cutmix);
+    liana__augment_destroy(either);
+    liana_context_destroy(context);
+}
+
+/* Small shapes: Beta(a, a) has the variance 1 / (4 (2 a + 1)). */
+static void test_shares_have_the_variance_of_their_alpha(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        double alpha;
+    } cases[] = {{"[mixup]", 0.2}, {"[{mixup: {alpha: 0.01}}]", 0.01}, {"[{mixup: {alpha: 8}}]", 8}};
+    liana_context *context = make_context();
+    static mixed_batch own;
+    for (int k = 0; k < 3; k++) {
+        liana__augment *augment = make(context, cases[k].list, MIX_SIDE, MIX_SIDE, 1);
+        double squares = 0;
+        for (uint64_t trial = 0; trial < 400; trial++) {
+            mix(augment, &own, MIXED * trial);
+            for (int i = 0; i < MIXED; i++) {
+                assert_true(own.shares[i] >= 0 && own.shares[i] <= 1);
+                squares += ((double)own.shares[i] - 0.5) * ((double)own.shares[i] - 0.5) / 4000;
+            }
+        }
+        double expected = 1 / (4 * (2 * cases[k].alpha + 1));
+        assert_true(fabs(squares - expected) < 0.08 * expected);
+        liana__augment_destroy(augment);
+    }
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages_do_what_torch_does), cmocka_unit_test(test_wrong_lists_are_refused),
-        cmocka_unit_test(test_stages_take_any_size),      cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
+        cmocka_unit_test(test_stages_do_what_torch_does),
+        cmocka_unit_test(test_wrong_lists_are_refused),
+        cmocka_unit_test(test_stages_take_any_size),
+        cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
         cmocka_unit_test(test_stages_draw_independently),
+        cmocka_unit_test(test_mixed_images_have_the_shares_that_they_say),
+        cmocka_unit_test(test_shares_have_the_variance_of_their_alpha),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,10 @@ static void train_plainly(fixture *own, int64_t steps)
         liana__batch *batch;
         liana__trainer_sums sums;
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
-        liana__trainer_batch data = {batch->count, batch->images, batch->labels, batch->positions};
+        liana__trainer_batch data = {.count = batch->count,
+                                     .images = batch->images,
+                                     .labels = batch->labels,
+                                     .positions = batch->positions};
         assert_ok(liana__trainer_step(own->run.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums, &error),
                   &error);
         liana__loader_release(loader, batch);

@@ -71,7 +71,9 @@ typedef struct recipe {
     int num_threads;
     const char *device;
     const liana__backend *backend; /* in place of the device's; NULL: its own */
-    const char *train_from;        /* freezes the layers before it; NULL: none */
+    bool mixes;
+    const double *class_weights;
+    const char *train_from; /* freezes the layers before it; NULL: none */
 } recipe;
 
 static void set_up(fixture *own, const recipe *wanted)
@@ -97,6 +99,8 @@ static void set_up(fixture *own, const recipe *wanted)
                                       .optimizer_options = own->optimizer_options,
                                       .batch_size = wanted->batch_size,
                                       .microbatch = wanted->microbatch,
+                                      .mixes = wanted->mixes,
+                                      .class_weights = wanted->class_weights,
                                       .seed = 11};
     assert_ok(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, &error), &error);
     for (uint32_t i = 0; i < MAX_BATCH; i++) {
@@ -118,7 +122,10 @@ static void tear_down(fixture *own)
 
 static liana__trainer_batch first(const fixture *own, int64_t count)
 {
-    return (liana__trainer_batch){count, own->images, own->labels, own->positions};
+    return (liana__trainer_batch){.count = count,
+                                  .images = own->images,
+                                  .labels = own->labels,
+                                  .positions = own->positions};
 }
 
 static liana__trainer_sums step(fixture *own, int64_t count, double rate, int64_t iteration)
@@ -215,6 +222,58 @@ static void test_a_partial_batch_against_formulas(void **state)
     for (int c = 0; c < CLASSES; c++) assert_true(fabs(-(double)bias[c] - bias_gradient[c]) < 1e-6);
     free(kernel);
     free(after);
+    free(bias);
+    tear_down(&own);
+}
+
+/* Two labels with a share each, and weights of classes, against softmax regression written out: the loss takes both,
+ * the metric the shares alone. */
+static void test_mixed_labels_and_class_weights_against_formulas(void **state)
+{
+    (void)state;
+    enum { COUNT = 13 };
+    double weights[CLASSES];
+    for (int c = 0; c < CLASSES; c++) weights[c] = 0.5 + c;
+    fixture own;
+    set_up(&own, &(recipe){.build = build_dense,
+                           .optimizer = &liana__optimizer_SGD,
+                           .batch_size = 32,
+                           .microbatch = 4,
+                           .num_threads = 2,
+                           .mixes = true,
+                           .class_weights = weights});
+    int32_t partners[COUNT];
+    float shares[COUNT];
+    liana__trainer_batch batch = first(&own, COUNT);
+    liana__trainer_sums sums;
+    liana__error error = {0};
+    assert_fails(liana__trainer_step(own.trainer, &batch, 1, 1, &sums, &error), LIANA_INVALID_ARGUMENT, &error,
+                 "partners");
+    static float outputs[COUNT * CLASSES];
+    assert_ok(liana__trainer_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
+    double loss = 0, right = 0, bias_gradient[CLASSES] = {0};
+    for (int n = 0; n < COUNT; n++) {
+        const float *row = outputs + n * CLASSES;
+        partners[n] = (own.labels[n] + n) % CLASSES;
+        shares[n] = (float)n / (COUNT - 1);
+        int both[2] = {own.labels[n], partners[n]}, best = 0;
+        double parts[2] = {(double)shares[n], 1 - (double)shares[n]};
+        for (int c = 0; c < CLASSES; c++) best = row[c] > row[best] ? c : best;
+        for (int k = 0; k < 2; k++) {
+            double factor = parts[k] * weights[both[k]];
+            loss -= factor * log((double)row[both[k]]);
+            right += parts[k] * (best == both[k]);
+            for (int c = 0; c < CLASSES; c++) bias_gradient[c] += factor * ((double)row[c] - (c == both[k])) / COUNT;
+        }
+    }
+    batch.partners = partners;
+    batch.shares = shares;
+    assert_ok(liana__trainer_step(own.trainer, &batch, 1, 1, &sums, &error), &error);
+    assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);
+    assert_true(fabs((double)sums.values[1] - right) < 1e-4);
+    size_t count;
+    float *bias = read_variable(&own, "dense/bias", &count);
+    for (int c = 0; c < CLASSES; c++) assert_true(fabs(-(double)bias[c] - bias_gradient[c]) < 1e-5);
     free(bias);
     tear_down(&own);
 }
@@ -588,6 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_partial_batch_against_formulas),
+        cmocka_unit_test(test_mixed_labels_and_class_weights_against_formulas),
         cmocka_unit_test(test_shards_give_the_gradient_of_the_whole),
         cmocka_unit_test(test_evaluation_sums_its_outputs),
         cmocka_unit_test(test_frozen_layers_stay_as_they_are),

@@ -47,6 +47,7 @@ typedef struct reader {
     void *scratch;
     void *stage_scratch;
     uint8_t *decoded; /* an image before the stage */
+    void *mix_scratch;
     liana__decoder decoder;
 } reader;
 
@@ -252,6 +253,13 @@ static void *thread_main(void *argument)
             loader->failed = true;
         }
         slot->remaining -= end - begin;
+        const liana__mixer *mixer = loader->options.mixer;
+        if (slot->remaining == 0 && mixer && slot->first_failure == slot->batch.count && !loader->cancelled) {
+            /* The last one of the batch, which nobody else touches until it is ready. */
+            pthread_mutex_unlock(&loader->mutex);
+            mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
+            pthread_mutex_lock(&loader->mutex);
+        }
         if (slot->remaining == 0) {
             slot->state = SLOT_READY;
             pthread_cond_broadcast(&loader->ready);
@@ -329,9 +337,14 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_size, liana__error *error)
+static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_size, bool mixed, liana__error *error)
 {
     liana__batch *batch = &slot->batch;
+    if (mixed) {
+        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
+        batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
+        if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
+    }
     batch->images = liana__allocate_aligned(batch_size * image_size);
     batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
     batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
@@ -356,6 +369,8 @@ static void free_slot(ring_slot *slot, int64_t batch_size)
     free(slot->id_capacities);
     free(slot->batch.images);
     free(slot->batch.labels);
+    free(slot->batch.partners);
+    free(slot->batch.shares);
     free(slot->batch.positions);
     free(slot->batch.records);
     free(slot->batch.ids);
@@ -373,7 +388,7 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
-        LIANA_TRY(make_slot(&loader->slots[i], batch_size, loader->image_size, error));
+        LIANA_TRY(make_slot(&loader->slots[i], batch_size, loader->image_size, loader->options.mixer, error));
     }
     return LIANA_OK;
 }
@@ -417,6 +432,9 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
         self->loader = loader;
         self->scratch = liana__source_scratch_create(loader->source);
         if (!self->scratch) return liana__fail_memory(error, "reading threads");
+        const liana__mixer *mixer = loader->options.mixer;
+        if (mixer) self->mix_scratch = liana__allocate_aligned(mixer->scratch_size);
+        if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
         if (!stage) continue;
         self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
         self->decoded = liana__allocate_aligned(loader->decoded_size);
@@ -482,6 +500,7 @@ void liana__loader_destroy(liana__loader *loader)
         liana__source_scratch_destroy(loader->source, self->scratch);
         free(self->stage_scratch);
         free(self->decoded);
+        free(self->mix_scratch);
         liana__decoder_free(&self->decoder);
     }
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {

@@ -37,6 +37,17 @@ typedef struct liana__stage {
     size_t scratch_size; /* bytes of memory that one thread needs to apply it, aligned; its contents do not last */
 } liana__stage;
 
+struct liana__batch;
+
+/* What happens to a batch once all its examples are there: pairs of them are mixed. `apply` sets partners and shares;
+ * it is a function of the seed and the batch's positions. */
+typedef struct liana__mixer {
+    void (*apply)(const struct liana__mixer *mixer, struct liana__batch *batch, uint64_t seed, void *scratch);
+    const void *options;
+    int64_t microbatch; /* examples of a shard: who is mixed with whom stays within one */
+    size_t scratch_size;
+} liana__mixer;
+
 typedef struct liana__loader_options {
     liana__decode_options image; /* the shape of every image */
     int64_t batch_size;
@@ -50,13 +61,16 @@ typedef struct liana__loader_options {
     int num_threads;      /* 0: the cores this process may use */
     size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
     size_t cache_memory;  /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
-    const liana__stage *stage; /* NULL: none; must outlive the loader */
+    const liana__stage *stage; /* NULL: none; must outlive the loader, as the mixer must */
+    const liana__mixer *mixer; /* NULL: none */
 } liana__loader_options;
 
 typedef struct liana__batch {
     int64_t count;       /* of examples: batch_size, or fewer at the end of an epoch */
     uint8_t *images;     /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
     int32_t *labels;     /* [count]; -1 where the data have no labels */
+    int32_t *partners;   /* [count] labels of the examples that were mixed in; NULL without a mixer */
+    float *shares;       /* [count] of an example's own image and label, 0 to 1; the rest is the partner's */
     uint64_t *positions; /* [count] in the endless stream */
     uint64_t *records;   /* [count] indices in the source */
     char **ids;          /* [count], NULL where the data have no ids */

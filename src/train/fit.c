@@ -28,7 +28,9 @@ static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
     return (liana__trainer_batch){.count = batch->count,
                                   .images = batch->images,
                                   .labels = has_labels ? batch->labels : NULL,
-                                  .positions = batch->positions};
+                                  .positions = batch->positions,
+                                  .partners = batch->partners,
+                                  .shares = batch->shares};
 }
 
 static void report(fit_run *fit, liana__fit_event event)

@@ -18,6 +18,7 @@ typedef struct request {
     const char *loss;
     const char *const *metrics; /* LIANA_MAX_METRICS, of which those before the first NULL count; NULL: accuracy */
     uint64_t seed;
+    const char *augment; /* NULL: none */
     liana_precision precision;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
@@ -96,25 +97,6 @@ static liana_status make_config(liana__run *run, const request *wanted, liana__e
     return read_optimizer(wanted->optimizer, arena, &config->train.optimizer, error);
 }
 
-/* Makes a run of it, whose weights are the model's. Close it in any case. */
-static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
-{
-    *run = (liana__run){.context = wanted->model->context, .model = wanted->model};
-    LIANA_TRY(check_request(wanted, error));
-    LIANA_TRY(liana__model_values_complete(wanted->model, error));
-    LIANA_TRY(make_config(run, wanted, error));
-    run->scale = wanted->data->scale;
-    LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
-    return liana__model_values_write(wanted->model, &run->variables, error);
-}
-
-/* The model and the sources are not the run's to close. */
-static void close_run(liana__run *run)
-{
-    run->model = NULL;
-    liana__run_close(run);
-}
-
 /* What liana_fit_options.augment says. */
 static liana_status find_augmentation(liana__run *run, const char *text, liana__error *error)
 {
@@ -126,6 +108,26 @@ static liana_status find_augmentation(liana__run *run, const char *text, liana__
     LIANA_TRY(liana__augment_create(run->context, list, "augment", &shape, &run->training.augment, error));
     run->training.stage = liana__augment_stage(run->training.augment);
     return LIANA_OK;
+}
+
+/* Makes a run of it, whose weights are the model's. Close it in any case. */
+static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
+{
+    *run = (liana__run){.context = wanted->model->context, .model = wanted->model};
+    LIANA_TRY(check_request(wanted, error));
+    LIANA_TRY(liana__model_values_complete(wanted->model, error));
+    LIANA_TRY(make_config(run, wanted, error));
+    run->scale = wanted->data->scale;
+    LIANA_TRY(find_augmentation(run, wanted->augment, error));
+    LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
+    return liana__model_values_write(wanted->model, &run->variables, error);
+}
+
+/* The model and the sources are not the run's to close. */
+static void close_run(liana__run *run)
+{
+    run->model = NULL;
+    liana__run_close(run);
 }
 
 static liana_status start_loader(liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
@@ -147,8 +149,12 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
                            (long long)input.dims[3]);
     }
-    if (fit) LIANA_TRY(find_augmentation(run, fit->augment, error));
-    if (fit && fit->augment) options.stage = &run->training.stage;
+    const liana__augment *augment = fit ? run->training.augment : NULL;
+    if (augment) options.stage = &run->training.stage;
+    if (augment && liana__augment_mixes(augment)) {
+        run->training.mixer = liana__augment_mixer(augment, run->config->train.microbatch);
+        options.mixer = &run->training.mixer;
+    }
     return liana__loader_create(data->source, &options, loader, error);
 }
 
@@ -252,6 +258,7 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .loss = options->loss,
                       .metrics = options->metrics,
                       .seed = options->seed,
+                      .augment = options->augment,
                       .precision = options->precision,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
                       .training = true};

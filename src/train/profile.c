@@ -47,7 +47,9 @@ static liana_status step(profiler *own, int64_t number)
     liana__trainer_batch data = {.count = batch->count,
                                  .images = batch->images,
                                  .labels = batch->labels,
-                                 .positions = batch->positions};
+                                 .positions = batch->positions,
+                                 .partners = batch->partners,
+                                 .shares = batch->shares};
     liana__trainer_sums sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     liana_status status = liana__trainer_step(run->trainer, &data, rate, ++own->iteration, &sums, own->error);

@@ -57,24 +57,80 @@ static liana_tensor scaled_images(const liana__trainer_options *options, liana_g
     return liana__preprocess(liana_graph_input(graph, "images", LIANA_U8, shape), options->scale);
 }
 
+/* Of the examples of a shard: who they are, and, in training that mixes, who else. */
+typedef struct truth {
+    liana_tensor labels;
+    liana_tensor partners; /* invalid: nobody */
+    liana_tensor shares;
+} truth;
+
+/* What both labels give, each by its share. */
+static liana_tensor share_out(const truth *known, liana_tensor own, liana_tensor partner)
+{
+    liana_tensor shares = known->shares;
+    if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
+    liana_tensor one = liana_graph_scalar(shares.graph, liana_tensor_dtype(shares), 1);
+    return liana_op_add(liana_op_multiply(own, shares), liana_op_multiply(partner, liana_op_subtract(one, shares)));
+}
+
+static liana_tensor loss_of(const liana__trainer_options *options, const liana__model_results *results,
+                            liana_tensor labels, liana_tensor class_weights)
+{
+    liana_tensor loss = options->loss->per_example(results->output, results->logits, labels);
+    if (!class_weights.id) return loss;
+    return liana_op_multiply(loss, liana_op_gather(class_weights, labels, 0));
+}
+
+/* As in Keras, weights of classes are for the loss that is trained on, and not for metrics. */
+static liana_tensor class_weights_of(const liana__trainer_options *options, liana_graph *graph, liana_dtype dtype)
+{
+    int64_t classes = liana__model_output_shape(options->model).dims[1];
+    float *weights = liana__arena_allocate(&graph->arena, (size_t)classes * sizeof *weights);
+    if (!weights) return (liana_tensor){0};
+    for (int64_t i = 0; i < classes; i++) weights[i] = (float)options->class_weights[i];
+    liana_tensor constant = liana_graph_constant(graph, LIANA_F32, liana_shape_of(classes), weights);
+    return dtype == LIANA_F32 ? constant : liana_op_cast(constant, dtype);
+}
+
+static liana_tensor total_loss(const liana__trainer_options *options, liana_graph *graph,
+                               const liana__model_results *results, const truth *known, bool training)
+{
+    liana_tensor weights = {0};
+    if (training && options->class_weights) {
+        weights = class_weights_of(options, graph, liana_tensor_dtype(results->output));
+    }
+    liana_tensor each = loss_of(options, results, known->labels, weights);
+    if (known->partners.id) each = share_out(known, each, loss_of(options, results, known->partners, weights));
+    return liana_op_reduce_sum(each, LIANA_ALL_AXES, false);
+}
+
+static liana_tensor total_metric(const liana__metric *metric, const liana__model_results *results, const truth *known)
+{
+    liana_tensor each = metric->per_example(results->output, known->labels);
+    if (known->partners.id) each = share_out(known, each, metric->per_example(results->output, known->partners));
+    return liana_op_reshape(liana_op_reduce_sum(each, LIANA_ALL_AXES, false), liana_shape_of(1));
+}
+
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training)
 {
     graph->mixed_precision = options->mixed_precision;
     liana_tensor x = scaled_images(options, graph, size);
-    liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(size));
+    truth known = {.labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(size))};
     liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
+    if (training && options->mixes) {
+        known.partners = liana_graph_input(graph, "partners", LIANA_S32, liana_shape_of(size));
+        known.shares = liana_graph_input(graph, "shares", LIANA_F32, liana_shape_of(size));
+    }
     liana__model_mode mode = {.training = training, .positions = positions, .seed = options->seed};
     shard made = {.results = liana__model_call(options->model, x, &mode)};
     const liana__model_results *results = &made.results;
     liana__keep_wide(results->output);
     liana__keep_wide(results->logits);
     liana_tensor sums[1 + LIANA__MAX_METRICS];
-    made.loss = liana_op_reduce_sum(options->loss->per_example(results->output, results->logits, labels),
-                                    LIANA_ALL_AXES, false);
+    made.loss = total_loss(options, graph, results, &known, training);
     sums[0] = liana_op_reshape(made.loss, liana_shape_of(1));
     for (size_t i = 0; i < options->num_metrics; i++) {
-        liana_tensor each = options->metrics[i]->per_example(results->output, labels);
-        sums[1 + i] = liana_op_reshape(liana_op_reduce_sum(each, LIANA_ALL_AXES, false), liana_shape_of(1));
+        sums[1 + i] = total_metric(options->metrics[i], results, &known);
     }
     liana_graph_output(graph, "sums", liana_op_concat(sums, 1 + options->num_metrics, 0));
     return made;

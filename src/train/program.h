@@ -19,7 +19,15 @@ liana_status liana__program_compile(liana__device *device, liana_graph *graph, c
     LIANA_MUST_USE;
 
 /* The order of a shard program's inputs. */
-enum { LIANA__SHARD_IMAGES, LIANA__SHARD_LABELS, LIANA__SHARD_POSITIONS, LIANA__NUM_SHARD_INPUTS };
+enum {
+    LIANA__SHARD_IMAGES,
+    LIANA__SHARD_LABELS,
+    LIANA__SHARD_POSITIONS,
+    /* Of a training shard whose examples are mixed. */
+    LIANA__SHARD_PARTNERS,
+    LIANA__SHARD_SHARES,
+    LIANA__MAX_SHARD_INPUTS,
+};
 
 /* How a moving average follows its statistic; see liana__model_update. */
 typedef struct liana__average {

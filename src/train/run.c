@@ -40,7 +40,8 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                                      .batch_size = train->batch_size,
                                      .microbatch = train->microbatch,
                                      .seed = (uint64_t)train->seed,
-                                     .scale = run->scale};
+                                     .scale = run->scale,
+                                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)};
     LIANA_TRY(liana__run_find_loss(run, &wanted, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));
     LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));

@@ -17,6 +17,7 @@ typedef struct liana__run_data {
     liana__loader *loader;
     liana__augment *augment; /* NULL: images stay as they are */
     liana__stage stage;      /* ... which is this one of the loader's */
+    liana__mixer mixer;      /* and this, where examples are mixed */
 } liana__run_data;
 
 typedef struct liana__run {

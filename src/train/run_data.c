@@ -159,6 +159,10 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
         .cache_memory = memory.cache,
         .stage = part->augment ? &part->stage : NULL,
     };
+    if (part->augment && liana__augment_mixes(part->augment)) {
+        part->mixer = liana__augment_mixer(part->augment, train->microbatch);
+        options.mixer = &part->mixer;
+    }
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 

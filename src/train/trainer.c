@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include "data/cut.h"
 #include "train/program.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 typedef struct shard_program {
     int64_t size; /* examples */
     liana__program program;
-    liana__buffer *(*inputs)[LIANA__NUM_SHARD_INPUTS]; /* by worker */
+    liana__buffer *(*inputs)[LIANA__MAX_SHARD_INPUTS]; /* by worker; NULL for what the program does not have */
     liana__buffer **outputs;                           /* by worker: what the model gives; evaluation only */
 } shard_program;
 
@@ -21,13 +22,6 @@ typedef struct program_set {
     size_t count;
     liana__strategy_instance *strategy;
 } program_set;
-
-/* How a batch is cut: `count` shards, the first `larger` of them one example larger than `size`. */
-typedef struct cut {
-    int64_t count;
-    int64_t size;
-    int64_t larger;
-} cut;
 
 struct liana__trainer {
     liana__device *device;
@@ -47,7 +41,7 @@ struct liana__trainer {
     liana__buffer *scalars[3];
     /* The running batch, for the shards. */
     const liana__trainer_batch *batch;
-    cut cut;
+    liana__cut cut;
     bool is_training;
     float *outputs;
 };
@@ -55,12 +49,6 @@ struct liana__trainer {
 enum { UPDATE_COUNT, UPDATE_RATE, UPDATE_ITERATION };
 
 static const liana__strategy *const strategy = &liana__strategy_one_device;
-
-static cut cut_batch(int64_t examples, int64_t microbatch)
-{
-    int64_t count = (examples + microbatch - 1) / microbatch;
-    return (cut){count, examples / count, examples % count};
-}
 
 /* Builders leave their message in the context. */
 static liana_status take_context_error(liana__trainer *trainer, liana_status status, liana__error *error)
@@ -77,7 +65,7 @@ static void free_shard_program(liana__trainer *trainer, shard_program *program)
 {
     const liana__backend *backend = trainer->device->backend;
     for (int worker = 0; worker < trainer->device->num_workers; worker++) {
-        for (int i = 0; program->inputs && i < LIANA__NUM_SHARD_INPUTS; i++) {
+        for (int i = 0; program->inputs && i < LIANA__MAX_SHARD_INPUTS; i++) {
             if (program->inputs[worker][i]) backend->buffer_destroy(program->inputs[worker][i]);
         }
         if (program->outputs && program->outputs[worker]) backend->buffer_destroy(program->outputs[worker]);
@@ -117,7 +105,7 @@ static liana_status make_bindings(liana__trainer *trainer, shard_program *progra
     program->outputs = calloc(workers, sizeof *program->outputs);
     if (!program->inputs || !program->outputs) return liana__fail_memory(error, "a shard program");
     for (size_t worker = 0; worker < workers; worker++) {
-        for (int i = 0; i < LIANA__NUM_SHARD_INPUTS; i++) {
+        for (size_t i = 0; i < graph->num_inputs; i++) {
             const liana__node *node = graph->inputs[i];
             LIANA_TRY(
                 backend->buffer_create(trainer->device, node->dtype, &node->shape, &program->inputs[worker][i], error));
@@ -175,7 +163,7 @@ static liana_status make_strategy(liana__trainer *trainer, program_set *set, lia
         shapes[i] = graph->outputs[i].node->shape;
     }
     if (status == LIANA_OK) {
-        size_t max_shards = (size_t)cut_batch(trainer->options.batch_size, trainer->microbatch).count;
+        size_t max_shards = (size_t)liana__cut_batch(trainer->options.batch_size, trainer->microbatch).count;
         liana__sum_types types = {count, dtypes, shapes};
         status = strategy->create(trainer->device, &types, max_shards, &set->strategy, error);
     }
@@ -186,7 +174,7 @@ static liana_status make_strategy(liana__trainer *trainer, program_set *set, lia
 
 static liana_status prepare_set(liana__trainer *trainer, program_set *set, int64_t count, liana__error *error)
 {
-    cut pieces = cut_batch(count, trainer->microbatch);
+    liana__cut pieces = liana__cut_batch(count, trainer->microbatch);
     if (pieces.larger) LIANA_TRY(add_program(trainer, set, pieces.size + 1, error));
     if (pieces.larger < pieces.count) LIANA_TRY(add_program(trainer, set, pieces.size, error));
     return set->strategy ? LIANA_OK : make_strategy(trainer, set, error);
@@ -340,6 +328,10 @@ static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *i
     const int32_t *labels = batch->labels ? batch->labels + begin : trainer->no_labels;
     LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_IMAGES], images, error));
     LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], labels, error));
+    if (inputs[LIANA__SHARD_PARTNERS]) {
+        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_PARTNERS], batch->partners + begin, error));
+        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_SHARES], batch->shares + begin, error));
+    }
     return backend->buffer_write(inputs[LIANA__SHARD_POSITIONS], batch->positions + begin, error);
 }
 
@@ -348,9 +340,8 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     liana__trainer *trainer = user;
     const liana__backend *backend = trainer->device->backend;
     const program_set *set = trainer->is_training ? &trainer->training : &trainer->evaluation;
-    int64_t index = (int64_t)shard, larger = trainer->cut.larger;
-    int64_t begin = index * trainer->cut.size + (index < larger ? index : larger);
-    int64_t size = trainer->cut.size + (index < larger);
+    int64_t begin = liana__cut_begin(&trainer->cut, (int64_t)shard);
+    int64_t size = liana__cut_size(&trainer->cut, (int64_t)shard);
     const shard_program *program = find_program(set, size);
     liana__buffer *const *inputs = program->inputs[worker];
     LIANA_TRY(write_shard(trainer, inputs, begin, error));
@@ -371,9 +362,12 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)batch->count, (long long)trainer->options.batch_size);
     }
+    if (is_training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
+    }
     LIANA_TRY(liana__trainer_prepare(trainer, batch->count, is_training, error));
     trainer->batch = batch;
-    trainer->cut = cut_batch(batch->count, trainer->microbatch);
+    trainer->cut = liana__cut_batch(batch->count, trainer->microbatch);
     trainer->is_training = is_training;
     program_set *set = is_training ? &trainer->training : &trainer->evaluation;
     return strategy->sum_shards(set->strategy, (size_t)trainer->cut.count, run_shard, trainer, sums, error);

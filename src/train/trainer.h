@@ -24,11 +24,13 @@ typedef struct liana__trainer_options {
     size_t num_metrics;
     const liana__optimizer *optimizer; /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
-    int64_t batch_size;   /* the largest number of examples in a batch */
-    int64_t microbatch;   /* examples of a shard; 0: liana__default_microbatch */
-    uint64_t seed;        /* of dropout */
-    liana_scale scale;    /* how images, which arrive as u8, enter the model */
-    bool mixed_precision; /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
+    int64_t batch_size;          /* the largest number of examples in a batch */
+    int64_t microbatch;          /* examples of a shard; 0: liana__default_microbatch */
+    uint64_t seed;               /* of dropout */
+    liana_scale scale;           /* how images, which arrive as u8, enter the model */
+    bool mixes;                  /* training batches have partners and shares */
+    const double *class_weights; /* [classes] that the loss of a training example is multiplied by; NULL: all 1 */
+    bool mixed_precision;        /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
 } liana__trainer_options;
 
 /* Host data of up to batch_size examples. */
@@ -37,6 +39,8 @@ typedef struct liana__trainer_batch {
     const uint8_t *images;     /* [count, height, width, channels] */
     const int32_t *labels;     /* [count]; NULL for predictions: sums are then meaningless */
     const uint64_t *positions; /* [count]: addresses in the run */
+    const int32_t *partners;   /* [count]: second labels, and what share the first have; for training that mixes */
+    const float *shares;
 } liana__trainer_batch;
 
 /* Sums over a batch: the loss, then each metric. Divide by the number of examples. */

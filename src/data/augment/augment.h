@@ -150,6 +150,11 @@ size_t liana__augment_num_stages(const liana__augment *augment);
 /* The list as the stage of a loader; the list must outlive it. */
 liana__stage liana__augment_stage(const liana__augment *augment);
 
+/* Whether there are stages that mix. Of several, the first whose chance says so is applied to an example. */
+bool liana__augment_mixes(const liana__augment *augment);
+/* They as the mixer of a loader, for shards of `microbatch` examples. */
+liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch);
+
 /* src in the first shape to dst in the last; src is not changed and must not overlap. Allocates nothing, but for the
  * stages that say so. */
 liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,

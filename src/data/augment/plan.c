@@ -1,5 +1,6 @@
 /* Reading a list of stages, and running it on an image. */
 #include "data/augment/augment.h"
+#include "data/cut.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -330,6 +331,7 @@ static liana_status apply_stage(journey *own, size_t index, const liana_example_
     const liana__augment_common *common = which->options;
     liana__draws draws = liana__draws_begin(address, (uint32_t)index);
     bool decides = which->kind && which->kind->draws_chance;
+    if (which->kind && which->kind->mix) return LIANA_OK; /* later, when the batch is there */
     if (!decides && !liana__draw_chance(&draws, common->probability)) return LIANA_OK;
     if (!which->kind) {
         apply_function(own, which, address);
@@ -373,4 +375,71 @@ liana__stage liana__augment_stage(const liana__augment *augment)
                           .apply = apply_to_loader,
                           .options = augment,
                           .scratch_size = liana__augment_scratch_size(augment)};
+}
+
+/* ---- mixing ---- */
+
+bool liana__augment_mixes(const liana__augment *augment)
+{
+    bool mixes = false;
+    for (size_t i = 0; i < augment->num_stages; i++) {
+        mixes = mixes || (augment->stages[i].kind && augment->stages[i].kind->mix);
+    }
+    return mixes;
+}
+
+/* Mixes one example by the first stage whose chance says so; returns the share of its own image. */
+static double mix_example(const liana__augment *augment, const liana_example_address *address, const uint8_t *own,
+                          const uint8_t *partner, uint8_t *dst)
+{
+    for (size_t i = 0; i < augment->num_stages; i++) {
+        const stage *which = &augment->stages[i];
+        const liana__augment_common *common = which->options;
+        if (!which->kind || !which->kind->mix) continue;
+        liana__draws draws = liana__draws_begin(address, (uint32_t)i);
+        if (!liana__draw_chance(&draws, common->probability)) continue;
+        liana__mix_call call = {which->options, augment->last, own, partner, dst, &draws, augment->kernels};
+        return which->kind->mix(&call);
+    }
+    return 1;
+}
+
+static liana_example_address address_of(const liana__batch *batch, int64_t i, uint64_t seed)
+{
+    return (liana_example_address){seed, batch->epoch, batch->positions[i], batch->records[i]};
+}
+
+/* The partners are the shard in a random order. */
+static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_t begin, int64_t count, uint64_t seed,
+                      uint8_t *copies)
+{
+    size_t size = liana__augment_size(&augment->last);
+    liana_example_address first = address_of(batch, begin, seed);
+    liana__draws draws = liana__draws_begin(&first, LIANA__DRAWS_PARTNERS);
+    uint64_t order = (uint64_t)liana__draw_word(&draws) << 32;
+    order |= liana__draw_word(&draws);
+    memcpy(copies, batch->images + (size_t)begin * size, (size_t)count * size);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t partner = (int64_t)liana__permute(order, 0, (uint64_t)i, (uint64_t)count), at = begin + i;
+        liana_example_address address = address_of(batch, at, seed);
+        batch->partners[at] = batch->labels[begin + partner];
+        batch->shares[at] = (float)mix_example(augment, &address, copies + (size_t)i * size,
+                                               copies + (size_t)partner * size, batch->images + (size_t)at * size);
+    }
+}
+
+static void mix_batch(const liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch)
+{
+    liana__cut cut = liana__cut_batch(batch->count, mixer->microbatch);
+    for (int64_t shard = 0; shard < cut.count; shard++) {
+        mix_shard(mixer->options, batch, liana__cut_begin(&cut, shard), liana__cut_size(&cut, shard), seed, scratch);
+    }
+}
+
+liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch)
+{
+    return (liana__mixer){.apply = mix_batch,
+                          .options = augment,
+                          .microbatch = microbatch,
+                          .scratch_size = (size_t)microbatch * liana__augment_size(&augment->last)};
 }

@@ -171,18 +171,26 @@ static void test_fit_is_what_the_command_does(void **state)
 {
     (void)state;
     fixture own = set_up();
-    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "train.seed=0"), 0);
-    liana_model *trained, *model = make_model(own.context);
-    liana_fit_options options = {.training = own.training,
-                                 .epochs = 3,
-                                 .batch_size = 32,
-                                 .microbatch = 8,
-                                 .optimizer = "{name: Adam, learning_rate: 0.003}"};
-    done(liana_fit(model, &options));
-    done(liana_model_load(own.context, liana__test_path("run"), &trained));
-    assert_true(same_outputs(&own, model, trained));
-    liana_model_destroy(trained);
-    liana_model_destroy(model);
+    static const char *const overrides[] = {"train.precision=float32", "train.precision=mixed_bfloat16"};
+    for (int mixed = 0; mixed < 2; mixed++) {
+        const char *run = mixed ? "mixed" : "plain";
+        assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path(run),
+                                        "train.seed=0", overrides[mixed]),
+                    0);
+        liana_model *trained, *model = make_model(own.context);
+        liana_fit_options options = {.training = own.training,
+                                     .epochs = 3,
+                                     .batch_size = 32,
+                                     .microbatch = 8,
+                                     .precision = mixed ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32,
+                                     .optimizer = "{name: Adam, learning_rate: 0.003}"};
+        done(liana_fit(model, &options));
+        done(liana_model_load(own.context, liana__test_path(run), &trained));
+        assert_int_equal(liana_model_precision(trained), options.precision);
+        assert_true(same_outputs(&own, model, trained));
+        liana_model_destroy(trained);
+        liana_model_destroy(model);
+    }
     tear_down(&own);
 }
 
@@ -244,6 +252,48 @@ static void test_a_stopped_fit_goes_on(void **state)
     assert_int_equal(seen.last.epoch, 4);
     assert_true(same_outputs(&own, whole, model));
     liana_model_destroy(whole);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+/* A model keeps what it was trained in, for what comes after and through a checkpoint. */
+static void test_precision(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    char checkpoints[256];
+    snprintf(checkpoints, sizeof checkpoints, "%s", liana__test_path("checkpoints"));
+    liana_model *exact = make_model(own.context), *model = make_model(own.context);
+    liana_fit_options options = {.training = own.training, .validation = own.validation, .on_epoch = note_epoch};
+    epochs seen = {.stop_at = 0};
+    options.user = &seen;
+    done(liana_fit(exact, &options));
+    assert_int_equal(liana_model_precision(exact), LIANA_FLOAT32);
+    options.precision = LIANA_MIXED_BFLOAT16;
+    options.checkpoints = checkpoints;
+    seen = (epochs){.stop_at = 0};
+    done(liana_fit(model, &options));
+    assert_int_equal(liana_model_precision(model), LIANA_MIXED_BFLOAT16);
+    assert_false(same_outputs(&own, exact, model));
+    liana_results mixed, wide;
+    done(liana_evaluate(model, own.validation, NULL, &mixed));
+    assert_true(mixed.loss == seen.last.validation.loss);
+    liana_model_set_precision(model, LIANA_FLOAT32);
+    done(liana_evaluate(model, own.validation, NULL, &wide));
+    assert_true(mixed.loss != wide.loss && fabs(mixed.loss - wide.loss) < 0.01 * wide.loss);
+    options.resume = true;
+    options.epochs = 2;
+    options.precision = LIANA_FLOAT32;
+    refused(liana_fit(model, &options), LIANA_INVALID_ARGUMENT, "were trained in mixed_bfloat16; ask for that");
+    options.precision = LIANA_PRECISION_AUTO;
+    done(liana_fit(model, &options));
+    assert_int_equal(liana_model_precision(model), LIANA_MIXED_BFLOAT16);
+    options.precision = (liana_precision)7;
+    refused(liana_fit(model, &options), LIANA_INVALID_ARGUMENT, "precision 7");
+    options = (liana_fit_options){.training = own.training, .precision = LIANA_PRECISION_AUTO};
+    done(liana_fit(exact, &options));
+    assert_true(liana_model_precision(exact) != LIANA_PRECISION_AUTO);
+    liana_model_destroy(exact);
     liana_model_destroy(model);
     tear_down(&own);
 }
@@ -333,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_fit_is_what_the_command_does),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_a_stopped_fit_goes_on),
+        cmocka_unit_test(test_precision),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_class_folders_that_differ),
     };

@@ -61,8 +61,8 @@ LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trai
  * its moving averages) and lets it and the later ones train. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
-/* What liana_evaluate and liana_predict compute the model in: LIANA_FLOAT32 for a new or loaded model, afterwards what
- * liana_fit trained it in or was set last. AUTO stays AUTO until the model is run. */
+/* What liana_evaluate and liana_predict compute the model in: what liana_fit trained it in, or was set last; for a
+ * model that was loaded from a run folder what the run was trained in; else LIANA_FLOAT32. */
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 

@@ -4,6 +4,7 @@
 #include "formats/safetensors.h"
 #include "train/checkpoint.h"
 #include "train/model_values.h"
+#include "train/precision.h"
 #include "train/weights.h"
 
 #include <liana/train.h>
@@ -94,12 +95,15 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     return status;
 }
 
-static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana__error *error)
+/* Also what they were trained in, where that is recorded. */
+static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana_precision *precision,
+                                 liana__error *error)
 {
     *path = liana__path_join(arena, folder, WEIGHTS);
     const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest;
     if (!*path || !checkpoints) return liana__fail_memory(error, folder);
     if (liana__file_exists(*path)) return LIANA_OK;
+    *precision = liana__precision_named(liana__checkpoint_precision(checkpoints, arena));
     LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
     if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
     *path = liana__path_join(arena, newest, "variables.safetensors");
@@ -113,7 +117,7 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     liana__value *architecture;
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
-    LIANA_TRY(find_weights(folder, arena, &path, error));
+    LIANA_TRY(find_weights(folder, arena, &path, &model->precision, error));
     return load_weights(model, path, model->num_layers, arena, error);
 }
 

@@ -62,17 +62,14 @@ static liana_status check_request(const request *wanted, liana__error *error)
 static liana_status find_precision(const request *wanted, liana__arena *arena, int *precision, liana__error *error)
 {
     *precision = (int)wanted->precision;
-    const char *before = wanted->resumed_from ? liana__checkpoint_precision(wanted->resumed_from, arena) : NULL;
-    for (int i = 0; before && i < LIANA_PRECISION_AUTO; i++) {
-        if (strcmp(before, liana__precision_names[i]) != 0) continue;
-        if (*precision == LIANA_PRECISION_AUTO) *precision = i;
-        if (*precision == i) return LIANA_OK;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that, or for "
-                           "auto",
-                           liana__precision_names[*precision], wanted->resumed_from, before);
-    }
-    return LIANA_OK;
+    const char *recorded = wanted->resumed_from ? liana__checkpoint_precision(wanted->resumed_from, arena) : NULL;
+    if (!recorded) return LIANA_OK;
+    liana_precision before = liana__precision_named(recorded);
+    if (wanted->precision == LIANA_PRECISION_AUTO) *precision = (int)before;
+    if (*precision == (int)before) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that, or for auto",
+                       liana__precision_names[*precision], wanted->resumed_from, liana__precision_names[before]);
 }
 
 static liana_status make_config(liana__run *run, const request *wanted, liana__error *error)

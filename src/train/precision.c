@@ -9,6 +9,12 @@ const char *const liana__precision_names[] = {
     NULL,
 };
 
+liana_precision liana__precision_named(const char *name)
+{
+    return name && strcmp(name, liana__precision_names[LIANA_MIXED_BFLOAT16]) == 0 ? LIANA_MIXED_BFLOAT16
+                                                                                   : LIANA_FLOAT32;
+}
+
 /* Which processors gain from bf16, best first. */
 static const struct {
     liana__isa isa;

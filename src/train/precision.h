@@ -8,6 +8,9 @@
 /* As configurations and checkpoints spell them, in the order of liana_precision, NULL-terminated. */
 extern const char *const liana__precision_names[];
 
+/* The precision of a name; FLOAT32 for NULL, for an empty name and for one of a newer liana. */
+liana_precision liana__precision_named(const char *name);
+
 typedef struct liana__precision_choice {
     liana_precision precision; /* never AUTO */
     char note[256];            /* a line for the user; empty if there is nothing to say */

@@ -347,14 +347,16 @@ static void round_weights(float **weights, const liana_model *model)
 }
 
 /* What one output of three graphs says. */
-static void compare_gradients(const liana__output *output, const float *got, const float *rounded, const float *exact)
+static void compare_gradients(const liana__output *output, const float *got, const float *rounded, const float *exact,
+                              int *compared)
 {
     int64_t size = liana_shape_size(&output->node->shape);
     double far = distance(got, exact, size), usual = distance(rounded, exact, size), along = cosine(got, exact, size);
-    /* The gradients of offsets before a normalisation are nearly 0, as is that of the first kernel for smooth images.
-     */
-    if (!strstr(output->name, "kernel")) return;
-    if (far > 5 * usual || (along < 0.5 && strcmp(output->name, "Conv1/kernel") != 0)) {
+    /* The gradients of offsets before a normalisation are nearly 0, and where rounding the weights alone changes half
+     * of a gradient nothing can be said of it. */
+    if (!strstr(output->name, "kernel") || usual > 0.45) return;
+    (*compared)++;
+    if (far > 5 * usual || along < 0.4) {
         fail_msg("%s is %.3g away, where rounded weights make %.3g; cosine %.3g", output->name, far, usual, along);
     }
 }
@@ -380,11 +382,13 @@ static void test_gradients_of_a_model_are_near_those_in_f32(void **state)
     round_weights(weights, model);
     float **rounded = liana__test_graph_run(cpu, plain, model, weights, inputs);
     assert_true(fabs(got[0][0] - exact[0][0]) < 0.06 * exact[0][0]);
+    int compared = 0;
     for (size_t i = 1; i < plain->num_outputs; i++) {
-        compare_gradients(&plain->outputs[i], got[i], rounded[i], exact[i]);
+        compare_gradients(&plain->outputs[i], got[i], rounded[i], exact[i], &compared);
         size_t bytes = liana__byte_size(LIANA_F32, &plain->outputs[i].node->shape);
         assert_memory_equal(got[i], validated[i], bytes);
     }
+    assert_true(compared > 40);
     liana__test_free_arrays(exact, plain->num_outputs);
     liana__test_free_arrays(got, plain->num_outputs);
     liana__test_free_arrays(validated, plain->num_outputs);

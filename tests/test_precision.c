@@ -99,7 +99,7 @@ static void assert_says(liana__test_result got, const char *words)
 static const char *feature(void)
 {
     liana__isa isa;
-    assert_ok(liana__cpu_detect(NULL, &isa, NULL), NULL);
+    assert_ok(liana__cpu_detect(NULL, &isa, NULL, 0, NULL), NULL);
     return isa >= LIANA__ISA_AMX ? "AMX" : isa >= LIANA__ISA_AVX512_BF16 ? "AVX512-BF16" : NULL;
 }
 

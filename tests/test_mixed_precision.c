@@ -362,7 +362,8 @@ static void compare_gradients(const liana__output *output, const float *got, con
 }
 
 /* The loss and the gradients of MobileNetV2 lie about as far from those in f32 as they do when the weights alone are
- * rounded and all else is computed in f32: 50 layers with batch normalisation make much of little. */
+ * rounded and all else is computed in f32: 50 layers with batch normalisation make much of little on the way to the
+ * loss, and the gradient is that of what they made. (The way back adds 2 to 4 percent.) */
 static void test_gradients_of_a_model_are_near_those_in_f32(void **state)
 {
     (void)state;
@@ -388,7 +389,7 @@ static void test_gradients_of_a_model_are_near_those_in_f32(void **state)
         size_t bytes = liana__byte_size(LIANA_F32, &plain->outputs[i].node->shape);
         assert_memory_equal(got[i], validated[i], bytes);
     }
-    assert_true(compared > 40);
+    assert_true(compared > 50);
     liana__test_free_arrays(exact, plain->num_outputs);
     liana__test_free_arrays(got, plain->num_outputs);
     liana__test_free_arrays(validated, plain->num_outputs);

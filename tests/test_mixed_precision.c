@@ -352,11 +352,11 @@ static void compare_gradients(const liana__output *output, const float *got, con
 {
     int64_t size = liana_shape_size(&output->node->shape);
     double far = distance(got, exact, size), usual = distance(rounded, exact, size), along = cosine(got, exact, size);
-    /* The gradients of offsets before a normalisation are nearly 0, and where rounding the weights alone changes half
-     * of a gradient nothing can be said of it. */
-    if (!strstr(output->name, "kernel") || usual > 0.45) return;
+    /* The gradients of offsets before a normalisation are nearly 0. */
+    if (!strstr(output->name, "kernel")) return;
     (*compared)++;
-    if (far > 5 * usual || along < 0.4) {
+    bool late = strncmp(output->name, "Conv_1", 6) == 0 || strncmp(output->name, "dense", 5) == 0;
+    if (far > 5 * usual || (late && along < 0.85)) {
         fail_msg("%s is %.3g away, where rounded weights make %.3g; cosine %.3g", output->name, far, usual, along);
     }
 }

@@ -92,11 +92,13 @@ static liana_tensor fail_memory(liana_graph *graph, liana_location here)
     return liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
 }
 
-/* Appends a node whose fields are set; takes over `prototype`'s id. */
+/* Appends a node whose fields are set; takes over `prototype`'s id. NULL if there was no memory for it or for what it
+ * points to. */
 static liana__node *append_node(liana_graph *graph, const liana__node *prototype)
 {
     liana__node *node = liana__arena_copy(&graph->arena, prototype, sizeof *prototype);
-    if (!node || !liana__grow(&graph->nodes, graph->num_nodes, &graph->node_capacity, sizeof *graph->nodes))
+    if (graph->arena.failed ||
+        !liana__grow(&graph->nodes, graph->num_nodes, &graph->node_capacity, sizeof *graph->nodes))
         return NULL;
     if (graph->num_nodes == 1) graph->nodes[0] = NULL;
     node->id = (uint32_t)graph->num_nodes;
@@ -230,11 +232,12 @@ void liana_graph_output_at(liana_location here, liana_graph *graph, const char *
                           tensor.graph != graph ? "belongs to another graph" : "was named twice");
         return;
     }
-    if (!liana__grow(&graph->outputs, graph->num_outputs, &graph->output_capacity, sizeof *graph->outputs)) {
+    char *copy = liana__arena_string(&graph->arena, name);
+    if (!copy || !liana__grow(&graph->outputs, graph->num_outputs, &graph->output_capacity, sizeof *graph->outputs)) {
         fail_memory(graph, here);
         return;
     }
-    graph->outputs[graph->num_outputs++] = (liana__output){liana__arena_string(&graph->arena, name), node};
+    graph->outputs[graph->num_outputs++] = (liana__output){copy, node};
 }
 
 void liana_graph_assign_at(liana_location here, liana_tensor variable, liana_tensor value)

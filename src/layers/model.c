@@ -214,7 +214,7 @@ static liana_status infer_shape(const liana_model *model, liana__layer *layer, c
 {
     liana_graph *graph;
     liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[16] = {{0}};
-    LIANA_TRY(liana_graph_create(model->context, &graph));
+    if (liana_graph_create(model->context, &graph) != LIANA_OK) return liana__fail_memory(error, "a graph");
     for (size_t i = 0; i < layer->num_inputs; i++) {
         char name[32];
         snprintf(name, sizeof name, "input_%zu", i);

@@ -270,6 +270,7 @@ liana_status liana__build_update(liana_context *context, const liana__trainer_op
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
     liana_tensor *sums = liana__arena_allocate(&graph->arena, (model->num_weights + 1) * sizeof *sums);
+    if (!sums) liana__graph_fail(graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the update");
     for (size_t i = 1; sums && i < training_shard->num_outputs; i++) {
         const liana__output *output = &training_shard->outputs[i];
         size_t weight = (size_t)liana__model_find_weight(model, output->name);

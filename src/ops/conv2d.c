@@ -362,8 +362,9 @@ static const liana__kernel *const kernels[] = {
     &liana__conv2d_pointwise_avx512,
     &liana__conv2d_pointwise_avx2,
 #endif
-    &liana__conv2d_onednn,
     &liana__conv2d_onednn_bf16,
+    LIANA__VECTOR_KERNELS(conv2d_few_channels),
+    &liana__conv2d_onednn,
     &liana__conv2d_onednn_widened,
     &reference,
     NULL};

@@ -59,5 +59,7 @@ LIANA__DECLARE_VECTOR_KERNELS(conv2d_pointwise);
 
 /* The gradient for a kernel is the sum over the images, dense or depthwise. */
 liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);
+/* At most four channels: bf16 forward, and f32 or bf16 for the gradient of the kernel. */
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_few_channels);
 
 #endif

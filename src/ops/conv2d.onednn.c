@@ -17,9 +17,27 @@ static bool applicable_f32(const liana__node *node, const char **reason)
     return liana__applicable_f32(node, reason) && countable(node, reason);
 }
 
+/* Whether a cell of the window lies in the padding wherever the window is. */
+static bool has_idle_cell(const liana__geometry *g, int axis)
+{
+    for (int64_t cell = 0; cell < g->window[axis]; cell++) {
+        bool idle = true;
+        for (int64_t out = 0; out < g->output[axis] && idle; out++) {
+            idle = liana__window_source(g, axis, out, cell) < 0;
+        }
+        if (idle) return true;
+    }
+    return false;
+}
+
+/* oneDNN 2.6 leaves the bf16 gradient of idle cells undefined where there are strides. */
 static bool applicable_bf16(const liana__node *node, const char **reason)
 {
-    return liana__applicable_bf16(node, reason) && countable(node, reason);
+    if (!liana__applicable_bf16(node, reason) || !countable(node, reason)) return false;
+    if (node->op != &liana__op_conv2d_kernel_gradient) return true;
+    const liana__geometry g = liana__conv2d_geometry(node);
+    *reason = "strides, and cells of the window that see nothing but padding";
+    return (g.strides[0] == 1 && g.strides[1] == 1) || (!has_idle_cell(&g, 0) && !has_idle_cell(&g, 1));
 }
 
 static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared,

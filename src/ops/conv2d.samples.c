@@ -21,6 +21,15 @@ static const problem pointwise_padded = {1,      {3, 4},
                                          {1, 1}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {1, 0, 2, 1}}};
 /* Enough channels for full vectors and a tail; the window never reaches the last rows and columns. */
 static const problem wide = {1, {6, 6}, 18, 35, {2, 3}, {.strides = {3, 2}}};
+/* First layers: strides 1 and 2, one and three channels, padding below and right alone as fold_padding leaves it, rows
+ * longer than the pixels that are computed at once, filters for several vectors and a tail. */
+static const problem first_strided = {
+    2,  {9, 33}, 3,
+    24, {3, 3},  {.strides = {2, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {0, 1, 0, 1}}};
+static const problem first_7x7 = {1, {13, 15}, 3, 43, {7, 7}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+static const problem first_grey = {2, {5, 17}, 1, 32, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem first_5x4 = {2, {7, 19}, 4, 19, {5, 4}, {.strides = {3, 1}}};
+static const problem first_pixel = {3, {1, 1}, 3, 5, {3, 3}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
 /* A single pixel, whose neighbours are all padding; prime numbers of channels. */
 static const problem one_pixel = {1, {1, 1}, 37, 23, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
@@ -79,7 +88,12 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(pointwise_one_channel) \
     X(pointwise_one_filter)  \
     X(pointwise_one_pixel)   \
-    X(pointwise_many_pixels)
+    X(pointwise_many_pixels) \
+    X(first_strided)         \
+    X(first_7x7)             \
+    X(first_grey)            \
+    X(first_5x4)             \
+    X(first_pixel)
 
 #define BUILD(p)                                                                      \
     static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)            \

@@ -171,6 +171,14 @@ LIANA__INLINE void store_filters(float *target, vector_float value, int64_t left
     }
 }
 
+/* The same address. GCC would see that a loop's next round reads some pixels again, and keep them in registers that it
+ * does not have. */
+LIANA__INLINE const float *hide(const float *address)
+{
+    __asm__("" : "+r"(address));
+    return address;
+}
+
 /* Adds the taps of all channels: sum[row][column][vector] for the rows and columns under the windows. */
 LIANA__INLINE void convolve(const int windows, const int step, const forward_job *job, const float *x,
                             vector_float sum[2][2 * MOST_WINDOWS][FILTER_VECTORS])
@@ -183,12 +191,12 @@ LIANA__INLINE void convolve(const int windows, const int step, const forward_job
         for (int64_t i = 0; i < g->window[0]; i++) {
             for (int64_t j = 0; j < g->window[1]; j++) {
                 const float *upper = x + b * job->planes->block_size + i * row_size + j * step;
-                const float *lower = upper + row_size;
-                for (int64_t c = 0; c < channels; c++, weights += FILTER_BLOCK) {
+                for (int64_t c = 0; c < channels; c++, upper = hide(upper + 1), weights += FILTER_BLOCK) {
+                    const float *lower = upper + row_size;
                     vector_float w[FILTER_VECTORS];
                     for (int v = 0; v < FILTER_VECTORS; v++) w[v] = vector_load(weights + v * VECTOR_LENGTH);
                     for (int k = 0; k < 2 * windows; k++) {
-                        vector_float up = vector_set(upper[c + k * step]), low = vector_set(lower[c + k * step]);
+                        vector_float up = vector_set(upper[k * step]), low = vector_set(lower[k * step]);
                         for (int v = 0; v < FILTER_VECTORS; v++) {
                             sum[0][k][v] = vector_fma(up, w[v], sum[0][k][v]);
                             sum[1][k][v] = vector_fma(low, w[v], sum[1][k][v]);

@@ -135,8 +135,8 @@ static void test_epochs_cover_the_data_and_end_with_a_part(void **state)
     computed_source source = make_computed(21);
     liana__loader_options options = small_options();
     liana__loader *loader = make_loader(&source.base, &options);
-    assert_int_equal(liana__loader_epoch_length(loader), 21);
-    assert_int_equal(liana__loader_steps_per_epoch(loader), 3);
+    assert_int_equal(liana__loader_epoch_length(loader, 0), 21);
+    assert_int_equal(liana__loader_steps_per_epoch(loader, 0), 3);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     int moved = 0;
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
@@ -187,7 +187,7 @@ static void test_remainder_can_be_dropped_or_refused(void **state)
     options.remainder = LIANA__REMAINDER_DROP;
     options.shuffle = false;
     loader = make_loader(&source.base, &options);
-    assert_int_equal(liana__loader_epoch_length(loader), 16);
+    assert_int_equal(liana__loader_epoch_length(loader, 0), 16);
     assert_ok(liana__loader_begin(loader, 1, 0, &error), &error);
     assert_ok(liana__loader_next(loader, &batch, &error), &error);
     assert_int_equal(batch->count, 8);
@@ -217,7 +217,7 @@ static void test_steps_per_epoch_over_endless_data(void **state)
     liana__loader_options options = small_options();
     options.steps_per_epoch = 4;
     liana__loader *loader = make_loader(&source.base, &options);
-    assert_int_equal(liana__loader_epoch_length(loader), 32);
+    assert_int_equal(liana__loader_epoch_length(loader, 0), 32);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     uint64_t position = 0;
     for (int number = 0; number < 12; number++) {
@@ -472,7 +472,7 @@ static void test_flowers_decode_the_same_on_any_threads(void **state)
                                          .num_classes = 5,
                                          .num_threads = num_threads};
         liana__loader *loader = make_loader(source, &options);
-        assert_int_equal(liana__loader_steps_per_epoch(loader), 101);
+        assert_int_equal(liana__loader_steps_per_epoch(loader, 0), 101);
         assert_ok(liana__loader_begin(loader, 0, 97, &error), &error);
         next_checksums(loader, SMALL, COUNT, num_threads == 1 ? expected : sums);
         if (num_threads > 1) assert_memory_equal(sums, expected, sizeof sums);

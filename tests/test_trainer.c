@@ -101,6 +101,7 @@ static void set_up(fixture *own, const recipe *wanted)
                                       .microbatch = wanted->microbatch,
                                       .mixes = wanted->mixes,
                                       .class_weights = wanted->class_weights,
+                                      .num_class_weights = CLASSES,
                                       .seed = 11};
     assert_ok(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, &error), &error);
     for (uint32_t i = 0; i < MAX_BATCH; i++) {

@@ -51,14 +51,36 @@ typedef struct reader {
     liana__decoder decoder;
 } reader;
 
+/* Where an epoch lies in the endless stream. */
+typedef struct epoch_span {
+    uint64_t start;  /* its first position */
+    uint64_t length; /* positions to the next epoch */
+    uint64_t steps;
+} epoch_span;
+
+/* A batch on its way through the epochs. */
+typedef struct cursor {
+    uint64_t number; /* since begin: batch n lies in slot n % num_slots */
+    uint64_t epoch;
+    uint64_t step;
+    epoch_span span;
+} cursor;
+
+/* With a sampler: the pass whose records are laid out. */
+typedef struct pass_table {
+    uint64_t pass;
+    uint64_t start; /* its first position */
+    uint64_t length;
+    uint32_t *records; /* NULL: no sampler */
+} pass_table;
+
 struct liana__loader {
     const liana__source *source;
     liana__loader_options options;
     size_t image_size;             /* bytes of an image in a batch */
     liana__decode_options decoded; /* the shape of images before the stage */
     size_t decoded_size;
-    uint64_t epoch_length;
-    uint64_t steps_per_epoch;
+    uint64_t fixed_length; /* of an epoch; 0: the sampler says it */
     image_cache cache;
     size_t num_slots;
     ring_slot *slots;
@@ -71,15 +93,16 @@ struct liana__loader {
     pthread_cond_t work;  /* a slot became free, or begin, or stop */
     pthread_cond_t ready; /* a batch is complete */
     pthread_cond_t idle;  /* no thread is working on a chunk */
-    /* Guarded by the mutex. Batches are numbered from 0 at epoch 0 and step 0. */
+    /* Guarded by the mutex. */
     bool begun;
     bool paused;
     bool stopping;
-    bool failed;         /* no new batch is begun; all before the failing one are being filled */
-    int num_busy;        /* threads working on a chunk */
-    uint64_t fill_batch; /* the batch whose examples are handed out */
-    int64_t fill_next;   /* its first example not handed out */
-    uint64_t next_batch; /* the batch that `next` waits for */
+    bool failed;       /* no new batch is begun; all before the failing one are being filled */
+    int num_busy;      /* threads working on a chunk */
+    cursor fill;       /* the batch whose examples are handed out */
+    int64_t fill_next; /* its first example not handed out */
+    cursor next;       /* the batch that `next` waits for */
+    pass_table table;  /* of the batch whose examples are handed out */
     liana__recorder *recorder;
 };
 
@@ -150,13 +173,13 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
 {
     liana__loader *loader = self->loader;
     const liana__loader_options *options = &loader->options;
-    uint64_t num_records = loader->source->num_records;
-    uint64_t position =
-        slot->batch.epoch * loader->epoch_length + slot->batch.step * (uint64_t)options->batch_size + (uint64_t)i;
-    uint64_t pass = position / num_records, index = position % num_records;
-    if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
-    slot->batch.positions[i] = position;
-    slot->batch.records[i] = index;
+    uint64_t position = slot->batch.positions[i], index = slot->batch.records[i];
+    if (!loader->table.records) {
+        uint64_t num_records = loader->source->num_records, pass = position / num_records;
+        index = position % num_records;
+        if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
+        slot->batch.records[i] = index;
+    }
     const liana__stage *stage = options->stage;
     uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size, *decoded = stage ? self->decoded : pixels;
     const uint8_t *cached = find_cached(loader, index);
@@ -178,16 +201,58 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
 
 /* ---- the threads ---- */
 
-static bool past_the_end(const liana__loader *loader, uint64_t batch)
+static epoch_span span_at(const liana__loader *loader, uint64_t epoch, uint64_t start)
 {
-    uint64_t num_epochs = (uint64_t)loader->options.num_epochs;
-    return num_epochs > 0 && batch / loader->steps_per_epoch >= num_epochs;
+    uint64_t size = (uint64_t)loader->options.batch_size, length = loader->fixed_length;
+    bool drops = loader->options.remainder == LIANA__REMAINDER_DROP;
+    if (!length) length = liana__sampler_length(loader->options.sampler, epoch);
+    return (epoch_span){start, length, drops ? length / size : (length + size - 1) / size};
 }
 
-static int64_t batch_count(const liana__loader *loader, uint64_t step)
+static epoch_span find_span(const liana__loader *loader, uint64_t epoch)
 {
-    uint64_t size = (uint64_t)loader->options.batch_size, left = loader->epoch_length - step * size;
-    return (int64_t)(left < size ? left : size);
+    if (loader->fixed_length) return span_at(loader, epoch, epoch * loader->fixed_length);
+    uint64_t start = 0;
+    for (uint64_t i = 0; i < epoch; i++) start += liana__sampler_length(loader->options.sampler, i);
+    return span_at(loader, epoch, start);
+}
+
+static void advance(const liana__loader *loader, cursor *at)
+{
+    at->number++;
+    if (++at->step < at->span.steps) return;
+    at->step = 0;
+    at->epoch++;
+    at->span = span_at(loader, at->epoch, at->span.start + at->span.length);
+}
+
+static bool past_the_end(const liana__loader *loader, const cursor *at)
+{
+    uint64_t num_epochs = (uint64_t)loader->options.num_epochs;
+    return num_epochs > 0 && at->epoch >= num_epochs;
+}
+
+static ring_slot *slot_of(const liana__loader *loader, const cursor *at)
+{
+    return &loader->slots[at->number % loader->num_slots];
+}
+
+/* The record of a position, by the table of its pass; positions come in ascending order. */
+static uint64_t sampled_record(liana__loader *loader, uint64_t position)
+{
+    const liana__sampler *sampler = loader->options.sampler;
+    pass_table *table = &loader->table;
+    bool moved = table->length == 0;
+    if (moved) table->length = liana__sampler_length(sampler, table->pass);
+    while (position - table->start >= table->length) {
+        table->start += table->length;
+        table->length = liana__sampler_length(sampler, ++table->pass);
+        moved = true;
+    }
+    if (moved) liana__sampler_fill(sampler, table->pass, table->records);
+    uint64_t index = position - table->start;
+    if (loader->options.shuffle) index = liana__permute(loader->options.seed, table->pass, index, table->length);
+    return table->records[index];
 }
 
 /* Whether there are examples to hand out: the rest of a batch, or a new one with a place in the ring. */
@@ -195,30 +260,37 @@ static bool can_claim(const liana__loader *loader)
 {
     if (loader->paused) return false;
     if (loader->fill_next > 0) return true;
-    return !loader->failed && !past_the_end(loader, loader->fill_batch) &&
-           loader->slots[loader->fill_batch % loader->num_slots].state == SLOT_FREE;
+    return !loader->failed && !past_the_end(loader, &loader->fill) &&
+           slot_of(loader, &loader->fill)->state == SLOT_FREE;
 }
 
-static void begin_batch(const liana__loader *loader, ring_slot *slot)
+static void begin_batch(liana__loader *loader, ring_slot *slot)
 {
+    const cursor *at = &loader->fill;
+    liana__batch *batch = &slot->batch;
+    uint64_t size = (uint64_t)loader->options.batch_size, left = at->span.length - at->step * size;
     slot->state = SLOT_FILLING;
-    slot->batch.epoch = loader->fill_batch / loader->steps_per_epoch;
-    slot->batch.step = loader->fill_batch % loader->steps_per_epoch;
-    slot->batch.count = batch_count(loader, slot->batch.step);
-    slot->remaining = slot->first_failure = slot->batch.count;
+    batch->epoch = at->epoch;
+    batch->step = at->step;
+    batch->count = (int64_t)(left < size ? left : size);
+    slot->remaining = slot->first_failure = batch->count;
+    for (int64_t i = 0; i < batch->count; i++) {
+        batch->positions[i] = at->span.start + at->step * size + (uint64_t)i;
+        if (loader->table.records) batch->records[i] = sampled_record(loader, batch->positions[i]);
+    }
 }
 
 /* Takes the next examples [*begin, *end) of the batch being handed out. Called with the mutex held. */
 static ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
 {
-    ring_slot *slot = &loader->slots[loader->fill_batch % loader->num_slots];
+    ring_slot *slot = slot_of(loader, &loader->fill);
     if (loader->fill_next == 0) begin_batch(loader, slot);
     *begin = loader->fill_next;
     *end = *begin + loader->chunk < slot->batch.count ? *begin + loader->chunk : slot->batch.count;
     loader->fill_next = *end;
     if (*end == slot->batch.count) {
         loader->fill_next = 0;
-        loader->fill_batch++;
+        advance(loader, &loader->fill);
     }
     return slot;
 }
@@ -318,22 +390,34 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
 {
     const liana__loader_options *options = &loader->options;
     uint64_t size = (uint64_t)options->batch_size, count = loader->source->num_records, left = count % size;
-    loader->epoch_length = options->steps_per_epoch ? (uint64_t)options->steps_per_epoch * size : count;
-    if (!options->steps_per_epoch && left && options->remainder == LIANA__REMAINDER_REFUSE) {
+    const liana__sampler *sampler = options->sampler;
+    if (sampler) {
+        loader->table.records = malloc((size_t)liana__sampler_max_length(sampler) * sizeof *loader->table.records);
+        if (!loader->table.records) return liana__fail_memory(error, "the records of an epoch");
+    }
+    if (options->steps_per_epoch) {
+        loader->fixed_length = (uint64_t)options->steps_per_epoch * size;
+        return LIANA_OK;
+    }
+    if (sampler && liana__sampler_varies(sampler) && options->remainder == LIANA__REMAINDER_REFUSE) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "with oversampling each epoch has another length, which batches of %" PRIu64
+                           " need not divide; keep or drop the remainder, or set steps_per_epoch",
+                           size);
+    }
+    if (left && !sampler && options->remainder == LIANA__REMAINDER_REFUSE) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%" PRIu64 " examples do not divide into batches of %" PRIu64 ": %" PRIu64 " are left; keep "
                            "or drop the remainder, or set steps_per_epoch",
                            count, size, left);
     }
-    if (!options->steps_per_epoch && options->remainder == LIANA__REMAINDER_DROP) {
-        loader->epoch_length -= left;
-        if (loader->epoch_length == 0) {
-            return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "%" PRIu64 " examples do not fill a batch of %" PRIu64 ", and the remainder is dropped",
-                               count, size);
-        }
+    bool drops = options->remainder == LIANA__REMAINDER_DROP;
+    if (drops && count < size) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%" PRIu64 " examples do not fill a batch of %" PRIu64 ", and the remainder is dropped",
+                           count, size);
     }
-    loader->steps_per_epoch = (loader->epoch_length + size - 1) / size;
+    if (!sampler) loader->fixed_length = drops ? count - left : count;
     return LIANA_OK;
 }
 
@@ -507,6 +591,7 @@ void liana__loader_destroy(liana__loader *loader)
         free_slot(&loader->slots[i], loader->options.batch_size);
     }
     free_cache(loader);
+    free(loader->table.records);
     free(loader->readers);
     free(loader->slots);
     pthread_cond_destroy(&loader->idle);
@@ -518,14 +603,16 @@ void liana__loader_destroy(liana__loader *loader)
 
 /* ---- use ---- */
 
-uint64_t liana__loader_epoch_length(const liana__loader *loader)
+uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch)
 {
-    return loader->epoch_length;
+    epoch_span span = span_at(loader, epoch, 0);
+    uint64_t whole = span.steps * (uint64_t)loader->options.batch_size;
+    return whole < span.length ? whole : span.length;
 }
 
-uint64_t liana__loader_steps_per_epoch(const liana__loader *loader)
+uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch)
 {
-    return loader->steps_per_epoch;
+    return span_at(loader, epoch, 0).steps;
 }
 
 int liana__loader_num_threads(const liana__loader *loader)
@@ -540,9 +627,10 @@ uint64_t liana__loader_num_cached(const liana__loader *loader)
 
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
 {
-    if (step >= loader->steps_per_epoch) {
+    cursor start = {.epoch = epoch, .step = step, .span = find_span(loader, epoch)};
+    if (step >= start.span.steps) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no step %" PRIu64 ": an epoch has %" PRIu64, step,
-                           loader->steps_per_epoch);
+                           start.span.steps);
     }
     pthread_mutex_lock(&loader->mutex);
     bool taken = false;
@@ -552,7 +640,8 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
         atomic_store(&loader->cancelled, true);
         while (loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
         for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = SLOT_FREE;
-        loader->fill_batch = loader->next_batch = epoch * loader->steps_per_epoch + step;
+        loader->fill = loader->next = start;
+        loader->table = (pass_table){.records = loader->table.records};
         loader->fill_next = 0;
         loader->failed = false;
         loader->begun = true;
@@ -580,8 +669,8 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
     pthread_mutex_lock(&loader->mutex);
     if (!loader->begun) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the loader was not told where to begin");
-    } else if (!past_the_end(loader, loader->next_batch)) {
-        ring_slot *slot = &loader->slots[loader->next_batch % loader->num_slots];
+    } else if (!past_the_end(loader, &loader->next)) {
+        ring_slot *slot = slot_of(loader, &loader->next);
         while (slot->state != SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
         if (slot->first_failure < slot->batch.count) {
             status = slot->error.status;
@@ -589,7 +678,7 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         } else {
             slot->state = SLOT_TAKEN;
             slot->batch.wait_seconds = seconds_now() - start;
-            loader->next_batch++;
+            advance(loader, &loader->next);
             *batch = &slot->batch;
         }
     }

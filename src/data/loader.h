@@ -4,7 +4,8 @@
  * p / num_records, in the order of the files or, shuffled, in the order liana__permute gives for (seed, pass). The
  * whole data set is shuffled, without a buffer. An epoch is epoch_length positions, whatever the size of the data; step
  * k of epoch e is the positions [e * epoch_length + k * batch_size, ...), cut at the epoch's end. So any batch can be
- * computed at once: a run resumes anywhere without replaying, and the number of threads changes nothing.
+ * computed at once: a run resumes anywhere without replaying, and the number of threads changes nothing. With a sampler
+ * a pass is what it says, of another length in each, and without steps_per_epoch an epoch is one pass.
  *
  * Threads of the loader's own read, decode and resize ahead, straight into the batches of a ring. */
 #ifndef LIANA_DATA_LOADER_H
@@ -12,7 +13,7 @@
 
 #include "base/recorder.h"
 #include "data/decode.h"
-#include "data/source.h"
+#include "data/sampler.h"
 
 #include <liana/augment.h>
 
@@ -20,7 +21,7 @@
  * With steps_per_epoch there are none. */
 typedef enum liana__remainder {
     LIANA__REMAINDER_KEEP,   /* a smaller last batch */
-    LIANA__REMAINDER_DROP,   /* no last batch; those examples open the next epoch */
+    LIANA__REMAINDER_DROP,   /* no last batch; those examples open the next epoch (with a sampler: are left out) */
     LIANA__REMAINDER_REFUSE, /* an error when the loader is created */
 } liana__remainder;
 
@@ -61,8 +62,9 @@ typedef struct liana__loader_options {
     int num_threads;      /* 0: the cores this process may use */
     size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
     size_t cache_memory;  /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
-    const liana__stage *stage; /* NULL: none; must outlive the loader, as the mixer must */
-    const liana__mixer *mixer; /* NULL: none */
+    const liana__stage *stage;     /* NULL: none; must outlive the loader, as the mixer must */
+    const liana__mixer *mixer;     /* NULL: none */
+    const liana__sampler *sampler; /* NULL: each record once in a pass; must outlive the loader */
 } liana__loader_options;
 
 typedef struct liana__batch {
@@ -88,9 +90,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
 /* Stops the threads, whatever they are doing. Batches not yet released die with it. NULL is allowed. */
 void liana__loader_destroy(liana__loader *loader);
 
-/* Positions and steps in an epoch. */
-uint64_t liana__loader_epoch_length(const liana__loader *loader);
-uint64_t liana__loader_steps_per_epoch(const liana__loader *loader);
+/* Positions and steps in an epoch; all have the same unless a sampler says otherwise. */
+uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
+uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
 /* The number of reading threads, and of records whose decoded images are kept. */
 int liana__loader_num_threads(const liana__loader *loader);
 uint64_t liana__loader_num_cached(const liana__loader *loader);

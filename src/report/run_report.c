@@ -72,7 +72,7 @@ static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 static liana_status gather(gathering *own)
 {
     liana__loader *loader = own->run->validation.loader;
-    uint64_t total = liana__loader_epoch_length(loader), wanted = total < MAX_IMAGES ? total : MAX_IMAGES;
+    uint64_t total = liana__loader_epoch_length(loader, 0), wanted = total < MAX_IMAGES ? total : MAX_IMAGES;
     uint64_t batch_size = (uint64_t)own->run->config->train.batch_size;
     for (uint64_t k = 0; k < wanted;) {
         uint64_t step = k * total / wanted / batch_size;

@@ -41,6 +41,10 @@ typedef struct liana__resize_config {
 
 enum { LIANA__RESIZE_BILINEAR };
 
+typedef struct liana__oversample_config {
+    int64_t target_count; /* of examples of each class in an epoch, at least about; 0: no oversampling */
+} liana__oversample_config;
+
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
@@ -60,6 +64,8 @@ typedef struct liana__data_config {
     int64_t memory;              /* most MiB for cache and prefetched batches; 0: a quarter of the machine's */
     int64_t threads;             /* that decode; 0: as many as compute */
     const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
+    liana__oversample_config oversample;
+    const liana__value *sample_weights; /* of training examples: "balanced", a map by class, or NULL */
 } liana__data_config;
 
 typedef enum liana__pooling {
@@ -93,6 +99,7 @@ typedef struct liana__train_config {
     const liana__value *optimizer;
     const char *loss;
     liana__strings metrics;
+    const liana__value *class_weights; /* of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
     const char *device; /* a backend's name */
     int precision;      /* liana_precision */

@@ -68,6 +68,19 @@ static const liana__field resize_items[] = {
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT
 
+#define AT(member) .offset = offsetof(liana__oversample_config, member)
+static const liana__field oversample_items[] = {
+    {.name = "target_count",
+     .kind = LIANA__FIELD_INT,
+     AT(target_count),
+     .maximum = 1e9,
+     .doc = "an example of a class with fewer training examples comes so much more often, the rest by chance (0: no "
+            "oversampling)"},
+};
+static const liana__fields oversample_fields = {"oversample", sizeof(liana__oversample_config), COUNT(oversample_items),
+                                                oversample_items};
+#undef AT
+
 static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
 
 #define AT(member) .offset = offsetof(liana__data_config, member)
@@ -161,6 +174,15 @@ static const liana__field data_items[] = {
      AT(augment),
      .doc =
          "how training images are changed by chance, each time otherwise: a list of {augmentation: {option: value}}"},
+    {.name = "oversample",
+     .kind = LIANA__FIELD_SECTION,
+     AT(oversample),
+     .section = &oversample_fields,
+     .doc = "how rare classes are repeated"},
+    {.name = "sample_weights",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sample_weights),
+     .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"},
 };
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
 #undef AT
@@ -271,6 +293,10 @@ static const liana__field train_items[] = {
      AT(metrics),
      .default_text = "[accuracy]",
      .doc = "what else is reported for each epoch"},
+    {.name = "class_weights",
+     .kind = LIANA__FIELD_VALUE,
+     AT(class_weights),
+     .doc = "what the loss of an example is multiplied by: balanced, or {class: weight}; classes not named have 1"},
     {.name = "seed",
      .kind = LIANA__FIELD_INT,
      AT(seed),

@@ -9,8 +9,8 @@ typedef struct fit_run {
     const liana__fit_options *options;
     liana__run_state *state;
     liana__error *error;
-    int64_t steps_per_epoch;
-    double last_checkpoint; /* when, in seconds */
+    int64_t steps_per_epoch; /* in the running epoch */
+    double last_checkpoint;  /* when, in seconds */
     liana__timing_epoch timing;
     double rate;
     bool stopping;
@@ -152,7 +152,7 @@ static liana_status finish_epoch(fit_run *fit)
         validation progress = {.fit = fit,
                                .totals = &epoch.validation,
                                .begin = now(),
-                               .steps = (int64_t)liana__loader_steps_per_epoch(options->validation)};
+                               .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
         LIANA_TRY(liana__evaluate(options->trainer, options->validation, true, &epoch.validation, report_validation,
                                   &progress, fit->error));
     }
@@ -183,29 +183,49 @@ static liana_status stop(fit_run *fit)
                        (long long)fit->state->epoch + 1, (long long)fit->state->step);
 }
 
-/* Compiles the sizes of partial batches before the first step. */
-static liana_status prepare(const fit_run *fit)
+/* Before the first step of an epoch: its length, and programs for its last batch. */
+static liana_status prepare_epoch(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
-    int64_t left = (int64_t)(liana__loader_epoch_length(options->training) % (uint64_t)options->batch_size);
-    if (left) LIANA_TRY(liana__trainer_prepare(options->trainer, left, true, fit->error));
+    uint64_t epoch = (uint64_t)fit->state->epoch, length = liana__loader_epoch_length(options->training, epoch);
+    int64_t left = (int64_t)(length % (uint64_t)options->batch_size);
+    fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
+    return left ? liana__trainer_prepare(options->trainer, left, true, fit->error) : LIANA_OK;
+}
+
+/* Compiles the sizes of batches of the validation. */
+static liana_status prepare_validation(const fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
     if (!options->validation) return LIANA_OK;
-    int64_t length = (int64_t)liana__loader_epoch_length(options->validation);
-    left = length % options->batch_size;
+    int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
+    int64_t left = length % options->batch_size;
     if (left) LIANA_TRY(liana__trainer_prepare(options->trainer, left, false, fit->error));
     if (length < options->batch_size) return LIANA_OK;
     return liana__trainer_prepare(options->trainer, options->batch_size, false, fit->error);
+}
+
+/* Of the whole run. */
+static int64_t count_steps(const liana__fit_options *options)
+{
+    int64_t count = 0;
+    for (int64_t epoch = 0; epoch < options->epochs; epoch++) {
+        count += (int64_t)liana__loader_steps_per_epoch(options->training, (uint64_t)epoch);
+    }
+    return count;
 }
 
 liana_status liana__fit(const liana__fit_options *given, liana__run_state *state, liana__error *error)
 {
     liana__fit_options options = *given;
     fit_run fit = {.options = &options, .state = state, .error = error, .last_checkpoint = now()};
-    fit.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options.training);
-    options.learning_rate.steps_per_epoch = fit.steps_per_epoch;
-    options.learning_rate.total_steps = fit.steps_per_epoch * options.epochs;
-    LIANA_TRY(prepare(&fit));
+    /* Where epochs differ in length, the schedule's epochs are like the first one, and its run ends when the last does.
+     */
+    options.learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options.training, 0);
+    options.learning_rate.total_steps = count_steps(&options);
+    LIANA_TRY(prepare_validation(&fit));
     if (state->epoch >= options.epochs) return LIANA_OK;
+    LIANA_TRY(prepare_epoch(&fit));
     /* The rate of the last update, should the epoch be over already. */
     if (state->iteration) fit.rate = liana__learning_rate_at(&options.learning_rate, state->iteration - 1);
     bool epoch_trained = state->step >= fit.steps_per_epoch;
@@ -216,6 +236,7 @@ liana_status liana__fit(const liana__fit_options *given, liana__run_state *state
         liana_status status = state->step >= fit.steps_per_epoch ? finish_epoch(&fit) : LIANA_OK;
         if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit.stopping)) return status;
         if (fit.stopping && state->epoch < options.epochs) return stop(&fit);
+        if (state->epoch < options.epochs) LIANA_TRY(prepare_epoch(&fit));
     }
     return LIANA_OK;
 }
@@ -225,7 +246,7 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, boo
 {
     *totals = (liana__totals){0};
     LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
-    int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader);
+    int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     float *outputs = NULL;
     int64_t capacity = 0;
     liana_status status = LIANA_OK;

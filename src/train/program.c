@@ -87,7 +87,8 @@ static liana_tensor class_weights_of(const liana__trainer_options *options, lian
     int64_t classes = liana__model_output_shape(options->model).dims[1];
     float *weights = liana__arena_allocate(&graph->arena, (size_t)classes * sizeof *weights);
     if (!weights) return (liana_tensor){0};
-    for (int64_t i = 0; i < classes; i++) weights[i] = (float)options->class_weights[i];
+    for (int64_t i = 0; i < classes; i++)
+        weights[i] = i < options->num_class_weights ? (float)options->class_weights[i] : 1;
     liana_tensor constant = liana_graph_constant(graph, LIANA_F32, liana_shape_of(classes), weights);
     return dtype == LIANA_F32 ? constant : liana_op_cast(constant, dtype);
 }

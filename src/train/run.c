@@ -41,6 +41,8 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                                      .microbatch = train->microbatch,
                                      .seed = (uint64_t)train->seed,
                                      .scale = run->scale,
+                                     .class_weights = run->class_weights,
+                                     .num_class_weights = run->num_classes,
                                      .mixes = run->training.augment && liana__augment_mixes(run->training.augment)};
     LIANA_TRY(liana__run_find_loss(run, &wanted, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));

@@ -18,6 +18,7 @@ typedef struct liana__run_data {
     liana__augment *augment; /* NULL: images stay as they are */
     liana__stage stage;      /* ... which is this one of the loader's */
     liana__mixer mixer;      /* and this, where examples are mixed */
+    liana__sampler *sampler; /* NULL: each record once in an epoch */
 } liana__run_data;
 
 typedef struct liana__run {
@@ -36,7 +37,8 @@ typedef struct liana__run {
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
     liana_scale scale;
-    size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
+    const double *class_weights; /* of the loss, by class; NULL: all 1 */
+    size_t num_backbone_layers;  /* the rest is a new head, which a weight file need not have */
     /* Training only. */
     const liana__optimizer *optimizer;
     const void *optimizer_options;

@@ -36,6 +36,7 @@ void liana__run_close_data(liana__run_data *data)
 {
     liana__loader_destroy(data->loader);
     liana__augment_destroy(data->augment);
+    liana__sampler_destroy(data->sampler);
     if (data->source) liana__source_close(data->source);
     *data = (liana__run_data){0};
 }
@@ -121,18 +122,19 @@ static memory_share share_memory(const liana__run *run, const liana__run_data *p
     return share;
 }
 
-static liana_status check_steps(const liana__run *run, const liana__source *source, liana__error *error)
+static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)
 {
     const liana__train_config *train = &run->config->train;
-    uint64_t batch_size = (uint64_t)train->batch_size;
-    uint64_t pass = source->num_records / batch_size + (source->num_records % batch_size != 0);
+    uint64_t batch_size = (uint64_t)train->batch_size, count = part->source->num_records;
+    if (part->sampler) count = liana__sampler_length(part->sampler, 0);
+    uint64_t pass = count / batch_size + (count % batch_size != 0);
     if (run->config->data.repeat || (uint64_t)train->steps_per_epoch <= pass) return LIANA_OK;
     liana__place place = liana__config_place(run->config, "train.steps_per_epoch");
     return liana__fail_at(error, &place, "train.steps_per_epoch",
                           "found the number %lld, but the %llu training examples are used up after %llu updates of "
                           "%llu; set data.repeat to start over",
-                          (long long)train->steps_per_epoch, (unsigned long long)source->num_records,
-                          (unsigned long long)pass, (unsigned long long)batch_size);
+                          (long long)train->steps_per_epoch, (unsigned long long)count, (unsigned long long)pass,
+                          (unsigned long long)batch_size);
 }
 
 static liana_status start_loader(const liana__run *run, liana__run_data *part, liana__error *error)
@@ -140,7 +142,7 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
     const liana__data_config *data = &run->config->data;
     const liana__train_config *train = &run->config->train;
     bool training = part == &run->training;
-    if (training) LIANA_TRY(check_steps(run, part->source, error));
+    if (training) LIANA_TRY(check_steps(run, part, error));
     memory_share memory = share_memory(run, part);
     liana__loader_options options = {
         .image = {.height = run->image_shape[0],
@@ -158,6 +160,7 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
         .memory = memory.ahead,
         .cache_memory = memory.cache,
         .stage = part->augment ? &part->stage : NULL,
+        .sampler = part->sampler,
     };
     if (part->augment && liana__augment_mixes(part->augment)) {
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
@@ -239,7 +242,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                         run->test.source ? (unsigned long long)run->test.source->num_records : 0,
                         (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
                         (long long)run->image_shape[2]);
-        return LIANA_OK;
+        return liana__run_find_balance(run, options, error);
     }
     if (knows_shapes(run->config)) return find_shapes(run, NULL, error);
     const liana__source_config *where = is_configured(&data->train) ? &data->train : &data->validation;

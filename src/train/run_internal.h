@@ -10,6 +10,10 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 /* Starts the loaders, once the shape of the images is final. */
 liana_status liana__run_start_loaders(liana__run *run, liana__error *error);
 
+/* run_balance.c: reads how often the classes come and how much they weigh: run->training.sampler, run->class_weights.
+ * Needs the training data and the classes. */
+liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
+
 /* run_model.c: builds the model and finds how its images are scaled. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 /* Loads model.weights into the variables. */

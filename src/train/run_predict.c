@@ -100,7 +100,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
     predictions own = {.run = run,
                        .columns = columns,
                        .options = options,
-                       .steps = (int64_t)liana__loader_steps_per_epoch(data->loader)};
+                       .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
     liana__text_add(&own.text, "%s", headers[columns]);
     liana_status status =
         liana__evaluate(run->trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);

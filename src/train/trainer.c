@@ -14,12 +14,14 @@ typedef struct shard_program {
     liana__buffer **outputs;                           /* by worker: what the model gives; evaluation only */
 } shard_program;
 
-/* The sizes that are compiled: of full batches, and of each partial one (two of each at most). */
+/* The sizes that are compiled: of full batches, and of partial ones (two of each at most). Where each epoch ends in
+ * another size, older ones make room for newer ones. */
 enum { MAX_PROGRAMS = 16 };
 
 typedef struct program_set {
     shard_program items[MAX_PROGRAMS];
     size_t count;
+    size_t next_evicted;
     liana__strategy_instance *strategy;
 } program_set;
 
@@ -127,12 +129,24 @@ static const shard_program *find_program(const program_set *set, int64_t size)
     return NULL;
 }
 
+/* Where another program goes: behind the others or, if all places are taken, in that of an old one. Those of full
+ * batches stay, and so do those of the batch that needs the new one, which are neighbours in size. */
+static shard_program *place_for(liana__trainer *trainer, program_set *set, int64_t size)
+{
+    if (set->count < MAX_PROGRAMS) return &set->items[set->count++];
+    size_t index;
+    int64_t distance;
+    do {
+        index = 2 + set->next_evicted++ % (MAX_PROGRAMS - 2);
+        distance = set->items[index].size - size;
+    } while (distance >= -1 && distance <= 1);
+    free_shard_program(trainer, &set->items[index]);
+    return &set->items[index];
+}
+
 static liana_status add_program(liana__trainer *trainer, program_set *set, int64_t size, liana__error *error)
 {
     if (find_program(set, size)) return LIANA_OK;
-    if (set->count == MAX_PROGRAMS) {
-        return liana__fail(error, LIANA_INTERNAL, "more than %d shard sizes in one run", MAX_PROGRAMS);
-    }
     bool is_training = set == &trainer->training;
     liana_context *context = trainer->device->context;
     liana_graph *graph;
@@ -142,10 +156,10 @@ static liana_status add_program(liana__trainer *trainer, program_set *set, int64
     LIANA_TRY(take_context_error(trainer, status, error));
     char name[64];
     snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
-    shard_program *program = &set->items[set->count];
-    *program = (shard_program){.size = size};
-    LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &program->program, error));
-    set->count++;
+    shard_program made = {.size = size};
+    LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &made.program, error));
+    shard_program *program = place_for(trainer, set, size);
+    *program = made;
     return make_bindings(trainer, program, error);
 }
 

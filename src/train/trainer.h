@@ -29,7 +29,8 @@ typedef struct liana__trainer_options {
     uint64_t seed;               /* of dropout */
     liana_scale scale;           /* how images, which arrive as u8, enter the model */
     bool mixes;                  /* training batches have partners and shares */
-    const double *class_weights; /* [classes] that the loss of a training example is multiplied by; NULL: all 1 */
+    const double *class_weights; /* that the loss of a training example is multiplied by; NULL: all 1 */
+    int64_t num_class_weights;   /* classes from here on have 1 */
     bool mixed_precision;        /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
 } liana__trainer_options;
 

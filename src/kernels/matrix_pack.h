@@ -194,10 +194,13 @@ static void pack_matrix(const packed_matrix *matrix, const tile_element *source,
 LIANA__INLINE vector_float load_units(const tile_element *source, int64_t stride, int64_t rows, int64_t count)
 {
 #if defined(__AVX512BF16__)
+    static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     const __mmask16 mask = vector_first(count);
-    __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source));
-    __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(rows == 2 ? mask : 0, source + (rows - 1) * stride));
-    return (vector_float)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+    __m256i first = _mm256_maskz_loadu_epi16(mask, source);
+    __m256i second = _mm256_maskz_loadu_epi16(rows == 2 ? mask : 0, source + (rows - 1) * stride);
+    __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+    return (vector_float)_mm512_permutexvar_epi16(_mm512_loadu_si512(order), both);
 #else
     (void)stride;
     (void)rows;
@@ -214,24 +217,38 @@ static inline int64_t at_most(int64_t a, int64_t b)
 static void pack_steps(const tile_element *source, int64_t stride, int64_t depth, int64_t count, tile_unit *target,
                        int64_t width)
 {
-    for (int64_t k = 0; k < depth; k += TILE_STEP, source += TILE_STEP * stride, target += width) {
-        const int64_t rows = at_most(TILE_STEP, depth - k);
-        for (int64_t c = 0; c < count; c += VECTOR_LENGTH) {
-            vector_store((float *)target + c, load_units(source + c, stride, rows, at_most(VECTOR_LENGTH, count - c)));
+    for (int64_t c = 0; c < count; c += VECTOR_LENGTH) {
+        const int64_t lanes = at_most(VECTOR_LENGTH, count - c);
+        const tile_element *from = source + c;
+        tile_unit *to = target + c;
+        int64_t k = 0;
+        for (; k + TILE_STEP <= depth; k += TILE_STEP, from += TILE_STEP * stride, to += width) {
+            vector_store((float *)to, load_units(from, stride, TILE_STEP, lanes));
         }
+        if (k < depth) vector_store((float *)to, load_units(from, stride, depth - k, lanes));
     }
 }
 
-/* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS]. Up to VECTOR_LENGTH lanes behind the last are
- * written. */
+/* A vector of units to two tiles, `tile` units apart. */
+LIANA__INLINE void store_in_tiles(tile_unit *target, int64_t tile, vector_float units)
+{
+    memcpy(target, &units, TILE_ROWS * sizeof *target);
+    memcpy(target + tile, (const tile_unit *)&units + TILE_ROWS, (VECTOR_LENGTH - TILE_ROWS) * sizeof *target);
+}
+
+/* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS], room being for whole vectors of columns. */
 static void pack_tiles(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
 {
-    for (int64_t c = 0; c < columns; c += TILE_ROWS) {
-        const int64_t count = at_most(TILE_ROWS, columns - c);
-        for (int64_t k = 0; k < depth; k += TILE_STEP, target += TILE_ROWS) {
-            const int64_t rows = at_most(TILE_STEP, depth - k);
-            vector_store((float *)target, load_units(source + k * columns + c, columns, rows, count));
+    const int64_t tile = divide_round_up(depth, TILE_STEP) * TILE_ROWS;
+    for (int64_t c = 0; c < columns; c += VECTOR_LENGTH) {
+        const int64_t lanes = at_most(VECTOR_LENGTH, columns - c);
+        const tile_element *from = source + c;
+        tile_unit *to = target + c / TILE_ROWS * tile;
+        int64_t k = 0;
+        for (; k + TILE_STEP <= depth; k += TILE_STEP, from += TILE_STEP * columns, to += TILE_ROWS) {
+            store_in_tiles(to, tile, load_units(from, columns, TILE_STEP, lanes));
         }
+        if (k < depth) store_in_tiles(to, tile, load_units(from, columns, depth - k, lanes));
     }
 }
 

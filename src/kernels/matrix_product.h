@@ -109,7 +109,7 @@ static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride,
 /* ---- columns ---- */
 
 /* Rows of A and B that a tile adds up in registers: both stay in the caches, and long sums are sums of sums. */
-enum { DEPTH_AT_ONCE = 128, STEPS_AT_ONCE = DEPTH_AT_ONCE / TILE_STEP };
+enum { DEPTH_AT_ONCE = 128 * TILE_STEP, STEPS_AT_ONCE = DEPTH_AT_ONCE / TILE_STEP };
 
 /* A block of the sum for one panel of C's columns: added to what is there or put in its place. */
 typedef struct columns_block {
@@ -166,7 +166,7 @@ LIANA__INLINE void columns_panel(const int vectors, int64_t rows, const columns_
 
 /* How A^T B is computed: C as it is, or its transpose B^T A (then `rows` are B's columns). */
 typedef struct columns_plan {
-    bool swapped, pack_left, pack_right;
+    bool swapped;
     int64_t rows, columns;                      /* of what is computed */
     int64_t left_size, right_size, result_size; /* of scratch, in units */
 } columns_plan;
@@ -178,17 +178,18 @@ static int64_t columns_cost(int64_t rows, int64_t columns)
     return rows * vectors * (vectors == 1 ? 5 : 4);
 }
 
+/* Units of bf16 must be made; floats are taken from where they are. */
+enum { PACK_COLUMNS = TILE_STEP > 1 };
+
 static columns_plan plan_columns(int64_t a_columns, int64_t b_columns)
 {
     columns_plan plan = {.swapped = columns_cost(b_columns, a_columns) < columns_cost(a_columns, b_columns)};
     plan.rows = plan.swapped ? b_columns : a_columns;
     plan.columns = plan.swapped ? a_columns : b_columns;
-    /* Units of bf16 must be made. Floats are packed where they would otherwise fall into few sets of the cache, or
-     * where many tiles read them. */
-    plan.pack_left = TILE_STEP == 2;
-    plan.pack_right = TILE_STEP == 2;
-    if (plan.pack_left) plan.left_size = divide_round_up(plan.rows, TILE_ROWS) * TILE_ROWS * STEPS_AT_ONCE + 16;
-    if (plan.pack_right) plan.right_size = TILE_VECTORS * VECTOR_LENGTH * STEPS_AT_ONCE;
+    if (PACK_COLUMNS) {
+        plan.left_size = divide_round_up(plan.rows, VECTOR_LENGTH) * VECTOR_LENGTH * STEPS_AT_ONCE;
+        plan.right_size = TILE_VECTORS * VECTOR_LENGTH * STEPS_AT_ONCE;
+    }
     if (plan.swapped) plan.result_size = plan.rows * plan.columns;
     return plan;
 }
@@ -210,7 +211,7 @@ static void multiply_columns_block(const columns_plan *plan, const tile_element 
     block->a = (const tile_unit *)left;
     block->a_stride = plan->rows;
     block->a_tile = TILE_ROWS;
-    if (plan->pack_left) {
+    if (PACK_COLUMNS) {
         pack_tiles(left, plan->rows, depth, scratch);
         block->a = scratch;
         block->a_stride = TILE_ROWS;
@@ -227,7 +228,7 @@ static void multiply_columns_block(const columns_plan *plan, const tile_element 
         block->next_a_stride = plan->rows;
         block->next_b = right + depth * plan->columns + panel.first;
         block->next_b_stride = plan->columns;
-        if (plan->pack_right) {
+        if (PACK_COLUMNS) {
             const int64_t width = panel.vectors * VECTOR_LENGTH;
             pack_steps(right + panel.first, plan->columns, depth, width - VECTOR_LENGTH + panel.last, packed_right,
                        width);

@@ -122,19 +122,23 @@ LIANA__INLINE void tile_add_rows(const int rows, const int vectors, const int un
 #endif
 }
 
-/* Lines of memory that a later call will want: at each step of this one, one of each kind is asked for. */
+/* Memory that a later call will want: each step of this one asks for a line on the left and two on the right of as many
+ * rows as the step has elements. */
 typedef struct tile_prefetch {
-    const char *left, *right; /* of `right` two neighbouring lines */
+    const char *left, *right;
     int64_t left_stride, right_stride;
 } tile_prefetch;
 
 LIANA__INLINE void tile_fetch(tile_prefetch *wanted)
 {
-    __builtin_prefetch(wanted->left, 0, 2);
-    __builtin_prefetch(wanted->right, 0, 2);
-    __builtin_prefetch(wanted->right + 64, 0, 2);
-    wanted->left += wanted->left_stride;
-    wanted->right += wanted->right_stride;
+#pragma GCC unroll 2
+    for (int row = 0; row < TILE_STEP; row++) {
+        __builtin_prefetch(wanted->left, 0, 2);
+        __builtin_prefetch(wanted->right, 0, 2);
+        __builtin_prefetch(wanted->right + 64, 0, 2);
+        wanted->left += wanted->left_stride;
+        wanted->right += wanted->right_stride;
+    }
 }
 
 /* Adds A^T B, the sum running over rows of both: step k takes the units a[k * a_stride + row] and

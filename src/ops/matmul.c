@@ -116,6 +116,12 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
+static const liana__kernel *const kernels[] = {
+#if defined(LIANA_X86)
+    &liana__matmul_avx512_bf16, &liana__matmul_avx512,      &liana__matmul_avx2,
+#endif
+    &liana__matmul_onednn,      &liana__matmul_onednn_bf16, &liana__matmul_onednn_widened, &reference, NULL};
+
 const liana__op liana__op_matmul = {
     .name = "matmul",
     .doc = "The matrix product of the last two axes.",
@@ -127,8 +133,7 @@ const liana__op liana__op_matmul = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = parts_of,
-    .kernels = (const liana__kernel *const[]){&liana__matmul_onednn, &liana__matmul_onednn_bf16,
-                                              &liana__matmul_onednn_widened, &reference, NULL},
+    .kernels = kernels,
 };
 
 liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b)

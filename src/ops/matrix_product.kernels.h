@@ -1,0 +1,74 @@
+/* matrix_product.kernels.h - what matmul and the convolutions of single pixels share, for one instruction set: which
+ * products liana computes itself, with what scratch memory, and where oneDNN is better. */
+#ifndef LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
+#define LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
+
+#include "kernels/matrix_product.h"
+#include "kernels/vector_kernels.h"
+#include "ops/applicable.h"
+
+/* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
+ * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. */
+typedef struct product {
+    bool transpose_a, transpose_b; /* not both */
+    int64_t rows, depth, columns;
+} product;
+
+static bool product_dtype_applicable(const liana__node *node, const char **reason)
+{
+#if defined(__AVX512BF16__)
+    return liana__applicable_bf16(node, reason);
+#else
+    return liana__applicable_f32(node, reason);
+#endif
+}
+
+/* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
+ * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
+ * sides are wide, in AVX2 less so than liana's. */
+static bool product_preferred(const product *p, liana__isa isa, const char **reason)
+{
+    const packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    const bool idle_lanes = matrix.step_units == 2; /* would be, in oneDNN */
+#if defined(__AVX512BF16__)
+    *reason = "oneDNN's tiles are faster";
+    if (isa >= LIANA__ISA_AMX && p->columns > 32 && (p->transpose_a ? p->rows : p->depth) > 32) return false;
+#elif LIANA_VECTOR_BYTES == 32
+    *reason = "made for processors without AVX-512";
+    if (isa > LIANA__ISA_AVX2) return false;
+    *reason = "oneDNN is faster for these sums";
+    if (p->transpose_a || p->columns % (2 * VECTOR_LENGTH) != 0) return false;
+#else
+    (void)isa;
+#endif
+    *reason = "too short a sum";
+    if (p->transpose_a) return p->depth >= 32;
+    *reason = "bound by writing the result";
+    if (p->depth <= 16 && !idle_lanes && p->rows * p->columns > 2 << 20) return false;
+    *reason = "too few rows to pack the smaller matrix for";
+    return p->rows >= (idle_lanes ? 72 : p->transpose_b ? 256 : TILE_STEP == 2 ? 128 : 512);
+}
+
+/* In bytes. */
+static size_t product_scratch(const product *p)
+{
+    if (p->transpose_a) return columns_scratch(p->rows, p->columns);
+    const packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    return packed_size(&matrix);
+}
+
+/* `wide`: floats, whatever the operands are; always so if A is transposed. */
+static void product_run(const product *p, const void *a, const void *b, void *c, bool wide, void *scratch)
+{
+    if (p->transpose_a) {
+        multiply_columns(p->depth, a, p->rows, b, p->columns, c, scratch);
+        return;
+    }
+    packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    matrix.units = scratch;
+    pack_matrix(&matrix, b, p->transpose_b, scratch);
+    const product_target target = {c, p->columns, wide};
+    multiply_rows(p->rows, a, p->depth, &matrix, &target);
+}
+
+#endif

@@ -30,6 +30,8 @@ struct liana_graph {
     liana__node **nodes;
     size_t num_nodes;
     size_t node_capacity;
+    /* The first node that a gradient made; what has a smaller id is the forward part. 0: there is no gradient. */
+    size_t first_gradient;
     /* In the order in which they were made: the order of the buffers of an execution. */
     liana__node **inputs;
     size_t num_inputs;

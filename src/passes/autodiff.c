@@ -114,6 +114,7 @@ void liana_gradients_at(liana_location here, liana_tensor target, const liana_te
 {
     for (size_t i = 0; i < count; i++) gradients[i] = (liana_tensor){target.graph, 0};
     if (!check_arguments(here, target, wrt, count)) return;
+    if (!target.graph->first_gradient) target.graph->first_gradient = target.graph->num_nodes;
     autodiff ad = {.graph = target.graph, .num_nodes = target.graph->num_nodes};
     ad.depends = calloc(ad.num_nodes, sizeof *ad.depends);
     ad.gradients = calloc(ad.num_nodes, sizeof *ad.gradients);

@@ -57,6 +57,7 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     liana_graph *graph = rewriter->graph;
     for (size_t id = 1; id < old->num_nodes && graph->status == LIANA_OK; id++) {
         const liana__node *node = old->nodes[id];
+        if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
         liana_tensor made = node->op->kernels ? pass->rewrite(rewriter, node) : (liana_tensor){0};
         rewriter->map[id] = made.id ? made : copy_node(rewriter, node);
     }

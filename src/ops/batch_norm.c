@@ -1,6 +1,8 @@
 /* Batch normalisation: statistics, normalisation in training and inference, and the ops of its gradient. */
 #include "ops/batch_norm.h"
 
+#include "ir/graph.h"
+
 #include <math.h>
 
 static const liana__field fields[] = {
@@ -70,28 +72,13 @@ static liana_status infer_statistics(liana__infer *infer)
     return give_stacked(infer);
 }
 
-/* Mixed precision may normalise in f32 what the statistics saw in bf16, or the other way round. */
-static const liana__node *before_casts(const liana__node *node)
-{
-    while (node->op == &liana__op_cast) node = node->inputs[0];
-    return node;
-}
-
 static liana_status infer_training(liana__infer *infer)
 {
     LIANA_TRY(check_images(infer));
     LIANA_TRY(check_channels(infer, 1, "gamma", false));
     LIANA_TRY(check_channels(infer, 2, "beta", false));
     LIANA_TRY(check_epsilon(infer));
-    const liana__node *statistics = infer->inputs[3];
-    if (statistics->op != &liana__op_batch_norm_statistics ||
-        before_casts(statistics->inputs[0]) != before_casts(infer->inputs[0])) {
-        return liana__infer_fail(infer,
-                                 "statistics is a result of %s%s, expected liana_op_batch_norm_statistics of the "
-                                 "same x; for other statistics use liana_op_batch_norm_inference",
-                                 statistics->op->name,
-                                 statistics->op == &liana__op_batch_norm_statistics ? " of another tensor" : "");
-    }
+    LIANA_TRY(check_channels(infer, 3, "statistics", true));
     return liana__infer_like_input(infer);
 }
 
@@ -539,10 +526,26 @@ liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor
     return liana__build1(here, &liana__op_batch_norm_statistics, x, NULL);
 }
 
+/* The gradient takes the statistics to be those of x. Only who builds the op can get that wrong: passes put nothing but
+ * equals in the place of x. */
+static bool statistics_fit(liana_location here, liana_tensor x, liana_tensor statistics)
+{
+    const liana__node *node = liana__tensor_node(statistics);
+    if (!node || !liana__tensor_node(x)) return true;
+    bool of_statistics = node->op == &liana__op_batch_norm_statistics;
+    if (of_statistics && node->inputs[0] == liana__tensor_node(x)) return true;
+    liana__graph_fail(x.graph, here, LIANA_INVALID_ARGUMENT,
+                      "batch_norm_training: statistics is a result of %s%s, expected liana_op_batch_norm_statistics of "
+                      "the same x; for other statistics use liana_op_batch_norm_inference",
+                      node->op->name, of_statistics ? " of another tensor" : "");
+    return false;
+}
+
 liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x, liana_tensor gamma, liana_tensor beta,
                                              liana_tensor statistics, double epsilon)
 {
     const liana_tensor inputs[] = {x, gamma, beta, statistics};
+    if (!statistics_fit(here, x, statistics)) return (liana_tensor){x.graph, 0};
     return liana__build(here, x.graph, &liana__op_batch_norm_training, inputs, 4,
                         &(liana__batch_norm_attributes){.epsilon = epsilon});
 }

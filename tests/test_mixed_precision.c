@@ -223,6 +223,29 @@ static void test_a_graph_that_does_not_ask_stays(void **state)
     liana_graph_destroy(graph);
 }
 
+/* A product that is read in bf16 but marked, and a pass before. */
+static void test_marked_tensors_stay_wide(void **state)
+{
+    (void)state;
+    for (int marked = 0; marked < 2; marked++) {
+        liana_graph *plain = new_graph(), *copy;
+        liana_tensor x = liana__sample_input(plain, "x", LIANA_F32, liana_shape_of(6, 5), -1, 1);
+        liana_tensor w = liana__sample_input(plain, "w", LIANA_F32, liana_shape_of(5, 5), -1, 1);
+        liana_tensor y = liana_op_logistic(liana_op_matmul(x, w, false, false));
+        if (marked) liana__keep_wide(y);
+        liana_graph_output(plain, "sum", liana_op_reduce_sum(y, LIANA_ALL_AXES, false));
+        plain->mixed_precision = true;
+        assert_ok(liana__pass_run(&liana__pass_fold_padding, plain, &copy, &context->error), &context->error);
+        assert_true(copy->mixed_precision);
+        liana_graph *graph = mixed(copy);
+        assert_int_equal(count(graph, &liana__op_logistic, LIANA_F32), marked);
+        assert_int_equal(count(graph, &liana__op_matmul, LIANA_F32), marked);
+        liana_graph_destroy(graph);
+        liana_graph_destroy(copy);
+        liana_graph_destroy(plain);
+    }
+}
+
 /* Two uses of a weight: their gradients are added in f32, before anything is rounded. */
 static void test_gradients_of_shared_weights_are_added_wide(void **state)
 {
@@ -405,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_matrices_and_activations_become_bf16),
         cmocka_unit_test(test_results_are_near_those_in_f32),
         cmocka_unit_test(test_a_graph_that_does_not_ask_stays),
+        cmocka_unit_test(test_marked_tensors_stay_wide),
         cmocka_unit_test(test_gradients_of_shared_weights_are_added_wide),
         cmocka_unit_test(test_sensitive_ops_stay_wide),
         cmocka_unit_test(test_a_normalisation_before_a_softmax),

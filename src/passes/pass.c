@@ -60,6 +60,7 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
         if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
         liana_tensor made = node->op->kernels ? pass->rewrite(rewriter, node) : (liana_tensor){0};
         rewriter->map[id] = made.id ? made : copy_node(rewriter, node);
+        if (node->keep_wide) liana__keep_wide(rewriter->map[id]);
     }
     for (size_t i = 0; i < old->num_outputs && graph->status == LIANA_OK; i++) {
         const liana__output *output = &old->outputs[i];

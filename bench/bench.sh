@@ -2,12 +2,13 @@
 # liana and PyTorch on the same machine, turn by turn: `make bench`. Nothing else should run.
 #
 #   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_step (default: build)
-#   ROUNDS=3                   turns that each program takes; the median counts
-#   STEPS=3 SECONDS_EACH=2     a measurement lasts at least so many steps and seconds
+#   ROUNDS=3                   turns that each program takes; the median counts (inference and training from files take
+#                              every other one, so that all of it ends within a quarter of an hour)
+#   STEPS=2 SECONDS_EACH=1.5   a measurement lasts at least so many steps and seconds (of inference, half)
 #   THREADS=                   threads of both (default: the cores of this process)
 #   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
 #                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
-#                              mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default '*'
+#                              mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default: all but flowers-cached
 #   PYTHON=/usr/bin/python3    the Python that has torch
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
 #   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
@@ -25,8 +26,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}
 rounds=${ROUNDS:-3}
-steps=${STEPS:-3}
-seconds=${SECONDS_EACH:-2}
+steps=${STEPS:-2}
+seconds=${SECONDS_EACH:-1.5}
 threads=${THREADS:-$(nproc)}
 python=${PYTHON:-/usr/bin/python3}
 data=${LIANA_TEST_DATA:-$here/../../shared/data}
@@ -43,7 +44,7 @@ known="$known start-mnist-fast"
 
 workloads=
 set -f
-for pattern in ${WORKLOADS:-*}; do
+for pattern in ${WORKLOADS:-train-* infer* flowers-step flowers-jpeg m* start-*}; do
     found=
     for workload in $known; do
         # shellcheck disable=SC2254
@@ -96,16 +97,23 @@ peer() {
     "$build/bench_run" "$records" "$workload" PyTorch "$variant" "$round" - "$@" || true
 }
 
+# half SECONDS
+half() {
+    awk "BEGIN { print $1 / 2 }"
+}
+
 # peer_steps MODEL OPTIONS...: one batch, in each precision and layout.
 peer_steps() {
     # The first round only chooses: where a step takes long, one is enough.
     count=$steps least=$seconds
+    case $workload in infer*) least=$(half "$seconds") ;; esac
     if [ "$round" -eq 1 ] && [ "$rounds" -gt 1 ]; then count=1 least=1; fi
     for precision in fp32 bf16; do
         for layout in channels_last contiguous; do
             peer "$precision $layout" "$@" --precision "$precision" --layout "$layout" --steps "$count" --warmup 1 \
                 --seconds "$least"
         done
+        case $workload in infer*) continue ;; esac
         peer "tuned $precision channels_last" "$@" --precision "$precision" --steps "$count" --warmup 1 \
             --seconds "$least"
     done
@@ -130,8 +138,11 @@ own() {
 
 # own_steps MODEL OPTIONS...
 own_steps() {
+    least=$seconds
+    case $workload in infer*) least=$(half "$seconds") ;; esac
     for precision in $precisions; do
-        own "$precision" - "$build/bench_step" "$@" --precision "$precision" --steps "$steps" --seconds "$seconds"
+        own "$precision" - "$build/bench_step" "$@" --precision "$precision" --steps "$steps" --warmup 1 \
+            --seconds "$least"
     done
 }
 
@@ -196,9 +207,16 @@ run_workload() {
     workload=$1
     net=${1#*-}
     case $1 in
+    infer* | *-jpeg | *-cached | *-files) [ "$((round % 2))" -eq 1 ] || return 0 ;;
+    esac
+    case $1 in
     train-*)
         own_steps "$net"
-        LIANA_MAX_ISA=avx2 own "float32 avx2" - "$build/bench_step" "$net" --steps "$steps" --seconds "$seconds"
+        # Once: it takes long, and steps are all alike.
+        if [ "$round" -eq 1 ]; then
+            LIANA_MAX_ISA=avx2 own "float32 avx2" - "$build/bench_step" "$net" --steps "$steps" --warmup 1 \
+                --seconds "$seconds"
+        fi
         zoo_peer "$net"
         ;;
     infer32-*)

@@ -152,19 +152,16 @@ static void print_value(const panel_place *place, const bench_series *series, ch
     snprintf(text, size, "%s %s", number, bench_unit_name(place->panel->unit));
 }
 
-/* Text on a white ground, so that no line of the axis runs through it. Returns where it ends. */
+/* Text on a white ground, so that no line of the axis runs through it: drawn once to learn its width, wiped away, and
+ * drawn again. Returns where it ends. */
 static double draw_text(const panel_place *place, double x, double base, const liana__label *label, const char *text)
 {
     cairo_t *cairo = place->canvas->cairo;
-    cairo_push_group(cairo);
     double width = liana__canvas_text(place->canvas, x, base, label, text);
-    cairo_pattern_t *drawn = cairo_pop_group(cairo);
     cairo_rectangle(cairo, x - 3, base - BAR + 4, width + 6, BAR);
-    cairo_set_source_rgb(cairo, 1, 1, 1);
+    liana__canvas_ink(place->canvas, (liana__ink){1, 1, 1});
     cairo_fill(cairo);
-    cairo_set_source(cairo, drawn);
-    cairo_paint(cairo);
-    cairo_pattern_destroy(drawn);
+    liana__canvas_text(place->canvas, x, base, label, text);
     return x + width;
 }
 

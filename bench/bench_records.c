@@ -20,7 +20,7 @@ static const struct {
     {"train-", "memory", "Peak memory of training, batch 32", BENCH_MEBIBYTES},
     {"infer32-", "infer32", "Inference, batch 32", BENCH_IMAGES_PER_SECOND},
     {"infer1-", "infer1", "Inference, batch 1", BENCH_IMAGES_PER_SECOND},
-    {"start-", "start", "From process start to one step trained", BENCH_SECONDS},
+    {"start-", "start", "From process start to the end of one step", BENCH_SECONDS},
     {"", "examples", "Training of the examples", BENCH_IMAGES_PER_SECOND},
 };
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
@@ -28,15 +28,15 @@ enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 static const struct {
     const char *workload, *label;
 } labels[] = {
-    {"flowers-step", "flowers, steps (MobileNetV2 0.35)"},
-    {"flowers-jpeg", "flowers from JPEGs, epochs"},
-    {"flowers-cached", "flowers decoded once, epochs"},
+    {"flowers-step", "flowers, steps"},
+    {"flowers-jpeg", "flowers from JPEGs"},
+    {"flowers-cached", "flowers decoded once"},
     {"mnist-step", "MNIST convnet, steps"},
     {"mnist-files", "MNIST convnet, epochs"},
     {"mlp-step", "MLP 784-512-10, steps"},
     {"start-mnist", "MNIST convnet"},
     {"start-flowers", "flowers (MobileNetV2 0.35)"},
-    {"start-mnist-fast", "MNIST to 99% (mnist_fast.yaml)"},
+    {"start-mnist-fast", "all of mnist_fast.yaml"},
 };
 
 static const char *label_of(const char *workload, const char *prefix)

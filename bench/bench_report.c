@@ -108,7 +108,7 @@ static void write_table(const bench_records *records, const char *caption, liana
 {
     liana__text_add(
         text,
-        "%s\nMedians of %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less.\n"
+        "%s\nMedians of up to %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less.\n"
         "PyTorch as it is installed: in fp32, and the better of fp32 and bf16, in the better layout; 'tuned' "
         "with malloc\nthat keeps its pages, and for inference with torch.jit.\n",
         caption, records->rounds);

@@ -2,6 +2,7 @@
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
+#include "ops/gradients.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
 
@@ -232,6 +233,134 @@ static void test_pooled_convolutions_are_fused_where_that_is_right(void **state)
 }
 
 /* Inputs, variables, outputs and assignments keep their order and names, whatever a pass does. */
+/* ---- fuse_batch_norm ---- */
+
+static liana_graph *fused_norms(const liana_graph *graph)
+{
+    liana_graph *result;
+    assert_ok(liana__pass_run(&liana__pass_fuse_batch_norm, graph, &result, &context->error), &context->error);
+    assert_ok(liana__graph_verify(result, &context->error), &context->error);
+    return result;
+}
+
+static liana_tensor norm_channels(liana_graph *graph, const char *name, double low, double high)
+{
+    return liana__sample_input(graph, name, LIANA_F64, liana_shape_of(6), low, high);
+}
+
+static liana_tensor normalised(liana_tensor x, liana_tensor gamma, liana_tensor beta)
+{
+    return liana_op_batch_norm_training(x, gamma, beta, liana_op_batch_norm_statistics(x), 1e-3);
+}
+
+/* Two normalisations: relu6 behind the first, `last` behind the second and the first's x; and all gradients. */
+static liana_graph *norms_in_training(liana_tensor (*last)(liana_location here, liana_tensor x), bool keep_inner)
+{
+    liana_graph *graph = new_graph();
+    liana_tensor wrt[] = {liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 5, 3, 6), -2, 3),
+                          norm_channels(graph, "gamma", 2, 4), norm_channels(graph, "beta", 0, 3),
+                          norm_channels(graph, "gamma2", 0.5, 2), norm_channels(graph, "beta2", -1, 1)};
+    liana_tensor inner = normalised(wrt[0], wrt[1], wrt[2]);
+    liana_tensor outer = normalised(liana_op_square(liana_op_relu6(inner)), wrt[3], wrt[4]);
+    liana_tensor y = last(LIANA_HERE, liana_op_add(outer, wrt[0])), gradients[5];
+    liana_gradients(liana_op_square(y), wrt, 5, gradients);
+    liana_graph_output(graph, "y", y);
+    static const char *const names[] = {"dx", "dgamma", "dbeta", "dgamma2", "dbeta2"};
+    for (int i = 0; i < 5; i++) liana_graph_output(graph, names[i], gradients[i]);
+    if (keep_inner) liana_graph_output(graph, "inner", inner);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+/* What is behind a residual passes its gradient to both, so that it is written out. */
+static void test_norms_and_activations_are_fused_forward_and_backward(void **state)
+{
+    (void)state;
+    liana_graph *before = norms_in_training(liana_op_relu_at, false), *after = fused_norms(before);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training_activation), 2);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training), 0);
+    assert_int_equal(count_needed(after, &liana__op_relu6), 0);
+    assert_int_equal(count_needed(after, &liana__op_relu), 0);
+    assert_int_equal(count_needed(after, &liana__op_relu6_gradient), 0);
+    assert_int_equal(count_needed(after, &liana__op_relu_gradient), 1);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_activation_gradient_sums), 1);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_activation_input_gradient), 1);
+    assert_same_results(before, after);
+    liana_graph_destroy(before);
+    liana_graph_destroy(after);
+}
+
+/* In training the gradient of swish reads the sum behind the second normalisation. That still becomes one op. */
+static void test_what_swish_reads_is_kept_in_training(void **state)
+{
+    (void)state;
+    liana_graph *before = norms_in_training(liana_op_swish_at, false), *after = fused_norms(before);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training_activation), 2);
+    assert_int_equal(count_needed(after, &liana__op_swish), 1);
+    assert_int_equal(count_needed(after, &liana__op_swish_gradient), 1);
+    assert_int_equal(count_needed(after, &liana__op_add), count_needed(before, &liana__op_add) - 1);
+    assert_same_results(before, after);
+    liana_graph_destroy(before);
+    liana_graph_destroy(after);
+}
+
+/* What else is read of a normalisation is computed once, as before; its gradient can do without. */
+static void test_a_norm_that_is_read_twice_stays(void **state)
+{
+    (void)state;
+    liana_graph *before = norms_in_training(liana_op_relu_at, true), *after = fused_norms(before);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training), 1);
+    assert_int_equal(count_needed(after, &liana__op_relu6), 1);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_activation_gradient_sums), 1);
+    assert_same_results(before, after);
+    liana_graph_destroy(before);
+    liana_graph_destroy(after);
+}
+
+static void test_norms_of_inference_are_fused(void **state)
+{
+    (void)state;
+    static liana_tensor (*const activations[])(liana_location here, liana_tensor x) = {liana_op_relu_at,
+                                                                                       liana_op_relu6_at,
+                                                                                       liana_op_swish_at};
+    for (int i = 0; i < 6; i++) {
+        liana_graph *before = new_graph();
+        liana_tensor x = liana__sample_input(before, "x", LIANA_F64, liana_shape_of(7, 6), -2, 9);
+        liana_tensor y =
+            liana_op_batch_norm_inference(x, norm_channels(before, "gamma", 1, 3), norm_channels(before, "beta", -1, 1),
+                                          norm_channels(before, "mean", -1, 1),
+                                          norm_channels(before, "variance", 0.5, 2), 1e-3);
+        if (i >= 3) y = liana_op_add(liana_op_negate(x), y);
+        liana_graph_output(before, "y", activations[i % 3](LIANA_HERE, y));
+        assert_ok(liana_graph_status(before), &context->error);
+        liana_graph *after = fused_norms(before);
+        assert_int_equal(count_needed(after, &liana__op_batch_norm_inference_activation), 1);
+        assert_int_equal(count_needed(after, &liana__op_add), 0);
+        assert_true(after->outputs[0].node->op == &liana__op_batch_norm_inference_activation);
+        assert_same_results(before, after);
+        liana_graph_destroy(before);
+        liana_graph_destroy(after);
+    }
+}
+
+/* A residual that is repeated over the images, and one that is the normalisation itself, are plain sums. */
+static void test_sums_that_are_no_residuals_stay(void **state)
+{
+    (void)state;
+    for (int twice = 0; twice < 2; twice++) {
+        liana_graph *before = new_graph();
+        liana_tensor x = liana__sample_input(before, "x", LIANA_F64, liana_shape_of(7, 6), -2, 9);
+        liana_tensor y = normalised(x, norm_channels(before, "gamma", 1, 3), norm_channels(before, "beta", -1, 1));
+        liana_graph_output(before, "y", liana_op_add(y, twice ? y : norm_channels(before, "bias", -1, 1)));
+        assert_ok(liana_graph_status(before), &context->error);
+        liana_graph *after = fused_norms(before);
+        assert_int_equal(count_needed(after, &liana__op_batch_norm_training), 1);
+        assert_same_results(before, after);
+        liana_graph_destroy(before);
+        liana_graph_destroy(after);
+    }
+}
+
 static void test_the_interface_of_a_graph_stays(void **state)
 {
     (void)state;
@@ -281,6 +410,11 @@ int main(void)
         cmocka_unit_test(test_what_else_reads_the_border_keeps_it),
         cmocka_unit_test(test_borders_that_are_no_padding_stay),
         cmocka_unit_test(test_pooled_convolutions_are_fused_where_that_is_right),
+        cmocka_unit_test(test_norms_and_activations_are_fused_forward_and_backward),
+        cmocka_unit_test(test_what_swish_reads_is_kept_in_training),
+        cmocka_unit_test(test_a_norm_that_is_read_twice_stays),
+        cmocka_unit_test(test_norms_of_inference_are_fused),
+        cmocka_unit_test(test_sums_that_are_no_residuals_stay),
         cmocka_unit_test(test_the_interface_of_a_graph_stays),
         cmocka_unit_test(test_passes_can_be_skipped_by_name),
     };

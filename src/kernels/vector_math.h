@@ -18,7 +18,6 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     /* Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. */
     const vector_float shift = vector_set(0x1.8p23f);
     vector_float shifted = vector_fma(x, vector_set(0x1.715476p+0f), shift);
-    vector_int n = (vector_int)((vector_uint)shifted - (vector_uint)shift);
     vector_float whole = shifted - shift;
     /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is; what rounding takes from r is kept.
      */
@@ -31,10 +30,15 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     q = vector_fma(q, r, vector_set(0x1.555492p-3f));
     q = vector_fma(q, r, vector_set(0x1.fffffcp-2f));
     vector_float power = vector_fma(q, r * r, lost) + r + 1.0f;
+#if LIANA_VECTOR_BYTES == 64
+    return (vector_float)_mm512_scalef_ps((__m512)power, (__m512)whole);
+#else
     /* 2^n in two factors, because n reaches from -150 to 128: only the last product may round or overflow. */
+    vector_int n = (vector_int)((vector_uint)shifted - (vector_uint)shift);
     vector_uint half = (vector_uint)(n >> 1), other = (vector_uint)n - half;
     vector_float scale1 = (vector_float)((half + 127) << 23), scale2 = (vector_float)((other + 127) << 23);
     return power * scale1 * scale2;
+#endif
 }
 
 /* log x = e ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2). */

@@ -21,7 +21,7 @@ static int64_t channels_of(const liana__infer *infer)
     return x->dims[x->rank - 1];
 }
 
-static liana_status check_images(liana__infer *infer)
+liana_status liana__batch_norm_check_images(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_float(infer, 0));
     if (infer->inputs[0]->shape.rank >= 2) return LIANA_OK;
@@ -30,7 +30,7 @@ static liana_status check_images(liana__infer *infer)
 }
 
 /* Checks an input that has one number, or two stacked ones, for each channel. */
-static liana_status check_channels(liana__infer *infer, size_t index, const char *name, bool stacked)
+liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked)
 {
     int64_t channels = channels_of(infer);
     liana_shape expected = stacked ? liana_shape_of(2, channels) : liana_shape_of(channels);
@@ -43,14 +43,14 @@ static liana_status check_channels(liana__infer *infer, size_t index, const char
                              liana_dtype_name(infer->inputs[0]->dtype));
 }
 
-static liana_status check_epsilon(liana__infer *infer)
+liana_status liana__batch_norm_check_epsilon(liana__infer *infer)
 {
     double epsilon = ((const liana__batch_norm_attributes *)infer->attributes)->epsilon;
     if (epsilon >= 0 && isfinite(epsilon)) return LIANA_OK;
     return liana__infer_fail(infer, "epsilon is %g, expected a finite number of at least 0", epsilon);
 }
 
-static liana_status check_same_images(liana__infer *infer)
+liana_status liana__batch_norm_check_dy(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
     const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
@@ -68,46 +68,46 @@ static liana_status give_stacked(liana__infer *infer)
 
 static liana_status infer_statistics(liana__infer *infer)
 {
-    LIANA_TRY(check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_images(infer));
     return give_stacked(infer);
 }
 
 static liana_status infer_training(liana__infer *infer)
 {
-    LIANA_TRY(check_images(infer));
-    LIANA_TRY(check_channels(infer, 1, "gamma", false));
-    LIANA_TRY(check_channels(infer, 2, "beta", false));
-    LIANA_TRY(check_epsilon(infer));
-    LIANA_TRY(check_channels(infer, 3, "statistics", true));
+    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 1, "gamma", false));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "beta", false));
+    LIANA_TRY(liana__batch_norm_check_epsilon(infer));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
     return liana__infer_like_input(infer);
 }
 
 static liana_status infer_inference(liana__infer *infer)
 {
     static const char *const names[] = {"x", "gamma", "beta", "mean", "variance"};
-    LIANA_TRY(check_images(infer));
-    for (size_t i = 1; i < 5; i++) LIANA_TRY(check_channels(infer, i, names[i], false));
-    LIANA_TRY(check_epsilon(infer));
+    LIANA_TRY(liana__batch_norm_check_images(infer));
+    for (size_t i = 1; i < 5; i++) LIANA_TRY(liana__batch_norm_check_channels(infer, i, names[i], false));
+    LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return liana__infer_like_input(infer);
 }
 
 static liana_status infer_gradient_sums(liana__infer *infer)
 {
-    LIANA_TRY(check_images(infer));
-    LIANA_TRY(check_same_images(infer));
-    LIANA_TRY(check_channels(infer, 2, "statistics", true));
-    LIANA_TRY(check_epsilon(infer));
+    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "statistics", true));
+    LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return give_stacked(infer);
 }
 
 static liana_status infer_input_gradient(liana__infer *infer)
 {
-    LIANA_TRY(check_images(infer));
-    LIANA_TRY(check_same_images(infer));
-    LIANA_TRY(check_channels(infer, 2, "gamma", false));
-    LIANA_TRY(check_channels(infer, 3, "statistics", true));
-    LIANA_TRY(check_channels(infer, 4, "sums", true));
-    LIANA_TRY(check_epsilon(infer));
+    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "gamma", false));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
+    LIANA_TRY(liana__batch_norm_check_channels(infer, 4, "sums", true));
+    LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return liana__infer_like_input(infer);
 }
 
@@ -392,10 +392,9 @@ static liana__parts input_gradient_parts(const liana__node *node)
     return (liana__parts){.kind = LIANA__PART_ROWS, .rows = node->shape.dims[0], .whole = GAMMA | STATISTICS | SUMS};
 }
 
-/* N is that of the sums, not of the part. */
-static void note_rows(const liana__node *whole, void *attributes_)
+void liana__batch_norm_note_rows(const liana__node *whole, void *part)
 {
-    ((liana__batch_norm_attributes *)attributes_)->rows = liana__batch_norm_sizes_of(whole).rows;
+    ((liana__batch_norm_attributes *)part)->rows = liana__batch_norm_sizes_of(whole).rows;
 }
 
 /* Chan's formula for parts of equal size: the mean of the means, and the mean of the variances plus the variance of the
@@ -419,8 +418,7 @@ static void merge_statistics(const liana__node *node, const void *parts, size_t 
     }
 }
 
-/* In double: terms of large parts may cancel. */
-static void merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count, void *result)
+void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count, void *result)
 {
     for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
         double total = 0;
@@ -498,7 +496,7 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .narrow_inputs = 1 << 0 | 1 << 1,
     .cost = gradient_sums_cost,
     .parts = gradient_sums_parts,
-    .merge = merge_sums,
+    .merge = liana__batch_norm_merge_sums,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
                                               &gradient_sums_reference, NULL},
 };
@@ -516,7 +514,7 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = input_gradient_cost,
     .parts = input_gradient_parts,
-    .note_whole = note_rows,
+    .note_whole = liana__batch_norm_note_rows,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };

@@ -9,8 +9,18 @@
 #include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
+/* What follows normalisation, in the fused ops of batch_norm_activation.c; elsewhere nothing. */
+typedef enum liana__batch_norm_activation {
+    LIANA__BATCH_NORM_LINEAR,
+    LIANA__BATCH_NORM_RELU,
+    LIANA__BATCH_NORM_RELU6,
+    LIANA__BATCH_NORM_SWISH,
+    LIANA__BATCH_NORM_NUM_ACTIVATIONS,
+} liana__batch_norm_activation;
+
 typedef struct liana__batch_norm_attributes {
     double epsilon;
+    int activation;
     int64_t rows; /* of the images that the sums are of, if x is a part of them; else 0. No user sees it. */
 } liana__batch_norm_attributes;
 
@@ -23,6 +33,19 @@ liana_tensor liana__op_batch_norm_gradient_sums_at(liana_location here, liana_te
 liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
                                                     liana_tensor gamma, liana_tensor statistics, liana_tensor sums,
                                                     double epsilon);
+
+/* Checks of shape rules: that input 0 is images, that an input has one number (or two stacked ones) for each of their
+ * channels, that input 1 has their dtype and shape, and epsilon. */
+liana_status liana__batch_norm_check_images(liana__infer *infer);
+liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked);
+liana_status liana__batch_norm_check_dy(liana__infer *infer);
+liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
+
+/* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds up sums of
+ * parts in f64, since terms of large parts may cancel. */
+void liana__batch_norm_note_rows(const liana__node *whole, void *part);
+void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count,
+                                  void *result);
 
 /* x as a matrix. */
 typedef struct liana__batch_norm_sizes {
@@ -47,6 +70,11 @@ static inline double liana__batch_norm_summed_rows(const liana__node *node)
 {
     int64_t rows = ((const liana__batch_norm_attributes *)node->attributes)->rows;
     return (double)(rows ? rows : liana__batch_norm_sizes_of(node).rows);
+}
+
+static inline int liana__batch_norm_activation_of(const liana__node *node)
+{
+    return ((const liana__batch_norm_attributes *)node->attributes)->activation;
 }
 
 LIANA__DECLARE_VECTOR_KERNELS(batch_norm_statistics);

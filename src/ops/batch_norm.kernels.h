@@ -2,8 +2,11 @@
  *
  * x is read as a matrix whose rows are `period` elements: the shortest whole number of image rows (one for each N) that
  * fills tiles of vectors exactly, so that few or odd channels need no special case. Lane i of a period belongs to
- * channel i % channels. What is left after the last period is less than one. */
+ * channel i % channels. What is left after the last period is less than one.
+ *
+ * The kernels also serve the ops of batch_norm_activation.c, which have the same first inputs. */
 #include "base/memory.h"
+#include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
 #include "ops/batch_norm.h"
@@ -74,7 +77,9 @@ static double *double_lanes(const periods *p, void *scratch, size_t floats, size
 /* Repeats the first `channels` elements over the period. */
 static void repeat_channels(const periods *p, float *lanes)
 {
-    for (int64_t i = p->channels; i < p->period; i++) lanes[i] = lanes[i - p->channels];
+    for (int64_t first = p->channels; first < p->period; first += p->channels) {
+        memcpy(lanes + first, lanes, (size_t)p->channels * sizeof *lanes);
+    }
 }
 
 /* Adds what the lanes of each channel hold up in the first one. */
@@ -85,19 +90,36 @@ static void fold_channels(const periods *p, double *lanes)
     }
 }
 
-/* ---- normalisation: (x - mean) * scale + beta, where x - mean is exact for x near a large mean ---- */
-
-static liana_status prepare_affine(const liana__node *node, liana__prepared *prepared, liana__error *error)
-{
-    (void)error;
-    const periods p = periods_of(node);
-    prepared->scratch_size = 3 * lane_size(&p, sizeof(float));
-    return LIANA_OK;
-}
-
+/* Of one float for each lane: the parameters of a channel, in each of its lanes. */
 typedef struct affine {
     float *mean, *scale, *beta;
 } affine;
+
+/* `index` is of the first array in scratch memory. */
+static affine place_affine(const periods *p, void *scratch, size_t index)
+{
+    return (affine){float_lanes(p, scratch, index), float_lanes(p, scratch, index + 1),
+                    float_lanes(p, scratch, index + 2)};
+}
+
+/* gamma / sqrt(variance + epsilon); vectors of the compiler's making. */
+static void fill_scale(int64_t channels, float *restrict scale, const float *restrict gamma,
+                       const float *restrict variance, float epsilon)
+{
+    for (int64_t c = 0; c < channels; c++) scale[c] = gamma[c] / sqrtf(variance[c] + epsilon);
+}
+
+/* The parameters are copied: the result may lie on an input. */
+static void fill_affine(const periods *p, const affine *a, double epsilon, const float *gamma, const float *beta,
+                        const float *mean, const float *variance)
+{
+    fill_scale(p->channels, a->scale, gamma, variance, (float)epsilon);
+    memcpy(a->mean, mean, (size_t)p->channels * sizeof *mean);
+    memcpy(a->beta, beta, (size_t)p->channels * sizeof *beta);
+    repeat_channels(p, a->mean);
+    repeat_channels(p, a->scale);
+    repeat_channels(p, a->beta);
+}
 
 /* The parameters of one vector of lanes. */
 typedef struct affine_vectors {
@@ -114,6 +136,53 @@ LIANA__INLINE vector_float normalise(const affine_vectors *a, vector_float x)
     return vector_fma(x - a->mean, a->scale, a->beta);
 }
 
+/* Called with a constant dtype and activation. */
+LIANA__INLINE vector_float activate(liana_dtype dtype, int activation, vector_float z)
+{
+    switch (activation) {
+    case LIANA__BATCH_NORM_RELU: return vector_relu(z);
+    case LIANA__BATCH_NORM_RELU6: return vector_relu6(z);
+    case LIANA__BATCH_NORM_SWISH: return dtype == LIANA_BF16 ? vector_swish_bf16(z) : vector_swish(z);
+    default: return z;
+    }
+}
+
+/* dy on the way back through the activation of normalised x. */
+LIANA__INLINE vector_float pass_gradient(liana_dtype dtype, int activation, const affine_vectors *a, vector_float x,
+                                         vector_float dy)
+{
+    switch (activation) {
+    case LIANA__BATCH_NORM_RELU: return vector_relu_gradient(normalise(a, x), dy);
+    case LIANA__BATCH_NORM_RELU6: return vector_relu6_gradient(normalise(a, x), dy);
+    case LIANA__BATCH_NORM_SWISH:
+        return dtype == LIANA_BF16 ? vector_swish_gradient_bf16(normalise(a, x), dy)
+                                   : vector_swish_gradient(normalise(a, x), dy);
+    default: return dy;
+    }
+}
+
+/* Runs what is written for any activation on the node's. */
+LIANA__INLINE liana_status run_activated(const liana__call *call, liana_dtype dtype,
+                                         liana_status (*run)(const liana__call *, liana_dtype, int))
+{
+    switch (liana__batch_norm_activation_of(call->node)) {
+    case LIANA__BATCH_NORM_RELU: return run(call, dtype, LIANA__BATCH_NORM_RELU);
+    case LIANA__BATCH_NORM_RELU6: return run(call, dtype, LIANA__BATCH_NORM_RELU6);
+    case LIANA__BATCH_NORM_SWISH: return run(call, dtype, LIANA__BATCH_NORM_SWISH);
+    default: return run(call, dtype, LIANA__BATCH_NORM_LINEAR);
+    }
+}
+
+/* ---- normalisation: (x - mean) * scale + beta, where x - mean is exact for x near a large mean ---- */
+
+static liana_status prepare_affine(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const periods p = periods_of(node);
+    prepared->scratch_size = 3 * lane_size(&p, sizeof(float));
+    return LIANA_OK;
+}
+
 /* How many periods parameters are loaded for: for bf16 they weigh as much as the images. (In f32 memory is the limit,
  * and rows one after the other suit it best.) */
 LIANA__INLINE int rows_at_once(liana_dtype dtype)
@@ -121,58 +190,81 @@ LIANA__INLINE int rows_at_once(liana_dtype dtype)
     return dtype == LIANA_BF16 ? 2 : 1;
 }
 
-LIANA__INLINE void normalise_rows(liana_dtype dtype, const affine *a, const void *x, void *y, int64_t at,
-                                  int64_t period, const int rows)
+/* What is normalised; `residual` (NULL: none) is added before the activation. */
+typedef struct affine_images {
+    const void *x, *residual;
+    void *y;
+} affine_images;
+
+/* `left` elements, or a vector, at i. */
+LIANA__INLINE void normalise_vector(liana_dtype dtype, int activation, const affine_vectors *a,
+                                    const affine_images *images, int64_t i, int64_t left)
+{
+    vector_float z = normalise(a, vector_load_up_to(dtype, images->x, i, left));
+    if (images->residual) z += vector_load_up_to(dtype, images->residual, i, left);
+    vector_store_up_to(dtype, images->y, i, activate(dtype, activation, z), left);
+}
+
+LIANA__INLINE void normalise_rows(liana_dtype dtype, int activation, const affine *a, const affine_images *images,
+                                  int64_t at, int64_t period, const int rows)
 {
     for (int64_t lane = 0; lane < period; lane += VECTOR_LENGTH) {
         const affine_vectors parameters = load_affine(a, lane);
         for (int row = 0; row < rows; row++) {
-            int64_t i = at + row * period + lane;
-            vector_store_as(dtype, y, i, normalise(&parameters, vector_load_as(dtype, x, i)));
+            normalise_vector(dtype, activation, &parameters, images, at + row * period + lane, VECTOR_LENGTH);
         }
     }
 }
 
-/* The parameters are copied first: the result may lie on an input. */
-LIANA__INLINE liana_status run_affine(const liana__call *call, liana_dtype dtype, const float *mean,
-                                      const float *variance)
+LIANA__INLINE void normalise_images(liana_dtype dtype, int activation, const periods *p, const affine *a,
+                                    const affine_images *images)
+{
+    const int rows = rows_at_once(dtype);
+    int64_t i = 0, done = p->count * p->period;
+    for (; i + rows <= p->count; i += rows) {
+        normalise_rows(dtype, activation, a, images, i * p->period, p->period, rows);
+    }
+    for (; i < p->count; i++) normalise_rows(dtype, activation, a, images, i * p->period, p->period, 1);
+    for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
+        const affine_vectors parameters = load_affine(a, lane);
+        normalise_vector(dtype, activation, &parameters, images, done + lane, p->rest - lane);
+    }
+}
+
+/* The statistics are one input or two; the residual follows them. */
+LIANA__INLINE liana_status run_affine(const liana__call *call, liana_dtype dtype, int activation, bool stacked)
 {
     const periods p = periods_of(call->node);
-    const float *gamma = call->src[1], *beta = call->src[2];
-    double epsilon = liana__batch_norm_epsilon(call->node);
-    const affine a = {float_lanes(&p, call->scratch, 0), float_lanes(&p, call->scratch, 1),
-                      float_lanes(&p, call->scratch, 2)};
-    for (int64_t c = 0; c < p.channels; c++) {
-        a.mean[c] = mean[c];
-        a.scale[c] = (float)(gamma[c] / sqrt(variance[c] + epsilon));
-        a.beta[c] = beta[c];
-    }
-    repeat_channels(&p, a.mean);
-    repeat_channels(&p, a.scale);
-    repeat_channels(&p, a.beta);
-    const int rows = rows_at_once(dtype);
-    int64_t i = 0, done = p.count * p.period;
-    for (; i + rows <= p.count; i += rows) {
-        normalise_rows(dtype, &a, call->src[0], call->dst, i * p.period, p.period, rows);
-    }
-    for (; i < p.count; i++) normalise_rows(dtype, &a, call->src[0], call->dst, i * p.period, p.period, 1);
-    for (int64_t lane = 0; lane < p.rest; lane += VECTOR_LENGTH) {
-        const affine_vectors parameters = load_affine(&a, lane);
-        vector_float rest = vector_load_up_to(dtype, call->src[0], done + lane, p.rest - lane);
-        vector_store_up_to(dtype, call->dst, done + lane, normalise(&parameters, rest), p.rest - lane);
+    const affine a = place_affine(&p, call->scratch, 0);
+    const float *mean = call->src[3], *variance = stacked ? mean + p.channels : call->src[4];
+    fill_affine(&p, &a, liana__batch_norm_epsilon(call->node), call->src[1], call->src[2], mean, variance);
+    const uint32_t last = stacked ? 4 : 5;
+    if (call->node->num_inputs > last) {
+        normalise_images(dtype, activation, &p, &a, &(affine_images){call->src[0], call->src[last], call->dst});
+    } else {
+        normalise_images(dtype, activation, &p, &a, &(affine_images){call->src[0], NULL, call->dst});
     }
     return LIANA_OK;
 }
 
+LIANA__INLINE liana_status activated_training(const liana__call *call, liana_dtype dtype, int activation)
+{
+    return run_affine(call, dtype, activation, true);
+}
+
+LIANA__INLINE liana_status activated_inference(const liana__call *call, liana_dtype dtype, int activation)
+{
+    return run_affine(call, dtype, activation, false);
+}
+
 LIANA__INLINE liana_status training_as(const liana__call *call, liana_dtype dtype)
 {
-    const float *statistics = call->src[3];
-    return run_affine(call, dtype, statistics, statistics + liana__batch_norm_sizes_of(call->node).channels);
+    return run_activated(call, dtype, activated_training);
 }
 
 LIANA__INLINE liana_status inference_as(const liana__call *call, liana_dtype dtype)
 {
-    return run_affine(call, dtype, call->src[3], call->src[4]);
+    return run_activated(call, dtype, activated_inference);
 }
 
 static liana_status run_training(const liana__call *call)
@@ -320,7 +412,7 @@ static liana_status run_statistics(const liana__call *call)
 enum { SUM_ROWS = 32 };
 
 typedef struct gradient_sums {
-    float *mean;
+    affine affine;           /* without an activation only the mean is filled in */
     double *sums, *products; /* of dy and of dy (x - mean) */
 } gradient_sums;
 
@@ -328,29 +420,32 @@ static liana_status prepare_gradient_sums(const liana__node *node, liana__prepar
 {
     (void)error;
     const periods p = periods_of(node);
-    prepared->scratch_size = lane_size(&p, sizeof(float)) + 2 * lane_size(&p, sizeof(double));
+    prepared->scratch_size = 3 * lane_size(&p, sizeof(float)) + 2 * lane_size(&p, sizeof(double));
     return LIANA_OK;
 }
 
 /* `rows` rows of some vectors of lanes. */
-LIANA__INLINE void add_products(liana_dtype dtype, const periods *p, const gradient_sums *g, const liana__call *call,
-                                int64_t first, int64_t lane, int64_t rows, const int vectors)
+LIANA__INLINE void add_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *g,
+                                const liana__call *call, int64_t first, int64_t lane, int64_t rows, const int vectors)
 {
     const int64_t ahead = SUM_ROWS * p->period;
     const bool far = is_far(dtype, p);
-    vector_float sum[TILE_VECTORS], product[TILE_VECTORS], mean[TILE_VECTORS];
+    vector_float sum[TILE_VECTORS], product[TILE_VECTORS];
+    affine_vectors a[TILE_VECTORS];
     for (int v = 0; v < vectors; v++) {
         sum[v] = product[v] = vector_set(0);
-        mean[v] = vector_load(g->mean + lane + v * VECTOR_LENGTH);
+        a[v].mean = vector_load(g->affine.mean + lane + v * VECTOR_LENGTH);
+        if (activation) a[v] = load_affine(&g->affine, lane + v * VECTOR_LENGTH);
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int v = 0; v < vectors; v++) {
             int64_t at = (first + i) * p->period + lane + v * VECTOR_LENGTH;
             if (far) fetch(dtype, call->src[0], at + ahead, v);
             if (far) fetch(dtype, call->src[1], at + ahead, v);
-            vector_float dy = vector_load_as(dtype, call->src[1], at);
+            vector_float x = vector_load_as(dtype, call->src[0], at);
+            vector_float dy = pass_gradient(dtype, activation, &a[v], x, vector_load_as(dtype, call->src[1], at));
             sum[v] += dy;
-            product[v] = vector_fma(vector_load_as(dtype, call->src[0], at) - mean[v], dy, product[v]);
+            product[v] = vector_fma(x - a[v].mean, dy, product[v]);
         }
     }
     for (int v = 0; v < vectors; v++) {
@@ -359,16 +454,19 @@ LIANA__INLINE void add_products(liana_dtype dtype, const periods *p, const gradi
     }
 }
 
-LIANA__INLINE void add_rest_products(liana_dtype dtype, const periods *p, const gradient_sums *g,
+LIANA__INLINE void add_rest_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *g,
                                      const liana__call *call)
 {
     int64_t done = p->count * p->period;
     for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
         int64_t left = p->rest - lane;
-        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
+        affine_vectors a = {.mean = vector_load_up_to(LIANA_F32, g->affine.mean, lane, left)};
+        if (activation) a = load_affine(&g->affine, lane);
         vector_float x = vector_load_up_to(dtype, call->src[0], done + lane, left);
+        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
+        dy = pass_gradient(dtype, activation, &a, x, dy);
         vector_add_to(g->sums + lane, dy);
-        vector_add_to(g->products + lane, dy * (x - vector_load_up_to(LIANA_F32, g->mean, lane, left)));
+        vector_add_to(g->products + lane, dy * (x - a.mean));
     }
 }
 
@@ -385,23 +483,37 @@ static void give_gradient_sums(const periods *p, const gradient_sums *g, const l
     }
 }
 
-LIANA__INLINE liana_status gradient_sums_as(const liana__call *call, liana_dtype dtype)
+LIANA__INLINE liana_status activated_gradient_sums(const liana__call *call, liana_dtype dtype, int activation)
 {
     const periods p = periods_of(call->node);
-    const gradient_sums g = {float_lanes(&p, call->scratch, 0), double_lanes(&p, call->scratch, 1, 0),
-                             double_lanes(&p, call->scratch, 1, 1)};
-    memcpy(g.mean, call->src[2], (size_t)p.channels * sizeof *g.mean);
-    repeat_channels(&p, g.mean);
+    const float *statistics = call->src[2];
+    const gradient_sums g = {place_affine(&p, call->scratch, 0), double_lanes(&p, call->scratch, 3, 0),
+                             double_lanes(&p, call->scratch, 3, 1)};
+    if (activation) {
+        fill_affine(&p, &g.affine, liana__batch_norm_epsilon(call->node), call->src[3], call->src[4], statistics,
+                    statistics + p.channels);
+    } else {
+        memcpy(g.affine.mean, statistics, (size_t)p.channels * sizeof *statistics);
+        repeat_channels(&p, g.affine.mean);
+    }
     for (int64_t i = 0; i < p.period; i++) g.sums[i] = g.products[i] = 0;
     for (int64_t first = 0; first < p.count; first += SUM_ROWS) {
         int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS, lane = 0;
-        for (; lane + TILE <= p.period; lane += TILE)
-            add_products(dtype, &p, &g, call, first, lane, rows, TILE_VECTORS);
-        for (; lane < p.period; lane += VECTOR_LENGTH) add_products(dtype, &p, &g, call, first, lane, rows, 1);
+        for (; lane + TILE <= p.period; lane += TILE) {
+            add_products(dtype, activation, &p, &g, call, first, lane, rows, TILE_VECTORS);
+        }
+        for (; lane < p.period; lane += VECTOR_LENGTH) {
+            add_products(dtype, activation, &p, &g, call, first, lane, rows, 1);
+        }
     }
-    add_rest_products(dtype, &p, &g, call);
+    add_rest_products(dtype, activation, &p, &g, call);
     give_gradient_sums(&p, &g, call);
     return LIANA_OK;
+}
+
+LIANA__INLINE liana_status gradient_sums_as(const liana__call *call, liana_dtype dtype)
+{
+    return run_activated(call, dtype, activated_gradient_sums);
 }
 
 static liana_status run_gradient_sums(const liana__call *call)
@@ -415,29 +527,36 @@ static liana_status prepare_input_gradient(const liana__node *node, liana__prepa
 {
     (void)error;
     const periods p = periods_of(node);
-    prepared->scratch_size = 4 * lane_size(&p, sizeof(float));
+    prepared->scratch_size = 5 * lane_size(&p, sizeof(float));
     return LIANA_OK;
 }
 
 typedef struct gradient_lanes {
-    float *mean, *scale, *slope, *shift;
+    affine affine; /* beta is of use only with an activation */
+    float *slope, *shift;
 } gradient_lanes;
 
-static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *call)
+/* With r = 1 / sqrt(variance + epsilon), scale = gamma r and share = 1 / N: -scale r sums[1] / N and
+ * -scale sums[0] / N. */
+static void fill_slope(int64_t channels, float *restrict slope, float *restrict shift, const float *restrict scale,
+                       const float *restrict variance, const float *restrict sums, float epsilon, float share)
+{
+    for (int64_t c = 0; c < channels; c++) {
+        slope[c] = -scale[c] / sqrtf(variance[c] + epsilon) * (sums[channels + c] * share);
+        shift[c] = -scale[c] * (sums[c] * share);
+    }
+}
+
+static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *call, bool activated)
 {
     const float *gamma = call->src[2], *statistics = call->src[3], *sums = call->src[4];
-    gradient_lanes lanes = {float_lanes(p, call->scratch, 0), float_lanes(p, call->scratch, 1),
-                            float_lanes(p, call->scratch, 2), float_lanes(p, call->scratch, 3)};
-    double epsilon = liana__batch_norm_epsilon(call->node), share = 1 / liana__batch_norm_summed_rows(call->node);
-    for (int64_t c = 0; c < p->channels; c++) {
-        double r = 1 / sqrt(statistics[p->channels + c] + epsilon), scale = gamma[c] * r;
-        lanes.mean[c] = statistics[c];
-        lanes.scale[c] = (float)scale;
-        lanes.slope[c] = (float)(-scale * r * sums[p->channels + c] * share);
-        lanes.shift[c] = (float)(-scale * sums[c] * share);
-    }
-    repeat_channels(p, lanes.mean);
-    repeat_channels(p, lanes.scale);
+    const float *variance = statistics + p->channels, *beta = activated ? call->src[5] : statistics;
+    gradient_lanes lanes = {place_affine(p, call->scratch, 0), float_lanes(p, call->scratch, 3),
+                            float_lanes(p, call->scratch, 4)};
+    double epsilon = liana__batch_norm_epsilon(call->node);
+    fill_affine(p, &lanes.affine, epsilon, gamma, beta, statistics, variance);
+    fill_slope(p->channels, lanes.slope, lanes.shift, lanes.affine.scale, variance, sums, (float)epsilon,
+               (float)(1 / liana__batch_norm_summed_rows(call->node)));
     repeat_channels(p, lanes.slope);
     repeat_channels(p, lanes.shift);
     return lanes;
@@ -445,49 +564,58 @@ static gradient_lanes make_gradient_lanes(const periods *p, const liana__call *c
 
 /* The parameters of one vector of lanes. */
 typedef struct gradient_vectors {
-    vector_float mean, scale, slope, shift;
+    affine_vectors affine;
+    vector_float slope, shift;
 } gradient_vectors;
 
 LIANA__INLINE gradient_vectors load_gradient(const gradient_lanes *l, int64_t lane)
 {
-    return (gradient_vectors){vector_load(l->mean + lane), vector_load(l->scale + lane), vector_load(l->slope + lane),
+    return (gradient_vectors){load_affine(&l->affine, lane), vector_load(l->slope + lane),
                               vector_load(l->shift + lane)};
 }
 
-LIANA__INLINE vector_float input_gradient(const gradient_vectors *g, vector_float x, vector_float dy)
+/* `left` elements, or a vector, at i. */
+LIANA__INLINE void give_input_gradient(liana_dtype dtype, int activation, const gradient_vectors *g,
+                                       const liana__call *call, int64_t i, int64_t left)
 {
-    return vector_fma(dy, g->scale, vector_fma(x - g->mean, g->slope, g->shift));
+    vector_float x = vector_load_up_to(dtype, call->src[0], i, left);
+    vector_float dy = vector_load_up_to(dtype, call->src[1], i, left);
+    dy = pass_gradient(dtype, activation, &g->affine, x, dy);
+    vector_float dx = vector_fma(dy, g->affine.scale, vector_fma(x - g->affine.mean, g->slope, g->shift));
+    vector_store_up_to(dtype, call->dst, i, dx, left);
 }
 
-LIANA__INLINE void gradient_rows(liana_dtype dtype, const gradient_lanes *l, const liana__call *call, int64_t at,
-                                 int64_t period, const int rows)
+LIANA__INLINE void gradient_rows(liana_dtype dtype, int activation, const gradient_lanes *l, const liana__call *call,
+                                 int64_t at, int64_t period, const int rows)
 {
     for (int64_t lane = 0; lane < period; lane += VECTOR_LENGTH) {
         const gradient_vectors parameters = load_gradient(l, lane);
         for (int row = 0; row < rows; row++) {
-            int64_t i = at + row * period + lane;
-            vector_float x = vector_load_as(dtype, call->src[0], i), dy = vector_load_as(dtype, call->src[1], i);
-            vector_store_as(dtype, call->dst, i, input_gradient(&parameters, x, dy));
+            give_input_gradient(dtype, activation, &parameters, call, at + row * period + lane, VECTOR_LENGTH);
         }
     }
 }
 
-LIANA__INLINE liana_status input_gradient_as(const liana__call *call, liana_dtype dtype)
+LIANA__INLINE liana_status activated_input_gradient(const liana__call *call, liana_dtype dtype, int activation)
 {
     const periods p = periods_of(call->node);
-    const gradient_lanes lanes = make_gradient_lanes(&p, call);
+    const gradient_lanes lanes = make_gradient_lanes(&p, call, activation != LIANA__BATCH_NORM_LINEAR);
     const int rows = rows_at_once(dtype);
     int64_t i = 0, done = p.count * p.period;
-    for (; i + rows <= p.count; i += rows) gradient_rows(dtype, &lanes, call, i * p.period, p.period, rows);
-    for (; i < p.count; i++) gradient_rows(dtype, &lanes, call, i * p.period, p.period, 1);
+    for (; i + rows <= p.count; i += rows) {
+        gradient_rows(dtype, activation, &lanes, call, i * p.period, p.period, rows);
+    }
+    for (; i < p.count; i++) gradient_rows(dtype, activation, &lanes, call, i * p.period, p.period, 1);
     for (int64_t lane = 0; lane < p.rest; lane += VECTOR_LENGTH) {
         const gradient_vectors parameters = load_gradient(&lanes, lane);
-        int64_t left = p.rest - lane;
-        vector_float x = vector_load_up_to(dtype, call->src[0], done + lane, left);
-        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
-        vector_store_up_to(dtype, call->dst, done + lane, input_gradient(&parameters, x, dy), left);
+        give_input_gradient(dtype, activation, &parameters, call, done + lane, p.rest - lane);
     }
     return LIANA_OK;
+}
+
+LIANA__INLINE liana_status input_gradient_as(const liana__call *call, liana_dtype dtype)
+{
+    return run_activated(call, dtype, activated_input_gradient);
 }
 
 static liana_status run_input_gradient(const liana__call *call)

@@ -1,8 +1,8 @@
 /* binary.kernels.h - element-wise ops of f32 or bf16 with two inputs, for one instruction set. */
 #include "kernels/strided_walk.h"
+#include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
-#include "kernels/vector_math.h"
 #include "ops/binary.h"
 
 LIANA__INLINE vector_float vector_add(vector_float a, vector_float b)
@@ -34,22 +34,6 @@ LIANA__INLINE vector_float vector_maximum(vector_float a, vector_float b)
 LIANA__INLINE vector_float vector_minimum(vector_float a, vector_float b)
 {
     return vector_select(a != a, a, vector_min(a, b));
-}
-
-LIANA__INLINE vector_float vector_relu_gradient(vector_float y, vector_float dy)
-{
-    return vector_select(y > 0.0f, dy, (vector_float){0});
-}
-
-LIANA__INLINE vector_float vector_relu6_gradient(vector_float y, vector_float dy)
-{
-    return vector_select((y > 0.0f) & (y < 6.0f), dy, (vector_float){0});
-}
-
-LIANA__INLINE vector_float vector_swish_gradient(vector_float x, vector_float dy)
-{
-    vector_float s = vector_logistic(x);
-    return dy * (s * vector_fma(x, 1.0f - s, vector_set(1)));
 }
 
 /* A plane of rows; each operand goes on by its row stride (in elements) from row to row, and within a row it is
@@ -104,26 +88,26 @@ LIANA__INLINE void combine_plane(liana_dtype dtype, const plane *p,
     }
 }
 
-/* The ops that have a vector form, vector_<name>. */
-#define VECTOR_ROWS(X) \
-    X(add)             \
-    X(subtract)        \
-    X(multiply)        \
-    X(divide)          \
-    X(maximum)         \
-    X(minimum)         \
-    X(relu_gradient)   \
-    X(relu6_gradient)  \
-    X(swish_gradient)
+/* The ops that have a vector form, vector_<name>, and the form for what is rounded to bf16. */
+#define VECTOR_ROWS(X)                       \
+    X(add, vector_add)                       \
+    X(subtract, vector_subtract)             \
+    X(multiply, vector_multiply)             \
+    X(divide, vector_divide)                 \
+    X(maximum, vector_maximum)               \
+    X(minimum, vector_minimum)               \
+    X(relu_gradient, vector_relu_gradient)   \
+    X(relu6_gradient, vector_relu6_gradient) \
+    X(swish_gradient, vector_swish_gradient_bf16)
 
-#define VECTOR_PLANE(name)                               \
-    static void combine_##name(const plane *p)           \
-    {                                                    \
-        if (p->dtype == LIANA_BF16) {                    \
-            combine_plane(LIANA_BF16, p, vector_##name); \
-        } else {                                         \
-            combine_plane(LIANA_F32, p, vector_##name);  \
-        }                                                \
+#define VECTOR_PLANE(name, bf16_form)                   \
+    static void combine_##name(const plane *p)          \
+    {                                                   \
+        if (p->dtype == LIANA_BF16) {                   \
+            combine_plane(LIANA_BF16, p, bf16_form);    \
+        } else {                                        \
+            combine_plane(LIANA_F32, p, vector_##name); \
+        }                                               \
     }
 VECTOR_ROWS(VECTOR_PLANE)
 #undef VECTOR_PLANE
@@ -132,7 +116,7 @@ static const struct {
     const liana__op *op;
     void (*combine)(const plane *plane);
 } combiners[] = {
-#define VECTOR_ROW(name) {&liana__op_##name, combine_##name},
+#define VECTOR_ROW(name, bf16_form) {&liana__op_##name, combine_##name},
     VECTOR_ROWS(VECTOR_ROW)
 #undef VECTOR_ROW
 };

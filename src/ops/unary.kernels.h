@@ -1,23 +1,12 @@
 /* unary.kernels.h - element-wise ops of f32 or bf16 with one input, for one instruction set. */
+#include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"
-#include "kernels/vector_math.h"
 #include "ops/unary.h"
 
 LIANA__INLINE vector_float vector_negate(vector_float x)
 {
     return -x;
-}
-
-/* NaN passes: the second operand wins. */
-LIANA__INLINE vector_float vector_relu(vector_float x)
-{
-    return vector_max((vector_float){0}, x);
-}
-
-LIANA__INLINE vector_float vector_relu6(vector_float x)
-{
-    return vector_min(vector_set(6), vector_relu(x));
 }
 
 LIANA__INLINE vector_float vector_rsqrt(vector_float x)
@@ -35,11 +24,6 @@ LIANA__INLINE vector_float vector_square(vector_float x)
     return x * x;
 }
 
-LIANA__INLINE vector_float vector_swish(vector_float x)
-{
-    return x * vector_logistic(x);
-}
-
 /* Called with a constant function, which is then inlined. */
 LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t count,
                        vector_float (*function)(vector_float))
@@ -52,30 +36,30 @@ LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t co
     vector_store_part_as(dtype, dst, i, function(vector_load_part_as(dtype, src, i, count - i)), count - i);
 }
 
-/* The ops that have a vector form, vector_<name>. */
-#define VECTOR_ROWS(X) \
-    X(abs)             \
-    X(ceil)            \
-    X(exp)             \
-    X(floor)           \
-    X(log)             \
-    X(logistic)        \
-    X(negate)          \
-    X(relu)            \
-    X(relu6)           \
-    X(round)           \
-    X(rsqrt)           \
-    X(sign)            \
-    X(sqrt)            \
-    X(square)          \
-    X(swish)           \
-    X(tanh)
+/* The ops that have a vector form, vector_<name>, and the form for what is rounded to bf16. */
+#define VECTOR_ROWS(X)           \
+    X(abs, vector_abs)           \
+    X(ceil, vector_ceil)         \
+    X(exp, vector_exp)           \
+    X(floor, vector_floor)       \
+    X(log, vector_log)           \
+    X(logistic, vector_logistic) \
+    X(negate, vector_negate)     \
+    X(relu, vector_relu)         \
+    X(relu6, vector_relu6)       \
+    X(round, vector_round)       \
+    X(rsqrt, vector_rsqrt)       \
+    X(sign, vector_sign)         \
+    X(sqrt, vector_sqrt)         \
+    X(square, vector_square)     \
+    X(swish, vector_swish_bf16)  \
+    X(tanh, vector_tanh)
 
-#define VECTOR_MAP(name)                                                                 \
+#define VECTOR_MAP(name, bf16_form)                                                      \
     static void map_##name(liana_dtype dtype, void *dst, const void *src, int64_t count) \
     {                                                                                    \
         if (dtype == LIANA_BF16) {                                                       \
-            map(LIANA_BF16, dst, src, count, vector_##name);                             \
+            map(LIANA_BF16, dst, src, count, bf16_form);                                 \
         } else {                                                                         \
             map(LIANA_F32, dst, src, count, vector_##name);                              \
         }                                                                                \
@@ -87,7 +71,7 @@ static const struct {
     const liana__op *op;
     void (*map)(liana_dtype dtype, void *dst, const void *src, int64_t count);
 } maps[] = {
-#define VECTOR_ROW(name) {&liana__op_##name, map_##name},
+#define VECTOR_ROW(name, bf16_form) {&liana__op_##name, map_##name},
     VECTOR_ROWS(VECTOR_ROW)
 #undef VECTOR_ROW
 };

@@ -1,0 +1,173 @@
+/* Batch normalisation [+ a residual] [and relu, relu6 or swish] becomes one op that reads and writes images once.
+ *
+ * On the way back, where only the normalisation reads what relu or relu6 lets pass of dy, that is found anew from x in
+ * both ops of its gradient instead of being written and read twice. Not so for swish: its exponential would be taken
+ * twice, which costs more than the traffic. So where images go through swish in training, what it reads is kept. */
+#include "ops/batch_norm.h"
+#include "ops/gradients.h"
+#include "passes/pass.h"
+
+#include <stdlib.h>
+
+/* What stands for a node: by its id. */
+typedef struct fusion {
+    const liana__node *norm;     /* the normalisation that it takes in; NULL: the node stays */
+    const liana__node *residual; /* NULL: none */
+    const liana__node *dy;       /* for a gradient's op: before the activation */
+    int activation;
+} fusion;
+
+/* ---- patterns ---- */
+
+static bool is_norm(const liana__node *node)
+{
+    return node->op == &liana__op_batch_norm_training || node->op == &liana__op_batch_norm_inference;
+}
+
+static bool is_norm_gradient(const liana__node *node)
+{
+    return node->op == &liana__op_batch_norm_gradient_sums || node->op == &liana__op_batch_norm_input_gradient;
+}
+
+static int activation_of(const liana__op *op)
+{
+    if (op == &liana__op_relu) return LIANA__BATCH_NORM_RELU;
+    if (op == &liana__op_relu6) return LIANA__BATCH_NORM_RELU6;
+    return op == &liana__op_swish ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+}
+
+/* Nobody but one node reads it. */
+static bool has_one_reader(const liana__rewriter *rewriter, const liana__node *node)
+{
+    return rewriter->num_uses[node->id] == 1;
+}
+
+static bool same_type(const liana__node *a, const liana__node *b)
+{
+    return a->dtype == b->dtype && liana_shape_equal(&a->shape, &b->shape);
+}
+
+/* A normalisation that only this sum reads, and what is added to it. */
+static bool find_residual(const liana__rewriter *rewriter, const liana__node *add, fusion *found)
+{
+    for (int i = 0; i < 2; i++) {
+        const liana__node *norm = add->inputs[i], *residual = add->inputs[1 - i];
+        if (!is_norm(norm) || !has_one_reader(rewriter, norm) || !same_type(norm, residual)) continue;
+        found->norm = norm;
+        found->residual = residual;
+        return true;
+    }
+    return false;
+}
+
+/* An activation or a sum behind a normalisation. */
+static void find_forward(const liana__rewriter *rewriter, const liana__node *node, fusion *found)
+{
+    int activation = activation_of(node->op);
+    if (activation == LIANA__BATCH_NORM_LINEAR) {
+        if (node->op == &liana__op_add) find_residual(rewriter, node, found);
+        return;
+    }
+    const liana__node *seen = node->inputs[0];
+    if (!has_one_reader(rewriter, seen)) return;
+    if (is_norm(seen)) found->norm = seen;
+    if (seen->op == &liana__op_add) find_residual(rewriter, seen, found);
+    found->activation = activation;
+}
+
+/* The normalisation in front of the relu or relu6 through which `gate` passes a gradient; NULL if there is none. */
+static const liana__node *norm_before(const liana__node *gate)
+{
+    const liana__op *expected = gate->op == &liana__op_relu_gradient    ? &liana__op_relu
+                                : gate->op == &liana__op_relu6_gradient ? &liana__op_relu6
+                                                                        : NULL;
+    if (!expected || gate->inputs[0]->op != expected || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
+    const liana__node *norm = gate->inputs[0]->inputs[0];
+    return norm->op == &liana__op_batch_norm_training ? norm : NULL;
+}
+
+/* The same, if `node` is an op of that normalisation's gradient; its dy is the gate. */
+static const liana__node *norm_of_gradient(const liana__node *node)
+{
+    if (!is_norm_gradient(node)) return NULL;
+    const liana__node *norm = norm_before(node->inputs[1]);
+    size_t statistics = node->op == &liana__op_batch_norm_gradient_sums ? 2 : 3;
+    bool fits = norm && norm->inputs[0] == node->inputs[0] && norm->inputs[3] == node->inputs[statistics] &&
+                liana__batch_norm_epsilon(norm) == liana__batch_norm_epsilon(node);
+    return fits ? norm : NULL;
+}
+
+/* ---- the pass ---- */
+
+static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
+{
+    const liana_graph *graph = rewriter->old;
+    fusion *fusions = calloc(graph->num_nodes, sizeof *fusions);
+    uint32_t *readers = calloc(graph->num_nodes, sizeof *readers); /* of a gate: those that can do without it */
+    rewriter->analysis = fusions;
+    if (!fusions || !readers) {
+        free(readers);
+        return liana__fail_memory(error, "fusing batch normalisation");
+    }
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        if (norm_of_gradient(node)) readers[node->inputs[1]->id]++;
+    }
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id], *norm = norm_of_gradient(node);
+        if (!norm) {
+            find_forward(rewriter, node, &fusions[id]);
+        } else if (readers[node->inputs[1]->id] == rewriter->num_uses[node->inputs[1]->id]) {
+            const liana__node *gate = node->inputs[1];
+            fusions[id] = (fusion){norm, NULL, gate->inputs[1], activation_of(gate->inputs[0]->op)};
+        }
+    }
+    free(readers);
+    return LIANA_OK;
+}
+
+static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,
+                                 const liana__batch_norm_attributes *attributes)
+{
+    bool training = f->norm->op == &liana__op_batch_norm_training;
+    liana_tensor inputs[6];
+    uint32_t count = f->norm->num_inputs;
+    for (uint32_t i = 0; i < count; i++) inputs[i] = rewriter->map[f->norm->inputs[i]->id];
+    if (f->residual) inputs[count++] = rewriter->map[f->residual->id];
+    const liana__op *op =
+        training ? &liana__op_batch_norm_training_activation : &liana__op_batch_norm_inference_activation;
+    return liana__build(node->where, rewriter->graph, op, inputs, count, attributes);
+}
+
+static liana_tensor fuse_gradient(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,
+                                  const liana__batch_norm_attributes *attributes)
+{
+    const liana_tensor *map = rewriter->map;
+    liana_tensor x = map[node->inputs[0]->id], dy = map[f->dy->id];
+    liana_tensor gamma = map[f->norm->inputs[1]->id], beta = map[f->norm->inputs[2]->id];
+    liana_tensor statistics = map[f->norm->inputs[3]->id];
+    if (node->op == &liana__op_batch_norm_gradient_sums) {
+        const liana_tensor inputs[] = {x, dy, statistics, gamma, beta};
+        return liana__build(node->where, rewriter->graph, &liana__op_batch_norm_activation_gradient_sums, inputs, 5,
+                            attributes);
+    }
+    const liana_tensor inputs[] = {x, dy, map[node->inputs[2]->id], statistics, map[node->inputs[4]->id], beta};
+    return liana__build(node->where, rewriter->graph, &liana__op_batch_norm_activation_input_gradient, inputs, 6,
+                        attributes);
+}
+
+static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *node)
+{
+    const fusion *f = &((const fusion *)rewriter->analysis)[node->id];
+    if (!f->norm) return (liana_tensor){0};
+    liana__batch_norm_attributes attributes = *(const liana__batch_norm_attributes *)f->norm->attributes;
+    attributes.activation = f->activation;
+    return f->dy ? fuse_gradient(rewriter, f, node, &attributes) : fuse_forward(rewriter, f, node, &attributes);
+}
+
+const liana__pass liana__pass_fuse_batch_norm = {
+    .name = "fuse_batch_norm",
+    .doc = "Batch normalisation, a residual and an activation in one pass over the images, forward and backward.",
+    .analyse = analyse,
+    .rewrite = rewrite,
+};

@@ -84,8 +84,9 @@ static void draw_caption(liana__canvas *canvas, const liana__grid_item *item, do
     }
     const liana__label said = {.size = 12, .bold = true, .max_width = left, .ink = ink};
     liana__canvas_text(canvas, x, y + 17, &said, item->predicted);
-    if (!item->truth) return;
     const liana__label is = {.size = 11, .max_width = cell, .ink = liana__ink_quiet};
+    if (!item->truth && item->note) liana__canvas_text(canvas, x, y + 33, &is, item->note);
+    if (!item->truth) return;
     bool right = strcmp(item->truth, item->predicted) == 0;
     char text[512];
     snprintf(text, sizeof text, right ? "right" : "is %s", item->truth);

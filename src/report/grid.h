@@ -15,6 +15,7 @@ typedef struct liana__grid_item {
     const char *predicted;
     const char *truth; /* NULL where it is not known (test data): a grey frame */
     double confidence; /* of the prediction, in [0, 1]; NaN leaves it out */
+    const char *note;  /* a second line in place of a truth that is NULL; may be NULL */
 } liana__grid_item;
 
 typedef struct liana__grid_options {

@@ -1,0 +1,75 @@
+#include "cli/session.h"
+
+#include "base/file.h"
+#include "report/data_report.h"
+
+static const liana__option options[] = {
+    LIANA__OPTION_OUT("where the pictures go"),
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+static void print_note(void *user, const char *note)
+{
+    liana__invocation *invocation = user;
+    if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "%s\n", note);
+        return;
+    }
+    liana__value *event = liana__session_event(invocation, "note");
+    liana__value_set(&invocation->arena, event, "text", liana__value_string(&invocation->arena, note));
+    liana__invocation_print_json(invocation, event);
+}
+
+static void print_picture(void *user, const char *path)
+{
+    liana__invocation *invocation = user;
+    if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "%s\n", path);
+        return;
+    }
+    liana__value *event = liana__session_event(invocation, "picture");
+    liana__value_set(&invocation->arena, event, "out", liana__value_string(&invocation->arena, path));
+    liana__invocation_print_json(invocation, event);
+}
+
+static liana_status draw(liana__invocation *invocation, const liana__session *session)
+{
+    liana__error *error = &invocation->error;
+    const char *folder = liana__invocation_text(invocation, "out");
+    liana__run run;
+    liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
+    LIANA_TRY(liana__config_require_training_data(&session->config, error));
+    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
+    liana_status status = liana__folder_make(folder, error);
+    if (status == LIANA_OK) status = liana__report_data(&run, folder, print_picture, invocation, error);
+    liana__run_close(&run);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    if (!liana__invocation_text(invocation, "out")) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "data: where should the pictures go? Give --out DIR");
+    }
+    liana__session session;
+    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
+    if (status == LIANA_OK) status = draw(invocation, &session);
+    liana__session_close(&session);
+    return status;
+}
+
+const liana__command liana__subcommand_data = {
+    .name = "data",
+    .operands = "CONFIG.yaml [key=value ...]",
+    .summary = "Draw what a model would be trained on",
+    .help = "Draws, as .png and as .svg: samples of the training images with their classes; how often the\n"
+            "classes come in training and validation, and before and after oversampling; the sizes of the\n"
+            "images; and originals beside what augmentation makes of them.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .overrides = true,
+    .run = run,
+};

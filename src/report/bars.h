@@ -1,0 +1,29 @@
+/* bars.h - a picture of numbers by class: a row of bars for each. */
+#ifndef LIANA_REPORT_BARS_H
+#define LIANA_REPORT_BARS_H
+
+#include "report/canvas.h"
+
+#include <stddef.h>
+
+typedef struct liana__bar_series {
+    const char *name;
+    const double *values; /* [count], at least 0 */
+    liana__ink ink;
+} liana__bar_series;
+
+typedef struct liana__bars {
+    const char *title;
+    const char *const *labels; /* [count] */
+    size_t count;
+    const liana__bar_series *series;
+    size_t num_series;
+    double mark;            /* a line across all bars; 0: none */
+    const char *mark_label; /* what it is */
+    bool percent;           /* values are shares, written as percent; else whole numbers */
+} liana__bars;
+
+/* Writes the picture (.png or .svg). Of very many rows the first are shown. Errors: those of the canvas. */
+liana_status liana__bars_write(const char *path, const liana__bars *bars, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -20,7 +20,7 @@ liana_status liana__widened_prepare(const liana__node *node, const liana__prepar
 {
     widened_plan *plan = calloc(1, sizeof *plan);
     if (!plan) {
-        release(plain->plan);
+        if (release) release(plain->plan);
         return liana__fail_memory(error, "a plan in f32");
     }
     plan->plain = *plain;
@@ -62,6 +62,6 @@ void liana__widened_release(void *pointer)
 {
     widened_plan *plan = pointer;
     if (!plan) return;
-    plan->release(plan->plain.plan);
+    if (plan->release) plan->release(plan->plain.plan);
     free(plan);
 }

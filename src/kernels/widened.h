@@ -7,8 +7,8 @@
 #include "ir/op.h"
 
 /* A kernel's `prepare` for a node of two bf16 inputs whose result is bf16 or f32, once `plain` is prepared for the same
- * node in f32; `run` and `release` are of the kernel that prepared it. Takes `plain` over, also on failure.
- * Errors: OUT_OF_MEMORY. */
+ * node in f32; `run` and `release` are of the kernel that prepared it (`release` may be NULL). Takes `plain` over, also
+ * on failure. Errors: OUT_OF_MEMORY. */
 liana_status liana__widened_prepare(const liana__node *node, const liana__prepared *plain,
                                     liana_status (*run)(const liana__call *call), void (*release)(void *plan),
                                     liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;

@@ -6,7 +6,9 @@
 #include "ops/conv2d.h"
 
 LIANA__DECLARE_VECTOR_KERNELS(depthwise_conv2d);
-/* f32 for any processor, any number of channels and any multiplier. */
-extern const liana__kernel liana__depthwise_conv2d_plain;
+/* bf16 computed in f32. */
+LIANA__DECLARE_VECTOR_KERNELS(depthwise_conv2d_widened);
+/* f32 for any processor, any number of channels and any multiplier; and bf16 computed in f32. */
+extern const liana__kernel liana__depthwise_conv2d_plain, liana__depthwise_conv2d_plain_widened;
 
 #endif

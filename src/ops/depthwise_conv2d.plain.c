@@ -1,12 +1,18 @@
 /* Depthwise convolutions of floats in portable C, whose inner loops run over the channels of one pixel. */
 #include "ops/depthwise_conv2d.h"
+#include "kernels/widened.h"
 #include "ops/applicable.h"
+
+static size_t scratch_size_of(const liana__node *node)
+{
+    if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return 0;
+    return (size_t)liana_shape_size(&node->shape) * sizeof(double);
+}
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return LIANA_OK;
-    prepared->scratch_size = (size_t)liana_shape_size(&node->shape) * sizeof(double);
+    prepared->scratch_size = scratch_size_of(node);
     return LIANA_OK;
 }
 
@@ -92,4 +98,18 @@ const liana__kernel liana__depthwise_conv2d_plain = {
     .applicable = liana__applicable_f32,
     .prepare = prepare,
     .run = run,
+};
+
+static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__prepared plain = {.scratch_size = scratch_size_of(node)};
+    return liana__widened_prepare(node, &plain, run, NULL, prepared, error);
+}
+
+const liana__kernel liana__depthwise_conv2d_plain_widened = {
+    .name = "plain_widened",
+    .applicable = liana__applicable_bf16,
+    .prepare = prepare_widened,
+    .release = liana__widened_release,
+    .run = liana__widened_run,
 };

@@ -22,10 +22,29 @@ static const problem multiplied = {2, {5, 4}, 3, 7, {3, 2}, {.strides = {1, 2}, 
 /* A window larger than the image without its padding: no output sees all taps. */
 static const problem mostly_padding = {1, {3, 2}, 16, 1, {5, 5}, {.padding = LIANA_PADDING_SAME}};
 /* Rows that the gradient of the kernel adds up in parts, and many of them. */
-static const problem long_rows = {1, {3, 83}, 20, 1, {2, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem long_rows = {1, {3, 211}, 20, 1, {2, 3}, {.padding = LIANA_PADDING_SAME}};
 static const problem many_rows = {3, {9, 10}, 16, 1, {3, 3}, {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
 /* A single pixel, whose neighbours are all padding; a prime number of channels. */
 static const problem one_pixel = {1, {1, 1}, 37, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+/* The windows that have tiles, over rows that no tile divides, with strides, and with padding of either parity. */
+static const problem three_strided = {2, {10, 21}, 23, 1, {3, 3}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+static const problem three_unpadded = {1, {9, 17}, 32, 1, {3, 3}, {.strides = {2, 2}}};
+static const problem three_odd = {
+    1, {8, 15}, 16,
+    1, {3, 3},  {.strides = {1, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {1, 0, 1, 2}}};
+static const problem four_by_three = {2, {13, 3}, 17, 1, {4, 3}, {.strides = {3, 1}, .padding = LIANA_PADDING_SAME}};
+static const problem five_same = {2, {6, 12}, 48, 1, {5, 5}, {.padding = LIANA_PADDING_SAME}};
+static const problem five_strided = {1, {11, 27}, 33, 1, {5, 5}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+static const problem seven = {1, {9, 15}, 21, 1, {7, 7}, {.padding = LIANA_PADDING_SAME}};
+static const problem seven_strided = {1, {10, 18}, 19, 1, {7, 7}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+static const problem thin = {1, {1, 14}, 16, 1, {1, 3}, {.padding = LIANA_PADDING_SAME}};
+/* Windows that lie in the padding altogether. */
+static const problem far_padding = {1, {2, 3}, 18,
+                                    1, {3, 3}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {4, 3, 5, 4}}};
+static const problem far_padding_strided = {
+    1, {3, 2}, 18, 1, {5, 5}, {.strides = {2, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {7, 6, 8, 7}}};
+/* More vectors of channels than go through an image at once. */
+static const problem many_channels = {1, {5, 23}, 331, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
 static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
 {
@@ -49,20 +68,32 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     return liana__build2(LIANA_HERE, op, x, dy, &attributes);
 }
 
-#define PROBLEMS(X)    \
-    X(unpadded)        \
-    X(few_channels)    \
-    X(same)            \
-    X(same_strided)    \
-    X(five)            \
-    X(asymmetric)      \
-    X(dilated)         \
-    X(dilated_strided) \
-    X(multiplied)      \
-    X(mostly_padding)  \
-    X(long_rows)       \
-    X(many_rows)       \
-    X(one_pixel)
+#define PROBLEMS(X)        \
+    X(unpadded)            \
+    X(few_channels)        \
+    X(same)                \
+    X(same_strided)        \
+    X(five)                \
+    X(asymmetric)          \
+    X(dilated)             \
+    X(dilated_strided)     \
+    X(multiplied)          \
+    X(mostly_padding)      \
+    X(long_rows)           \
+    X(many_rows)           \
+    X(one_pixel)           \
+    X(three_strided)       \
+    X(three_unpadded)      \
+    X(three_odd)           \
+    X(four_by_three)       \
+    X(five_same)           \
+    X(five_strided)        \
+    X(seven)               \
+    X(seven_strided)       \
+    X(thin)                \
+    X(far_padding)         \
+    X(far_padding_strided) \
+    X(many_channels)
 
 #define BUILD(p)                                                                                \
     static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype)                      \
@@ -85,7 +116,7 @@ PROBLEMS(BUILD)
 static liana_tensor large_kernel(liana_graph *graph, liana_dtype dtype)
 {
     problem large = same;
-    if (dtype == LIANA_F32) large = (problem){2, {48, 768}, 47, 1, {1, 3}, {.padding = LIANA_PADDING_SAME}};
+    if (dtype != LIANA_F64) large = (problem){2, {48, 768}, 47, 1, {1, 3}, {.padding = LIANA_PADDING_SAME}};
     return build_gradient(graph, dtype, &large, &liana__op_depthwise_conv2d_kernel_gradient);
 }
 

@@ -1,0 +1,236 @@
+/* depthwise_rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
+ *
+ * A row of the result is a sum over a few rows of the source, each with a row of the window's taps. A tile is up to
+ * eight neighbouring pixels of it, one vector of channels of which is summed in registers: a row of taps is loaded once
+ * for the tile, and a pixel of the source once for all taps that it meets. Where the stride is 1 the gradient of the
+ * images is the convolution of dy with the window reversed; stride 2 has functions of its own. */
+#ifndef LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
+#define LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
+
+#include "ops/depthwise_tiles.kernels.h"
+
+/* A tile for a run of channels. Places are counted in floats from the start of the tensors; those of pixels in the
+ * padding lie anywhere and are not used. */
+typedef struct row_tile {
+    const element *source, *kernel;
+    element *target;
+    int64_t source_at, kernel_at, target_at; /* channel 0 of the tile's first source pixel, of its tap, of the result */
+    int64_t source_row, source_column;
+    int64_t kernel_row, kernel_column;
+    int64_t target_column;
+    int64_t num_rows;                 /* that meet the source */
+    int64_t first_column, end_column; /* the tile's columns of the source that are in the image */
+    int64_t first_target, end_target; /* the tile's columns of the result that are in the image (stride 2's gradient) */
+    int64_t channels;
+    int64_t first_vector, end_vector;
+} row_tile;
+
+/* ---- forward, and the gradient of stride 1 ---- */
+
+LIANA__INLINE void add_row(const int parts, const int window, const int stride, const int tile, const bool border,
+                           const row_tile *t, int64_t at, int64_t kernel_at, vector_float sums[MAX_TILE][MAX_PARTS])
+{
+    vector_float taps[MAX_WINDOW][MAX_PARTS], in[MAX_PARTS];
+#pragma GCC unroll 8
+    for (int k = 0; k < window; k++) load_parts(parts, t->kernel + (kernel_at + k * t->kernel_column), taps[k]);
+#pragma GCC unroll 24
+    for (int j = 0; j < (tile - 1) * stride + window; j++, at += t->source_column) {
+        if (border && (j < t->first_column || j >= t->end_column)) continue;
+        load_parts(parts, t->source + at, in);
+#pragma GCC unroll 8
+        for (int i = 0; i < tile; i++) {
+            const int k = j - i * stride;
+            if (k < 0 || k >= window) continue;
+#pragma GCC unroll 2
+            for (int p = 0; p < parts; p++) sums[i][p] = vector_fma(in[p], taps[k][p], sums[i][p]);
+        }
+    }
+}
+
+/* The channels from `c` on that `parts` vectors have. */
+LIANA__INLINE void run_channels(const int parts, const int window, const int stride, const int tile, const bool border,
+                                const row_tile *t, int64_t c)
+{
+    vector_float sums[MAX_TILE][MAX_PARTS];
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) {
+#pragma GCC unroll 2
+        for (int p = 0; p < parts; p++) sums[i][p] = vector_set(0);
+    }
+    int64_t at = t->source_at + c, kernel_at = t->kernel_at + c, target_at = t->target_at + c;
+    for (int64_t row = 0; row < t->num_rows; row++, at += t->source_row, kernel_at += t->kernel_row) {
+        add_row(parts, window, stride, tile, border, t, at, kernel_at, sums);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) store_parts(parts, t->target + (target_at + i * t->target_column), sums[i]);
+}
+
+LIANA__INLINE void run_tile(const int window, const int stride, const int tile, const bool border,
+                            const row_tile *shared)
+{
+    const row_tile own = *shared, *t = &own; /* that no store may change */
+    int64_t v = t->first_vector;
+    for (; parts_at(v, t->end_vector, t->channels) > 1; v += MAX_PARTS) {
+        run_channels(MAX_PARTS, window, stride, tile, border, t, v * VECTOR_LENGTH);
+    }
+    for (; v < t->end_vector; v++) {
+        run_channels(1, window, stride, tile, border, t, vector_start(v, t->channels));
+    }
+}
+
+/* The constants make the sums registers. */
+LIANA__INLINE void run_tile_of(const int window, const int stride, const bool border, int tile, const row_tile *t)
+{
+    switch (tile) {
+    case 8: run_tile(window, stride, 8, border, t); break;
+    case 7: run_tile(window, stride, 7, border, t); break;
+    case 6: run_tile(window, stride, 6, border, t); break;
+    case 4: run_tile(window, stride, 4, border, t); break;
+    case 2: run_tile(window, stride, 2, border, t); break;
+    default: run_tile(window, stride, 1, border, t); break;
+    }
+}
+
+typedef void tile_function(int tile, bool border, const row_tile *t);
+
+#define TILE_FUNCTION(window, stride)                                                  \
+    static void run_tile_##window##_##stride(int tile, bool border, const row_tile *t) \
+    {                                                                                  \
+        if (border) run_tile_of(window, stride, true, tile, t);                        \
+        if (!border) run_tile_of(window, stride, false, tile, t);                      \
+    }
+TILE_FUNCTION(3, 1)
+TILE_FUNCTION(3, 2)
+TILE_FUNCTION(5, 1)
+TILE_FUNCTION(5, 2)
+TILE_FUNCTION(7, 1)
+TILE_FUNCTION(7, 2)
+#undef TILE_FUNCTION
+
+static tile_function *tile_function_of(int64_t window, int64_t stride)
+{
+    static tile_function *const functions[][2] = {{run_tile_3_1, run_tile_3_2},
+                                                  {run_tile_5_1, run_tile_5_2},
+                                                  {run_tile_7_1, run_tile_7_2}};
+    return functions[window / 2 - 1][stride - 1];
+}
+
+/* ---- rows ---- */
+
+/* What rows have in common. */
+typedef struct row_shape {
+    int64_t source_width, target_width;
+    int64_t window, stride;
+    int64_t padding;
+    int tile;
+    void (*run_row)(const struct row_shape *shape, const row_tile *t);
+    tile_function *run;
+} row_shape;
+
+/* One row of the result for the channels that are set in `t`, whose places are those of column 0. */
+static void run_row(const row_shape *shape, const row_tile *t)
+{
+    row_tile tile = *t;
+    for (int64_t column = 0; column < shape->target_width; column += shape->tile) {
+        int64_t target = least(column, shape->target_width - shape->tile);
+        int64_t source = target * shape->stride - shape->padding;
+        int64_t columns = (shape->tile - 1) * shape->stride + shape->window;
+        tile.source_at = t->source_at + source * t->source_column;
+        tile.target_at = t->target_at + target * t->target_column;
+        tile.first_column = source < 0 ? -source : 0;
+        tile.end_column = least(columns, shape->source_width - source);
+        shape->run(shape->tile, source < 0 || tile.end_column < columns, &tile);
+    }
+}
+
+/* How many vectors of channels are taken through all rows of an image at once: what they need of the source stays in
+ * the first level of the cache from one row of the result to the next. Fewer would touch too many pages for too little.
+ */
+enum { CACHED_BYTES = 28 << 10, LEAST_VECTORS = 4 };
+
+static int64_t vectors_at_once(const liana__geometry *g, int64_t source_width)
+{
+    int64_t bytes = g->window[0] * source_width * VECTOR_LENGTH * (int64_t)sizeof(element);
+    int64_t vectors = count_vectors(g->channels);
+    return divide_up(vectors, divide_up(vectors, greatest(LEAST_VECTORS, CACHED_BYTES / bytes)));
+}
+
+/* The rows of the source under row `row` of the result, and their taps. */
+typedef void set_rows_function(const liana__geometry *g, int64_t row, row_tile *t);
+
+static void set_forward_rows(const liana__geometry *g, int64_t row, row_tile *t)
+{
+    int64_t first = row * g->strides[0] - g->padding_low[0]; /* may lie in the padding */
+    int64_t tap = divide_up(-first, g->dilations[0]);
+    t->num_rows = greatest(0, least(g->window[0], divide_up(g->input[0] - first, g->dilations[0])) - tap);
+    t->source_at = (first + tap * g->dilations[0]) * g->input[1] * g->channels;
+    t->source_row = g->dilations[0] * g->input[1] * g->channels;
+    t->kernel_at = tap * g->window[1] * g->channels;
+    t->kernel_row = g->window[1] * g->channels;
+}
+
+/* The taps that reach row `row` of dx: every strides[0]-th, with a row of dy one higher each time. */
+static void set_gradient_rows(const liana__geometry *g, int64_t row, row_tile *t)
+{
+    int64_t stride = g->strides[0], moved = row + g->padding_low[0];
+    int64_t first_out = least(moved / stride, g->output[0] - 1);
+    int64_t tap = moved - first_out * stride;
+    t->num_rows = tap < g->window[0] ? least(first_out + 1, divide_up(g->window[0] - tap, stride)) : 0;
+    t->source_at = first_out * g->output[1] * g->channels;
+    t->source_row = -g->output[1] * g->channels;
+    t->kernel_at = tap * g->window[1] * g->channels;
+    t->kernel_row = stride * g->window[1] * g->channels;
+}
+
+/* All rows of a result of size[0] rows and size[1] columns. */
+static void run_rows(const liana__geometry *g, const row_shape *shape, set_rows_function *set_rows, int64_t source_size,
+                     const int64_t size[2], int64_t kernel_shift, row_tile *t)
+{
+    int64_t vectors = count_vectors(g->channels), at_once = vectors_at_once(g, shape->source_width);
+    t->channels = g->channels;
+    t->source_column = t->target_column = g->channels;
+    for (int64_t n = 0; n < g->batch; n++) {
+        for (int64_t first = 0; first < vectors; first += at_once) {
+            t->first_vector = first;
+            t->end_vector = least(vectors, first + at_once);
+            for (int64_t row = 0; row < size[0]; row++) {
+                set_rows(g, row, t);
+                t->source_at += n * source_size;
+                t->kernel_at += kernel_shift;
+                t->target_at = (n * size[0] + row) * size[1] * g->channels;
+                shape->run_row(shape, t);
+            }
+        }
+    }
+}
+
+static void run_forward(const liana__geometry *g, const liana__call *call)
+{
+    row_shape shape = {.source_width = g->input[1],
+                       .target_width = g->output[1],
+                       .window = g->window[1],
+                       .stride = g->strides[1],
+                       .padding = g->padding_low[1],
+                       .tile = choose_tile(g->output[1], MAX_TILE),
+                       .run_row = run_row,
+                       .run = tile_function_of(g->window[1], g->strides[1])};
+    row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
+    run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0, &t);
+}
+
+static void run_input_gradient(const liana__geometry *g, const liana__call *call)
+{
+    row_shape shape = {.source_width = g->output[1],
+                       .target_width = g->input[1],
+                       .window = g->window[1],
+                       .stride = 1,
+                       .padding = g->window[1] - 1 - g->padding_low[1],
+                       .tile = choose_tile(g->input[1], MAX_TILE),
+                       .run_row = run_row,
+                       .run = tile_function_of(g->window[1], 1)};
+    row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = -g->channels};
+    run_rows(g, &shape, set_gradient_rows, g->output[0] * g->output[1] * g->channels, g->input,
+             (g->window[1] - 1) * g->channels, &t);
+}
+
+#endif

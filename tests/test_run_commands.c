@@ -253,6 +253,28 @@ static void test_listed_defaults_can_be_written(void **state)
     json_decref(got);
 }
 
+/* examples/mnist_fast.yaml, cut short: it is a valid configuration, trains and writes its run. */
+static void test_the_fast_example_trains(void **state)
+{
+    (void)state;
+    static const char *const keys[][2] = {
+        {"data.train.images", "mnist/train-images-idx3-ubyte.gz"},
+        {"data.train.labels", "mnist/train-labels-idx1-ubyte.gz"},
+        {"data.validation.images", "mnist/t10k-images-idx3-ubyte.gz"},
+        {"data.validation.labels", "mnist/t10k-labels-idx1-ubyte.gz"},
+    };
+    char data[4][4096], run[256];
+    for (int i = 0; i < 4; i++) snprintf(data[i], sizeof data[i], "%s=%s", keys[i][0], liana__test_data(keys[i][1]));
+    liana__test_folder();
+    snprintf(run, sizeof run, "%s", liana__test_path("fast"));
+    assert_code(liana__test_command("train", LIANA_SOURCE_DIR "/examples/mnist_fast.yaml", data[0], data[1], data[2],
+                                    data[3], "data.take=512", "train.steps_per_epoch=4", "--out", run),
+                0);
+    json_t *got = command_json(liana__test_command("evaluate", run, "--json"));
+    assert_true(number(got, "accuracy") > 0);
+    json_decref(got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_listed_defaults_can_be_written),
+        cmocka_unit_test(test_the_fast_example_trains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,13 +39,15 @@ model:
 train: {epochs: 1, batch_size: 8, microbatch: 4, seed: 3}
 YAML
 
-# compare CPU ISA
+# compare CPU ISA PRECISION
 compare() {
-    LIANA_MAX_ISA=$2 "$liana" train tiny.yaml --out "native-$2" --json >"native-$2.log" 2>&1 ||
+    rm -rf "native-$2" "emulated-$2"
+    LIANA_MAX_ISA=$2 "$liana" train tiny.yaml "train.precision=$3" --out "native-$2" --json >"native-$2.log" 2>&1 ||
         fail "held to $2: $(cat "native-$2.log")"
     emulate "$1" "$liana" version >version.log || fail "$1: liana version: $(cat version.log qemu.err)"
     emulate "$1" "$liana" list ops >/dev/null || fail "$1: liana list: $(cat qemu.err)"
-    emulate "$1" env LIANA_LOG=dispatch "$liana" train tiny.yaml --out "emulated-$2" --json >"emulated-$2.log" ||
+    emulate "$1" env LIANA_LOG=dispatch "$liana" train tiny.yaml "train.precision=$3" --out "emulated-$2" --json \
+        >"emulated-$2.log" ||
         fail "$1: liana train: $(cat "emulated-$2.log" qemu.err)"
     grep -q "instruction set $2: " qemu.err || fail "$1 is not taken for $2: $(grep 'instruction set' qemu.err)"
     # Emulated arithmetic is IEEE's, so equal bits are the rule. (oneDNN asks for the sizes of caches, which another
@@ -70,8 +72,13 @@ emulate() {
     env "$assignment" LIANA_THREADS=2 qemu-x86_64 -cpu "$cpu" "$@" 2>qemu.err
 }
 
-compare Haswell avx2
-compare Nehalem baseline
+# bf16 is emulated there, since neither has instructions for it; auto must not choose it.
+compare Haswell avx2 auto
+grep -q 'precision: float32 (auto: this CPU has no instructions for bf16)' emulated-avx2.log ||
+    fail "what auto says: $(cat emulated-avx2.log)"
+compare Haswell avx2 mixed_bfloat16
+compare Nehalem baseline float32
+compare Nehalem baseline mixed_bfloat16
 # F16C is part of what liana means by AVX2.
 emulate Haswell,-f16c env LIANA_LOG=dispatch "$liana" train tiny.yaml --out no-f16c --json >no-f16c.log ||
     fail "without F16C: $(cat no-f16c.log qemu.err)"

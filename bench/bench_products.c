@@ -1,11 +1,12 @@
 /* What liana's own matrix products are worth beside oneDNN's: every kernel that can compute a node, in alternation on
  * the same data, on one core.
  *
- *   bench_products [--bf16] [--peak GFLOPS] mobilenet035|mobilenet|resnet|densenet|mlp BATCH [forward|input|kernel]...
+ *   bench_products [--bf16] [--peak GFLOPS] SET BATCH [forward|input|kernel]...
+ *   SET: mobilenet035, mobilenet, resnet, densenet (their convolutions of single pixels), mlp (dense layers), strided
+ *   (single pixels, ResNet's of stride 2), 3x3
  *
- * A line for each convolution of single pixels (or dense layer, which is the same product) and each of its passes:
- * GFLOP/s of each kernel by its name, the median of the repetitions, and its share of the peak; an asterisk marks the
- * one that the executor would choose. LIANA_MAX_ISA caps all of them. */
+ * A line for each layer and pass: GFLOP/s of each kernel by its name, the median of the repetitions, and its share of
+ * the peak; an asterisk marks the one that the executor would choose. LIANA_MAX_ISA caps all of them. */
 #include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/memory.h"
@@ -60,13 +61,25 @@ static const layer resnet[] = {{48, 64, 64},
 static const layer densenet[] = {{48, 64, 128},   {48, 160, 128}, {48, 256, 128}, {24, 128, 128},
                                  {24, 288, 128},  {24, 512, 256}, {12, 256, 128}, {12, 608, 128},
                                  {12, 1024, 512}, {6, 512, 128},  {6, 992, 128},  {0}};
+static const layer dense3x3[] = {{48, 64, 64},  {24, 128, 128}, {12, 256, 256},
+                                 {6, 512, 512}, {48, 128, 32},  {24, 128, 32},
+                                 {12, 128, 32}, {6, 128, 32},   {0}};
+static const layer strided[] = {{48, 256, 128}, {48, 256, 512}, {24, 512, 256}, {24, 512, 1024}, {12, 1024, 512}, {0}};
 static const layer mlp[] = {{1, 784, 512}, {1, 512, 10}, {0}};
 
-static const struct {
+typedef struct layer_set {
     const char *name;
     const layer *layers;
-} sets[] = {
-    {"mobilenet035", mobilenet035}, {"mobilenet", mobilenet}, {"resnet", resnet}, {"densenet", densenet}, {"mlp", mlp}};
+    int64_t window, stride;
+} layer_set;
+
+static const layer_set sets[] = {{"mobilenet035", mobilenet035, 1, 1},
+                                 {"mobilenet", mobilenet, 1, 1},
+                                 {"resnet", resnet, 1, 1},
+                                 {"densenet", densenet, 1, 1},
+                                 {"mlp", mlp, 1, 1},
+                                 {"strided", strided, 1, 2},
+                                 {"3x3", dense3x3, 3, 1}};
 
 static const char *const passes[] = {"forward", "input", "kernel"};
 
@@ -83,16 +96,19 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static liana_tensor build(liana_graph *graph, liana_dtype dtype, const layer *l, int64_t batch, int pass)
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const layer_set *set, const layer *l, int64_t batch,
+                          int pass)
 {
     liana_tensor x = liana_graph_input(graph, "x", dtype, liana_shape_of(batch, l->size, l->size, l->channels));
-    liana_tensor kernel = liana_graph_input(graph, "kernel", dtype, liana_shape_of(1, 1, l->channels, l->filters));
-    liana_tensor y = liana_op_conv2d(x, kernel, (liana_conv_options){.groups = 1});
+    liana_shape sizes = liana_shape_of(set->window, set->window, l->channels, l->filters);
+    liana_tensor kernel = liana_graph_input(graph, "kernel", dtype, sizes);
+    liana_conv_options options = {.strides = {set->stride, set->stride}, .padding = LIANA_PADDING_SAME};
+    liana_tensor y = liana_op_conv2d(x, kernel, options);
     const liana__node *node = liana__tensor_node(y);
     if (!node || pass == 0) return y;
     liana_tensor dy = liana_graph_input(graph, "dy", dtype, node->shape);
     liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
-    attributes.size[0] = attributes.size[1] = pass == 1 ? l->size : 1;
+    attributes.size[0] = attributes.size[1] = pass == 1 ? l->size : set->window;
     if (pass == 1) return liana__build2(LIANA_HERE, &liana__op_conv2d_input_gradient, dy, kernel, &attributes);
     return liana__build2(LIANA_HERE, &liana__op_conv2d_kernel_gradient, x, dy, &attributes);
 }
@@ -172,11 +188,12 @@ static void report(contest *c, liana_context *context, const layer *l, int64_t b
     fflush(stdout);
 }
 
-static bool run_layer(liana_context *context, liana_dtype dtype, const layer *l, int64_t batch, int pass, double peak)
+static bool run_layer(liana_context *context, liana_dtype dtype, const layer_set *set, const layer *l, int64_t batch,
+                      int pass, double peak)
 {
     liana_graph *graph;
     if (liana_graph_create(context, &graph) != LIANA_OK) return false;
-    liana_tensor y = build(graph, dtype, l, batch, pass);
+    liana_tensor y = build(graph, dtype, set, l, batch, pass);
     contest c = {.node = liana__tensor_node(y)};
     if (!c.node) return false;
     void *src[2] = {draw(dtype, liana__input_shape(c.node, 0)), draw(dtype, liana__input_shape(c.node, 1))};
@@ -204,23 +221,23 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--bf16") == 0) dtype = LIANA_BF16;
         if (strcmp(argv[at], "--peak") == 0 && at + 1 < argc) peak = atof(argv[++at]);
     }
-    const layer *layers = NULL;
+    const layer_set *set = NULL;
     for (size_t i = 0; at < argc && i < sizeof sets / sizeof *sets; i++) {
-        if (strcmp(sets[i].name, argv[at]) == 0) layers = sets[i].layers;
+        if (strcmp(sets[i].name, argv[at]) == 0) set = &sets[i];
     }
     int64_t batch = at + 1 < argc ? atoll(argv[at + 1]) : 0;
     liana_context *context;
-    if (!layers || batch < 1 || liana_context_create(NULL, &context) != LIANA_OK) {
-        fprintf(stderr, "usage: bench_products [--bf16] [--peak GFLOPS] mobilenet035|mobilenet|resnet|densenet|mlp "
-                        "BATCH [forward|input|kernel]...\n");
+    if (!set || batch < 1 || liana_context_create(NULL, &context) != LIANA_OK) {
+        fprintf(stderr, "usage: bench_products [--bf16] [--peak GFLOPS] SET BATCH [forward|input|kernel]...\n"
+                        "SET: mobilenet035, mobilenet, resnet, densenet, mlp, strided or 3x3\n");
         return 2;
     }
     bool good = true;
     for (int pass = 0; pass < 3; pass++) {
         bool wanted = at + 2 >= argc;
         for (int i = at + 2; i < argc; i++) wanted |= strcmp(argv[i], passes[pass]) == 0;
-        for (const layer *l = layers; wanted && good && l->size; l++) {
-            good = run_layer(context, dtype, l, batch, pass, peak);
+        for (const layer *l = set->layers; wanted && good && l->size; l++) {
+            good = run_layer(context, dtype, set, l, batch, pass, peak);
         }
     }
     if (!good) fprintf(stderr, "bench_products: %s\n", liana_context_message(context));

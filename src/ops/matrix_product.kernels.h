@@ -41,12 +41,17 @@ static bool product_preferred(const product *p, liana__isa isa, const char **rea
 #else
     (void)isa;
 #endif
+    *reason = "rows of 1024 numbers share few sets of the cache";
+    if (p->transpose_a && (p->rows % 1024 == 0 || p->columns % 1024 == 0)) return false;
     *reason = "too short a sum";
     if (p->transpose_a) return p->depth >= 32;
     *reason = "bound by writing the result";
-    if (p->depth <= 16 && !idle_lanes && p->rows * p->columns > 2 << 20) return false;
+    if (4 * p->depth <= p->columns && p->depth <= 16 && !idle_lanes && p->rows * p->columns > 2 << 20) return false;
+    *reason = "too few products to a row";
+    if (TILE_STEP == 2 && p->depth <= 16 && p->columns <= 16) return false;
     *reason = "too few rows to pack the smaller matrix for";
-    return p->rows >= (idle_lanes ? 72 : p->transpose_b ? 256 : TILE_STEP == 2 ? 128 : 512);
+    const int64_t least_transposed = p->depth * p->columns > 1 << 18 ? 256 : 144;
+    return p->rows >= (idle_lanes ? 72 : p->transpose_b ? least_transposed : TILE_STEP == 2 ? 128 : 512);
 }
 
 /* In bytes. */

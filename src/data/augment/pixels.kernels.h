@@ -22,8 +22,11 @@ typedef struct piece {
     /* Bilinear: weights of the left and the right, or the upper and the lower pixel, in 256ths, as two halves. */
     uint32_t x_weights[PIECE];
     uint32_t y_weights[PIECE];
-    int32_t offset[PIECE]; /* of the upper left pixel in the source, or -1 where not all four may simply be read */
+    int32_t offset[PIECE]; /* of the upper left pixel in the source, or one of the two below */
 } piece;
+
+/* Not all four pixels may simply be read; none of them is there, and the value of fill takes their place. */
+enum { AT_THE_EDGE = -1, OUTSIDE = -2 };
 
 /* Far outside every image, near enough for whole numbers. */
 static const float FAR = 1 << 20;
@@ -92,6 +95,7 @@ static void find_weights(const liana__warp *warp, int count, piece *points)
 {
     int32_t channels = warp->channels, stride = (int32_t)warp->src_width * channels;
     uint32_t rows = (uint32_t)(warp->src_height - 1), columns = (uint32_t)(warp->src_width - 1);
+    int constant = warp->fill_mode == LIANA__FILL_CONSTANT;
     /* Eight bytes of each row are read at once. */
     int32_t last = (int32_t)warp->src_height * stride - stride - 8;
     for (int i = 0; i < count; i++) {
@@ -102,7 +106,8 @@ static void find_weights(const liana__warp *warp, int count, piece *points)
         int32_t offset =
             (int32_t)((uint32_t)points->row[i] * (uint32_t)stride + (uint32_t)points->column[i] * (uint32_t)channels);
         int inside = ((uint32_t)points->row[i] < rows) & ((uint32_t)points->column[i] < columns) & (offset <= last);
-        points->offset[i] = inside ? offset : -1;
+        int near_it = ((uint32_t)(points->row[i] + 1) <= rows + 1) & ((uint32_t)(points->column[i] + 1) <= columns + 1);
+        points->offset[i] = inside ? offset : (near_it | !constant) ? AT_THE_EDGE : OUTSIDE;
     }
 }
 
@@ -117,12 +122,7 @@ static inline uint8_t blend(int a, int b, int c, int d, uint32_t x_weights, uint
 static void sample_bilinear(const liana__warp *warp, const piece *points, int i, uint8_t *dst)
 {
     int64_t row = points->row[i], column = points->column[i];
-    bool outside = row < -1 || column < -1 || row >= warp->src_height || column >= warp->src_width;
     for (int c = 0; c < warp->channels; c++) {
-        if (outside && warp->fill_mode == LIANA__FILL_CONSTANT) {
-            dst[c] = warp->fill;
-            continue;
-        }
         dst[c] = blend(pixel_at(warp, row, column, c), pixel_at(warp, row, column + 1, c),
                        pixel_at(warp, row + 1, column, c), pixel_at(warp, row + 1, column + 1, c), points->x_weights[i],
                        points->y_weights[i]);
@@ -186,6 +186,12 @@ static void bilinear(const liana__warp *warp, const piece *points, int count, ui
 #if defined(__AVX2__)
         if (channels == 3) i = blend_run(warp, points, i, count, dst);
 #endif
+        if (points->offset[i] == OUTSIDE) {
+            int first = i;
+            while (i + 1 < count && points->offset[i + 1] == OUTSIDE) i++;
+            memset(dst + first * channels, warp->fill, (size_t)((i + 1 - first) * channels));
+            continue;
+        }
         if (points->offset[i] < 0) {
             sample_bilinear(warp, points, i, dst + i * channels);
             continue;

@@ -250,6 +250,7 @@ typedef struct memory {
 typedef struct moment {
     const liana__node *node;
     size_t slice, num_slices;
+    const liana__segment *segment;
 } moment;
 
 static uint32_t owner_of(const liana__node *node)
@@ -368,7 +369,7 @@ static void combine(memory *held, const moment *now, const liana__parts *parts)
 static void run_moment(memory *held, const moment *now)
 {
     const liana__node *node = now->node;
-    liana__parts parts = liana__node_parts(node);
+    liana__parts parts = liana__segment_parts(now->segment, node);
     bool sliced = now->num_slices > 1;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         assert_holds(held, node->inputs[i], sliced && !liana__parts_is_whole(&parts, i), now);
@@ -407,7 +408,7 @@ static void run_segment(memory *held, const liana__segment *segment)
     size_t num_slices = liana__segment_num_slices(segment);
     for (size_t slice = 0; slice < num_slices; slice++) {
         for (size_t i = segment->begin; i < segment->end; i++) {
-            const moment now = {held->graph->nodes[held->schedule->order[i]], slice, num_slices};
+            const moment now = {held->graph->nodes[held->schedule->order[i]], slice, num_slices, segment};
             if (held->plan->computed[now.node->id]) run_moment(held, &now);
         }
     }
@@ -431,7 +432,7 @@ static void follow_plan(const liana_graph *graph, const liana__schedule *schedul
     for (size_t i = 0; i < schedule->num_segments; i++) run_segment(&held, &schedule->segments[i]);
     for (size_t i = 0; i < plan->num_copies; i++) {
         const liana__node *node = graph->nodes[plan->copies[i].node];
-        const moment now = {node, 0, 1};
+        const moment now = {.node = node, .num_slices = 1};
         assert_holds(&held, node, false, &now);
         write_cells((span){cells_at(&held, plan->copies[i].target, cells_of(node)), 0, cells_of(node)}, owner_of(node),
                     0);

@@ -241,11 +241,110 @@ static void test_segments_end_at_statistics(void **state)
     liana_graph_destroy(graph);
 }
 
+/* ---- an update: slices of elements, by all workers ---- */
+
+enum { NUM_ELEMENTS = 6 * 7 * 64, NUM_STATES = 3 };
+
+/* Adam without its corrections; and of a second variable that is too small to be sliced, so that its part runs whole.
+ */
+static liana_graph *build_update(liana_context *owner)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(owner, &graph), &owner->error);
+    liana_tensor rate = liana_graph_input(graph, "rate", LIANA_F32, LIANA_SCALAR);
+    liana_tensor decay = liana_graph_scalar(graph, LIANA_F32, 0.9);
+    for (int i = 0; i < 2; i++) {
+        liana_shape shape = i ? liana_shape_of(5) : liana_shape_of(6, 7, 64);
+        char names[NUM_STATES + 1][16];
+        for (int k = 0; k <= NUM_STATES; k++) snprintf(names[k], sizeof names[k], "%d/%d", i, k);
+        liana_tensor gradient = liana_graph_input(graph, names[NUM_STATES], LIANA_F32, shape);
+        liana_tensor v[NUM_STATES];
+        for (int k = 0; k < NUM_STATES; k++) v[k] = liana_graph_variable(graph, names[k], LIANA_F32, shape);
+        liana_tensor m = liana_op_add(v[1], liana_op_multiply(decay, liana_op_subtract(gradient, v[1])));
+        liana_tensor s = liana_op_add(v[2], liana_op_multiply(decay, liana_op_square(gradient)));
+        liana_graph_assign(v[1], m);
+        liana_graph_assign(v[2], s);
+        liana_graph_assign(v[0],
+                           liana_op_subtract(v[0], liana_op_divide(liana_op_multiply(rate, m), liana_op_sqrt(s))));
+    }
+    assert_ok(liana_graph_status(graph), &owner->error);
+    return graph;
+}
+
+/* The variables after some updates. */
+static void run_update(int num_threads, size_t slice_bytes, float *results)
+{
+    liana_context *owner;
+    liana__device *device;
+    liana__executable *executable;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &owner), LIANA_OK);
+    owner->slice_bytes = slice_bytes;
+    liana__error *error = &owner->error;
+    assert_ok(liana__device_open(owner, "cpu", &device, error), error);
+    const liana__backend *backend = device->backend;
+    liana_graph *graph = build_update(owner);
+    assert_ok(backend->compile(device, graph, &executable, error), error);
+    liana__buffer *inputs[8], *variables[8];
+    float data[NUM_ELEMENTS];
+    for (int i = 0; i < NUM_ELEMENTS; i++) data[i] = 0.5f + (float)(i % 97) / 97;
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        const liana__node *node = graph->inputs[i];
+        assert_ok(backend->buffer_create(device, node->dtype, &node->shape, &inputs[i], error), error);
+        assert_ok(backend->buffer_write(inputs[i], data, error), error);
+    }
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        const liana__node *node = graph->variables[i];
+        assert_ok(backend->buffer_create(device, node->dtype, &node->shape, &variables[i], error), error);
+        assert_ok(backend->buffer_write(variables[i], data, error), error);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_ok(backend->execute_together(executable, inputs, variables, NULL, error), error);
+    }
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        assert_ok(backend->buffer_read(variables[i], results + i * NUM_ELEMENTS, error), error);
+        backend->buffer_destroy(variables[i]);
+    }
+    for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(inputs[i]);
+    backend->executable_destroy(executable);
+    liana_graph_destroy(graph);
+    liana__device_close(device);
+    liana_context_destroy(owner);
+}
+
+static void test_updates_by_all_workers(void **state)
+{
+    (void)state;
+    liana_graph *graph = build_update(context);
+    liana__schedule schedule;
+    assert_ok(liana__schedule_make(graph, 64 * 100, &schedule, &context->error), &context->error);
+    size_t sliced = 0;
+    for (size_t i = 0; i < schedule.num_segments; i++) {
+        const liana__segment *segment = &schedule.segments[i];
+        if (!liana__segment_is_sliced(segment)) continue;
+        sliced++;
+        assert_true(segment->flat);
+        assert_int_equal(segment->slice_rows, 96); /* the largest divisor of the elements up to 100 */
+        assert_int_equal(segment->end - segment->begin, 10);
+    }
+    assert_int_equal(sliced, 1);
+    liana__schedule_free(&schedule);
+    liana_graph_destroy(graph);
+    static float expected[6 * NUM_ELEMENTS], got[6 * NUM_ELEMENTS];
+    run_update(1, 0, expected);
+    static const int threads[] = {1, 2, 5};
+    for (int i = 0; i < 3; i++) {
+        memset(got, 0, sizeof got);
+        run_update(threads[i], 64 * 100, got);
+        assert_memory_equal(got, expected, sizeof got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_training_step_in_slices),
         cmocka_unit_test(test_segments_end_at_statistics),
+        cmocka_unit_test(test_updates_by_all_workers),
         cmocka_unit_test(test_samples_in_slices),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -180,6 +180,9 @@ static inline bool liana__parts_is_whole(const liana__parts *parts, uint32_t inp
 {
     return input < 64 && (parts->whole >> input & 1);
 }
+/* The same for an element-wise node whose inputs have its shape or are scalars, seen as one row after the other of one
+ * element each; else PART_NONE. */
+liana__parts liana__node_flat_parts(const liana__node *node);
 /* The bytes from one part's result to the next where several of a sum or a merger lie in a row. */
 size_t liana__part_size(const liana__node *node, const liana__parts *parts);
 /* The usual ones. PART_ROWS where axis 0 is the same in the result and all inputs; in the result and input 0; in the

@@ -39,6 +39,20 @@ liana__parts liana__parts_element_wise(const liana__node *node)
     return parts;
 }
 
+liana__parts liana__node_flat_parts(const liana__node *node)
+{
+    liana__parts parts = {.rows = liana_shape_size(&node->shape)};
+    if (node->op->parts != liana__parts_element_wise || node->shape.rank == 0) return parts;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana_shape *shape = liana__input_shape(node, i);
+        if (liana_shape_equal(shape, &node->shape)) continue;
+        if (shape->rank > 0) return parts;
+        parts.whole |= (uint64_t)1 << i;
+    }
+    parts.kind = LIANA__PART_ROWS;
+    return parts;
+}
+
 size_t liana__part_size(const liana__node *node, const liana__parts *parts)
 {
     liana_dtype dtype = parts->kind == LIANA__PART_MERGE ? parts->dtype : node->dtype;

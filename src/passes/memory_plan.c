@@ -120,7 +120,7 @@ static bool read_by_rows(const planner *p, const liana__segment *segment, size_t
 {
     for (size_t i = segment->begin; i < segment->end; i++) {
         const liana__node *node = p->graph->nodes[p->schedule->order[i]];
-        liana__parts parts = liana__node_parts(node);
+        liana__parts parts = liana__segment_parts(segment, node);
         for (uint32_t k = 0; k < node->num_inputs; k++) {
             if (p->piece_of[node->inputs[k]->id] == index && liana__parts_is_whole(&parts, k)) return false;
         }
@@ -133,7 +133,7 @@ static bool may_overwrite(const planner *p, const liana__node *node, size_t inde
 {
     const liana__segment *segment = sliced_at(p, time_of(p, node));
     if (!segment || p->pieces[index].internal) return true;
-    return liana__node_parts(node).kind == LIANA__PART_ROWS && read_by_rows(p, segment, index);
+    return liana__segment_parts(segment, node).kind == LIANA__PART_ROWS && read_by_rows(p, segment, index);
 }
 
 /* The piece of an input that this node may overwrite, or -1. */
@@ -202,8 +202,9 @@ static void place_partials(planner *p, const liana__node *node)
 {
     uint32_t time = time_of(p, node);
     const liana__segment *segment = sliced_at(p, time);
-    liana__parts parts = liana__node_parts(node);
-    if (!segment || parts.kind == LIANA__PART_ROWS) return;
+    if (!segment) return;
+    liana__parts parts = liana__segment_parts(segment, node);
+    if (parts.kind == LIANA__PART_ROWS) return;
     size_t count = parts.kind == LIANA__PART_MERGE ? liana__segment_num_slices(segment) : 1;
     p->partials_of[node->id] = p->num_pieces;
     p->pieces[p->num_pieces++] = (piece){.size = count * liana__part_size(node, &parts), .first = time, .last = time};

@@ -4,6 +4,8 @@
  * leaves for the next is found in the cache. Tensors that nobody outside the segment reads exist for one slice at a
  * time; they are "internal". A segment ends where a node needs what all slices together give.
  *
+ * Where all large tensors are element-wise, as in an optimizer's update, slices are of elements instead.
+ *
  * All depends on the graph alone. */
 #ifndef LIANA_PASSES_SCHEDULE_H
 #define LIANA_PASSES_SCHEDULE_H
@@ -14,6 +16,7 @@ typedef struct liana__segment {
     size_t begin, end;  /* positions in the order */
     int64_t rows;       /* of the batch */
     int64_t slice_rows; /* of a slice, a divisor of `rows`. Equal: one node that runs whole */
+    bool flat;          /* rows are elements: what the nodes do is element-wise */
 } liana__segment;
 
 typedef struct liana__schedule {
@@ -41,6 +44,12 @@ static inline bool liana__segment_is_sliced(const liana__segment *segment)
 static inline size_t liana__segment_num_slices(const liana__segment *segment)
 {
     return liana__segment_is_sliced(segment) ? (size_t)(segment->rows / segment->slice_rows) : 1;
+}
+
+/* How a segment's nodes work on its slices. */
+static inline liana__parts liana__segment_parts(const liana__segment *segment, const liana__node *node)
+{
+    return segment->flat ? liana__node_flat_parts(node) : liana__node_parts(node);
 }
 
 /* The segment of a node that is in the order. */

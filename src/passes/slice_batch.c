@@ -26,7 +26,8 @@ typedef struct slicer {
     liana__schedule *schedule;
     double slice_bytes;
     bool *needed;
-    int64_t rows; /* of the batch */
+    bool flat;    /* slices of elements */
+    int64_t rows; /* of the batch; or the elements of the open segment's tensors */
     /* By node id: in the open segment; waiting for its end. */
     bool *is_open, *is_waiting;
     uint32_t *open, *waiting;
@@ -45,8 +46,9 @@ static double bytes_of(const liana__node *node)
 }
 
 /* Sums of parts are added in the dtype of the result. */
-static liana__parts parts_of(const liana__node *node)
+static liana__parts parts_of(const slicer *s, const liana__node *node)
 {
+    if (s->flat) return liana__node_flat_parts(node);
     liana__parts parts = liana__node_parts(node);
     bool adds_well = node->dtype == LIANA_F32 || node->dtype == LIANA_F64;
     if (parts.kind == LIANA__PART_SUM && !adds_well) parts.kind = LIANA__PART_NONE;
@@ -71,7 +73,7 @@ static int64_t find_batch_rows(const slicer *s, weighed_rows *list)
     for (size_t id = 1; id < s->graph->num_nodes; id++) {
         const liana__node *node = s->graph->nodes[id];
         if (!s->needed[id] || is_leaf(node)) continue;
-        int64_t rows = parts_of(node).rows;
+        int64_t rows = parts_of(s, node).rows;
         if (rows > 1) list[count++] = (weighed_rows){rows, bytes_of(node)};
     }
     qsort(list, count, sizeof *list, compare_rows);
@@ -84,6 +86,20 @@ static int64_t find_batch_rows(const slicer *s, weighed_rows *list)
     return best.rows;
 }
 
+/* Whether every result that is too large for a first-level cache (and there is one) is element-wise. */
+static bool is_element_wise(slicer *s)
+{
+    bool any = false;
+    for (size_t id = 1; id < s->graph->num_nodes; id++) {
+        const liana__node *node = s->graph->nodes[id];
+        bool counts = s->needed[id] && !is_leaf(node) && bytes_of(node) > s->slice_bytes / 64;
+        if (!counts) continue;
+        if (liana__node_flat_parts(node).kind == LIANA__PART_NONE) return false;
+        any = true;
+    }
+    return any;
+}
+
 /* ---- how many rows ---- */
 
 static int64_t next_divisor(int64_t rows, int64_t divisor)
@@ -93,9 +109,23 @@ static int64_t next_divisor(int64_t rows, int64_t divisor)
     return divisor;
 }
 
+/* A chain of element-wise ops works on a handful of tensors at a time: 16384 elements for slices of a megabyte (with
+ * fewer, what each call of a kernel costs shows). Tensors that are little larger are as well left whole, and so are
+ * those whose size has no divisor near that. */
+static row_range flat_range(const slicer *s, int64_t elements)
+{
+    int64_t most = (int64_t)s->slice_bytes / 64;
+    if (most < 1) most = 1;
+    for (int64_t divisor = most; divisor > most / 8 && elements >= 2 * most; divisor--) {
+        if (elements % divisor == 0) return (row_range){divisor, divisor};
+    }
+    return (row_range){elements, elements};
+}
+
 /* The rows that suit a node; {rows, rows} if it had better run whole. */
 static row_range range_of(const slicer *s, const liana__node *node, const liana__parts *parts)
 {
+    if (s->flat) return flat_range(s, parts->rows);
     double row_bytes = 0, whole_bytes = 0;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         double bytes = bytes_of(node->inputs[i]);
@@ -133,7 +163,11 @@ static void emit(slicer *s, const uint32_t *ids, size_t count, int64_t slice_row
 {
     liana__schedule *schedule = s->schedule;
     uint32_t index = (uint32_t)schedule->num_segments++;
-    schedule->segments[index] = (liana__segment){schedule->count, schedule->count + count, s->rows, slice_rows};
+    schedule->segments[index] = (liana__segment){.begin = schedule->count,
+                                                 .end = schedule->count + count,
+                                                 .rows = s->rows,
+                                                 .slice_rows = slice_rows,
+                                                 .flat = s->flat};
     for (size_t i = 0; i < count; i++) {
         schedule->position[ids[i]] = (uint32_t)schedule->count;
         schedule->segment_of[ids[i]] = index;
@@ -184,7 +218,7 @@ static bool can_join(const slicer *s, const liana__node *node, const liana__part
         const liana__node *input = node->inputs[i];
         if (s->is_waiting[input->id]) return false;
         if (!s->is_open[input->id]) continue;
-        bool by_rows = !liana__parts_is_whole(parts, i) && parts_of(input).kind == LIANA__PART_ROWS;
+        bool by_rows = !liana__parts_is_whole(parts, i) && parts_of(s, input).kind == LIANA__PART_ROWS;
         if (!by_rows) return false;
     }
     return true;
@@ -203,20 +237,21 @@ static void place_whole(slicer *s, const liana__node *node)
 
 static void place(slicer *s, const liana__node *node)
 {
-    liana__parts parts = parts_of(node);
-    bool by_parts = s->rows > 1 && parts.kind != LIANA__PART_NONE && parts.rows == s->rows;
+    liana__parts parts = parts_of(s, node);
+    bool by_parts = parts.kind != LIANA__PART_NONE && parts.rows > 1 && (s->flat || parts.rows == s->rows);
     bool is_alias = node->op->placement == LIANA__PLACE_ALIAS;
-    row_range range = {1, s->rows};
+    row_range range = {1, parts.rows};
     if (by_parts && !is_alias) range = range_of(s, node, &parts);
     bool elsewhere = is_alias && !(needs_open(s, node) && can_join(s, node, &parts));
-    if (!by_parts || elsewhere || range.least == s->rows) {
+    if (!by_parts || elsewhere || range.least == parts.rows) {
         place_whole(s, node);
         return;
     }
     row_range both = intersect(s->range, range);
-    if (s->num_open > 0 && (!can_join(s, node, &parts) || both.least > both.most)) {
+    if (s->num_open > 0 && (parts.rows != s->rows || !can_join(s, node, &parts) || both.least > both.most)) {
         close_segment(s);
     }
+    s->rows = parts.rows;
     s->range = s->num_open > 0 ? both : range;
     s->is_open[node->id] = true;
     s->open[s->num_open++] = node->id;
@@ -230,7 +265,7 @@ static void find_internal(slicer *s)
     for (size_t i = 0; i < schedule->count; i++) {
         uint32_t id = schedule->order[i];
         schedule->internal[id] = liana__segment_is_sliced(liana__schedule_segment(schedule, id)) &&
-                                 parts_of(graph->nodes[id]).kind == LIANA__PART_ROWS;
+                                 parts_of(s, graph->nodes[id]).kind == LIANA__PART_ROWS;
     }
     for (size_t i = 0; i < graph->num_outputs; i++) schedule->internal[graph->outputs[i].node->id] = false;
     for (size_t i = 0; i < graph->num_assignments; i++) schedule->internal[graph->assignments[i].value->id] = false;
@@ -280,7 +315,8 @@ liana_status liana__schedule_make(const liana_graph *graph, size_t slice_bytes, 
     bool enough = allocate(&s) && list;
     if (enough) {
         liana__graph_mark_needed(graph, s.needed);
-        s.rows = slice_bytes ? find_batch_rows(&s, list) : 0;
+        s.flat = slice_bytes && is_element_wise(&s);
+        s.rows = slice_bytes && !s.flat ? find_batch_rows(&s, list) : 0;
         for (size_t id = 1; id < graph->num_nodes; id++) {
             const liana__node *node = graph->nodes[id];
             if (s.needed[id] && !is_leaf(node)) place(&s, node);

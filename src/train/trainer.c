@@ -415,8 +415,8 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                         [UPDATE_RATE] = (float)learning_rate,
                         [UPDATE_ITERATION] = (float)iteration};
     for (int i = 0; i < 3; i++) LIANA_TRY(backend->buffer_write(trainer->scalars[i], &scalars[i], error));
-    LIANA_TRY(backend->execute(trainer->update.executable, 0, trainer->update_inputs, trainer->update.variables, NULL,
-                               error));
+    LIANA_TRY(backend->execute_together(trainer->update.executable, trainer->update_inputs, trainer->update.variables,
+                                        NULL, error));
     record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
     return LIANA_OK;
 }

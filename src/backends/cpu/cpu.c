@@ -64,6 +64,8 @@ static void destroy_executable(liana__executable *base)
         free(executable->workers[i].sources);
     }
     free(executable->workers);
+    free(executable->runs);
+    free(executable->errors);
     free(executable->externals);
     liana__schedule_free(&executable->schedule);
     liana__memory_plan_free(&executable->plan);
@@ -76,7 +78,9 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
     int count = executable->base.device->num_workers;
     executable->base.workspace_size = executable->plan.workspace_size + executable->scratch_size;
     executable->workers = calloc((size_t)count, sizeof *executable->workers);
-    bool enough = executable->workers != NULL;
+    executable->runs = calloc((size_t)count, sizeof *executable->runs);
+    executable->errors = calloc((size_t)count, sizeof *executable->errors);
+    bool enough = executable->workers && executable->runs && executable->errors;
     for (int i = 0; enough && i < count; i++) {
         liana__cpu_worker *worker = &executable->workers[i];
         worker->values = calloc(executable->graph->num_nodes, sizeof *worker->values);
@@ -157,4 +161,5 @@ const liana__backend liana__backend_cpu = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = liana__cpu_execute,
+    .execute_together = liana__cpu_execute_together,
 };

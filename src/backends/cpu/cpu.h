@@ -35,11 +35,13 @@ typedef struct liana__cpu_step {
 typedef struct liana__cpu_segment {
     size_t first_step, end_step;
     size_t num_slices;
+    bool independent; /* slices write to places of their own: nothing is summed up or merged */
 } liana__cpu_segment;
 
 /* What one execution at a time needs for itself. */
 typedef struct liana__cpu_worker {
     char *workspace;      /* planned tensors, then scratch */
+    char *shared;         /* where tensors lie that are not of one slice: another worker's workspace, or the same */
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
     bool filled;          /* a graph of constants alone needs no workspace: NULL does not mean that nothing was done */
@@ -67,7 +69,18 @@ typedef struct liana__cpu_executable {
     liana__cpu_external *externals;
     size_t num_externals;
     liana__cpu_worker *workers;
+    struct liana__cpu_run *runs; /* by worker, for an execution that they share */
+    liana__error *errors;
 } liana__cpu_executable;
+
+/* What a worker does of one execution. */
+typedef struct liana__cpu_run {
+    const liana__cpu_executable *executable;
+    liana__cpu_worker *worker;
+    int worker_index;
+    void *scratch;
+    liana__error *error;
+} liana__cpu_run;
 
 /* Chooses and prepares a kernel for each computed node, or for the slices of it. */
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
@@ -78,6 +91,10 @@ liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana
 
 liana_status liana__cpu_execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
+
+liana_status liana__cpu_execute_together(liana__executable *executable, liana__buffer *const *inputs,
+                                         liana__buffer *const *variables, liana__buffer *const *outputs,
+                                         liana__error *error);
 
 /* LIANA_VALIDATE: computes a step again with the reference kernel and compares. Errors: INTERNAL with the node, the
  * kernel, the element and both values. */

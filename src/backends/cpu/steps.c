@@ -23,24 +23,32 @@ static void release(liana__cpu_step *step)
     if (step->kernel && step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
 }
 
+static liana_shape slice_shape(const liana__node *node, const liana__segment *segment)
+{
+    liana_shape shape = node->shape;
+    if (segment->flat) shape.rank = 1;
+    shape.dims[0] = segment->slice_rows;
+    return shape;
+}
+
 /* A node with fewer rows, for its shape. */
-static liana__node *take_rows(liana__arena *arena, const liana__node *node, int64_t rows)
+static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__segment *segment)
 {
     liana__node *part = liana__arena_copy(arena, node, sizeof *node);
-    if (part) part->shape.dims[0] = rows;
+    if (part) part->shape = slice_shape(node, segment);
     return part;
 }
 
 /* A copy of a node for a slice of its batched inputs. NULL: out of memory. */
 static const liana__node *make_part(liana__arena *arena, const liana__node *whole, const liana__parts *parts,
-                                    int64_t rows)
+                                    const liana__segment *segment)
 {
     liana__node *part = liana__arena_copy(arena, whole, sizeof *whole);
     liana__node **inputs = liana__arena_allocate(arena, whole->num_inputs * sizeof *inputs);
     if (!part || !inputs) return NULL;
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         inputs[i] = whole->inputs[i];
-        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], rows);
+        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], segment);
         /* What a node reads twice is one tensor for its part, too. */
         for (uint32_t k = 0; k < i; k++) {
             bool same = whole->inputs[k] == whole->inputs[i];
@@ -48,7 +56,7 @@ static const liana__node *make_part(liana__arena *arena, const liana__node *whol
         }
     }
     part->inputs = inputs;
-    if (parts->kind == LIANA__PART_ROWS) part->shape.dims[0] = rows;
+    if (parts->kind == LIANA__PART_ROWS) part->shape = slice_shape(whole, segment);
     if (parts->kind == LIANA__PART_MERGE) part->dtype = parts->dtype;
     if (whole->op->note_whole) {
         void *attributes = liana__arena_copy(arena, whole->attributes, whole->op->attributes->size);
@@ -91,8 +99,8 @@ static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_ste
                                liana__cpu_source *sources, liana__error *error)
 {
     const liana__node *whole = step->whole;
-    const liana__parts parts = liana__node_parts(whole);
-    step->node = make_part(&executable->arena, whole, &parts, segment->slice_rows);
+    const liana__parts parts = liana__segment_parts(segment, whole);
+    step->node = make_part(&executable->arena, whole, &parts, segment);
     if (!step->node) return liana__fail_memory(error, "an executable");
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         if (liana__parts_is_whole(&parts, i)) continue;
@@ -124,12 +132,17 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
     if (!executable->steps || !executable->segments) return liana__fail_memory(error, "an executable");
     for (size_t i = 0; i < schedule->num_segments; i++) {
         const liana__segment *segment = &schedule->segments[i];
-        liana__cpu_segment made = {executable->num_steps, executable->num_steps, liana__segment_num_slices(segment)};
+        liana__cpu_segment made = {.first_step = executable->num_steps,
+                                   .num_slices = liana__segment_num_slices(segment),
+                                   .independent = liana__segment_is_sliced(segment)};
         for (size_t k = segment->begin; k < segment->end; k++) {
             const liana__node *node = executable->graph->nodes[schedule->order[k]];
             if (executable->plan.computed[node->id]) LIANA_TRY(make_step(executable, node, segment, error));
         }
         made.end_step = executable->num_steps;
+        for (size_t k = made.first_step; k < made.end_step; k++) {
+            if (executable->steps[k].sum || executable->steps[k].part_size) made.independent = false;
+        }
         if (made.end_step > made.first_step) executable->segments[executable->num_segments++] = made;
     }
     return LIANA_OK;

@@ -144,6 +144,13 @@ static liana_status execute(liana__executable *base, int worker, liana__buffer *
     return LIANA_OK;
 }
 
+static liana_status execute_together(liana__executable *executable, liana__buffer *const *inputs,
+                                     liana__buffer *const *variables, liana__buffer *const *outputs,
+                                     liana__error *error)
+{
+    return execute(executable, 0, inputs, variables, outputs, error);
+}
+
 const liana__backend liana__backend_reference = {
     .name = "reference",
     .doc = "Plain loops on the CPU: slow, exact in f64; what every other device is checked against.",
@@ -157,4 +164,5 @@ const liana__backend liana__backend_reference = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
+    .execute_together = execute_together,
 };

@@ -43,6 +43,12 @@ static const problem far_padding = {1, {2, 3}, 18,
                                     1, {3, 3}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {4, 3, 5, 4}}};
 static const problem far_padding_strided = {
     1, {3, 2}, 18, 1, {5, 5}, {.strides = {2, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {7, 6, 8, 7}}};
+/* Fewer channels than a vector of 16 has. */
+static const problem three_few = {2, {9, 14}, 8, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem three_few_strided = {1, {10, 13}, 12,
+                                          1, {3, 3},   {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
+/* An odd number of pairs of vectors, and a vector of its own. */
+static const problem odd_pairs = {2, {7, 96}, 112, 1, {3, 3}, {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
 /* More vectors of channels than go through an image at once. */
 static const problem many_channels = {1, {5, 23}, 331, 1, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
@@ -93,6 +99,9 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(thin)                \
     X(far_padding)         \
     X(far_padding_strided) \
+    X(three_few)           \
+    X(three_few_strided)   \
+    X(odd_pairs)           \
     X(many_channels)
 
 #define BUILD(p)                                                                                \

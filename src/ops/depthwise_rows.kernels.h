@@ -145,14 +145,15 @@ static void run_row(const row_shape *shape, const row_tile *t)
 
 /* How many vectors of channels are taken through all rows of an image at once: what they need of the source stays in
  * the first level of the cache from one row of the result to the next. Fewer would touch too many pages for too little.
- */
+ * Whole pairs, where two are computed together. */
 enum { CACHED_BYTES = 28 << 10, LEAST_VECTORS = 4 };
 
 static int64_t vectors_at_once(const liana__geometry *g, int64_t source_width)
 {
     int64_t bytes = g->window[0] * source_width * VECTOR_LENGTH * (int64_t)sizeof(element);
-    int64_t vectors = count_vectors(g->channels);
-    return divide_up(vectors, divide_up(vectors, greatest(LEAST_VECTORS, CACHED_BYTES / bytes)));
+    int64_t groups = divide_up(count_vectors(g->channels), MAX_PARTS); /* of vectors that are computed together */
+    int64_t most = greatest(LEAST_VECTORS, CACHED_BYTES / bytes) / MAX_PARTS;
+    return MAX_PARTS * divide_up(groups, divide_up(groups, most));
 }
 
 /* The rows of the source under row `row` of the result, and their taps. */

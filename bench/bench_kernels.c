@@ -137,7 +137,8 @@ static double run_problem(liana_context *context, const liana__roofline *rooflin
     for (int i = 0; i < count; i++) {
         contender *c = &contenders[i];
         void *scratch = liana__allocate_aligned(c->prepared.scratch_size + 1);
-        c->call = (liana__call){node, (const void *const *)src, dst, scratch, c->prepared.plan};
+        c->call = (liana__call){
+            .node = node, .src = (const void *const *)src, .dst = dst, .scratch = scratch, .plan = c->prepared.plan};
     }
     measure(contenders, count);
     liana__cost cost = liana__node_cost(node);

@@ -148,7 +148,8 @@ static bool enter_kernels(contest *c, liana_context *context, void **src, void *
         if ((*k)->prepare && (*k)->prepare(c->node, &prepared, &context->error) != LIANA_OK) return false;
         void *scratch = liana__allocate_aligned(prepared.scratch_size);
         if (!scratch) return false;
-        c->calls[c->count] = (liana__call){c->node, (const void *const *)src, dst, scratch, prepared.plan};
+        c->calls[c->count] = (liana__call){
+            .node = c->node, .src = (const void *const *)src, .dst = dst, .scratch = scratch, .plan = prepared.plan};
         c->kernels[c->count++] = *k;
     }
     return true;

@@ -181,7 +181,7 @@ static char *run_kernel_on(const liana__kernel *kernel, const liana__node *node,
         memcpy(dst, src[in_place], size);
         src[in_place] = dst;
     }
-    liana__call call = {node, src, dst, scratch, prepared.plan};
+    liana__call call = {.node = node, .src = src, .dst = dst, .scratch = scratch, .plan = prepared.plan};
     assert_int_equal(kernel->run(&call), LIANA_OK);
     if (!guards_intact(dst, size)) fail_msg("%s, kernel %s writes outside its result", node->op->name, kernel->name);
     if (!guards_intact(scratch, prepared.scratch_size)) {

@@ -10,6 +10,8 @@
 #include "base/recorder.h"
 #include "ir/graph.h"
 
+#include <stdatomic.h>
+
 typedef struct liana__backend liana__backend;
 
 /* Each backend extends these three by putting them first in structs of its own. */
@@ -21,6 +23,7 @@ typedef struct liana__device {
     /* NULL, or where executions and those who start them record what they do: a track for each worker, and behind them
      * one for the steps. Set only while nothing runs. */
     liana__recorder *recorder;
+    atomic_uint_fast64_t num_versions; /* given to buffers so far */
 } liana__device;
 
 typedef struct liana__buffer {
@@ -28,6 +31,8 @@ typedef struct liana__buffer {
     liana_dtype dtype;
     liana_shape shape;
     size_t size; /* bytes */
+    /* What the device gives to each buffer anew whenever it is written to: equal versions are equal contents. */
+    uint64_t version;
 } liana__buffer;
 
 typedef struct liana__executable {

@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 
+void liana__host_touch(liana__buffer *buffer)
+{
+    buffer->version = 1 + atomic_fetch_add(&buffer->device->num_versions, 1);
+}
+
 liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype, const liana_shape *shape,
                                        liana__buffer **out, liana__error *error)
 {
@@ -19,6 +24,7 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
     }
     buffer->base = (liana__buffer){.device = device, .dtype = dtype, .shape = *shape, .size = size};
     buffer->data = data;
+    liana__host_touch(&buffer->base);
     *out = &buffer->base;
     return LIANA_OK;
 }
@@ -34,6 +40,7 @@ liana_status liana__host_buffer_write(liana__buffer *buffer, const void *data, l
 {
     (void)error;
     memcpy(liana__host_data(buffer), data, buffer->size);
+    liana__host_touch(buffer);
     return LIANA_OK;
 }
 
@@ -51,6 +58,7 @@ liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src
                            liana__type_print(src->dtype, &src->shape).text,
                            liana__type_print(dst->dtype, &dst->shape).text);
     }
+    liana__host_touch(dst);
     int64_t count = liana_shape_size(&dst->shape);
     if (dst->dtype == LIANA_F32) {
         float *restrict a = liana__host_data(dst);

@@ -21,6 +21,9 @@ static inline void *liana__host_data(const liana__buffer *buffer)
     return ((const liana__host_buffer *)buffer)->data;
 }
 
+/* Gives a buffer a new version: its contents may have changed. */
+void liana__host_touch(liana__buffer *buffer);
+
 /* Checks that the buffers of an execution are there and have the types of the graph: INTERNAL if not. */
 liana_status liana__host_check_buffers(const char *what, liana__node *const *nodes, size_t count,
                                        liana__buffer *const *buffers, liana__error *error);

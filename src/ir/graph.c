@@ -19,6 +19,12 @@ bool liana__is_variable(const liana__node *node)
     return node->op == &op_variable;
 }
 
+bool liana__is_of_weights(const liana__node *node)
+{
+    while (!liana__is_variable(node) && node->num_inputs == 1) node = node->inputs[0];
+    return liana__is_variable(node);
+}
+
 bool liana__is_constant(const liana__node *node)
 {
     return node->op == &op_constant;

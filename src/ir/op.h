@@ -59,11 +59,16 @@ typedef struct liana__call {
     void *dst;
     void *scratch;    /* `scratch_size` bytes that `prepare` asked for */
     const void *plan; /* what `prepare` made */
+    /* What `pack` made of an input; NULL: nobody packed, and `run` reads the input itself. */
+    const void *packed;
 } liana__call;
 
 typedef struct liana__prepared {
     void *plan;
     size_t scratch_size;
+    /* Bytes that `pack` makes of the input `packed_input`; 0: nothing is to be packed. */
+    size_t packed_size;
+    uint32_t packed_input;
 } liana__prepared;
 
 /* One way to compute an op. */
@@ -80,6 +85,9 @@ typedef struct liana__kernel {
     liana_status (*prepare)(const liana__node *node, liana__prepared *prepared, liana__error *error);
     void (*release)(void *plan);
     liana_status (*run)(const liana__call *call);
+    /* NULL, or lays an input out as `run` wants it, which needs only be done again when that input has changed: a
+     * backend does so for weights, once for many executions. Only the source `packed_input` is there, and no result. */
+    liana_status (*pack)(const liana__call *call, void *packed);
 } liana__kernel;
 
 /* The least work that one execution of a node is: what a profile holds against the time that it took. A multiply-add
@@ -212,6 +220,10 @@ liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int 
 
 /* For ops whose result has the shape and dtype of input 0. */
 liana_status liana__infer_like_input(liana__infer *infer);
+
+/* Whether a tensor is made of one variable and of nothing else, such as weights in another dtype: what is made of it
+ * can be kept until the variable changes. */
+bool liana__is_of_weights(const liana__node *node);
 
 static inline const liana_shape *liana__input_shape(const liana__node *node, size_t index)
 {

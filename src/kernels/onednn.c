@@ -19,6 +19,7 @@ typedef enum buffer {
     BUFFER_SRC1,
     BUFFER_DST,
     BUFFER_SCRATCH,
+    BUFFER_PACKED, /* a kernel as oneDNN wants it: scratch memory, or what was packed before */
     NUM_BUFFERS,
 } buffer;
 
@@ -49,6 +50,8 @@ typedef struct onednn_plan {
     int num_lanes;
     plan_lane *lanes;
     size_t scratch_size;
+    /* Step 0 packs so many bytes, which lie there in scratch memory unless they are kept. 0: no step does. */
+    size_t packed_size, packed_offset;
 } onednn_plan;
 
 /* ---- errors ---- */
@@ -180,6 +183,8 @@ static liana_status prepare(liana_status (*fill)(onednn_plan *plan, const void *
     }
     prepared->plan = plan;
     prepared->scratch_size = plan->scratch_size;
+    prepared->packed_size = plan->packed_size;
+    prepared->packed_input = 1;
     return LIANA_OK;
 }
 
@@ -208,15 +213,17 @@ static dnnl_status_t run_step(const plan_step *step, dnnl_exec_arg_t *arguments,
     return dnnl_primitive_execute(step->primitive, stream, step->num_operands, arguments);
 }
 
-liana_status liana__onednn_run(const liana__call *call)
+/* Executes the steps [begin, end). */
+static liana_status run_steps(const liana__call *call, int begin, int end, const void *packed)
 {
     const onednn_plan *plan = call->plan;
-    void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch};
+    if (!packed) packed = (char *)call->scratch + plan->packed_offset;
+    void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch, (void *)packed};
     plan_lane *lane = claim_lane(plan);
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     dnnl_status_t status = dnnl_success;
-    for (int i = 0; i < plan->num_steps && status == dnnl_success; i++) {
+    for (int i = begin; i < end && status == dnnl_success; i++) {
         status = run_step(&plan->steps[i], lane->arguments[i], lane->stream, buffers);
     }
     if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
@@ -224,6 +231,16 @@ liana_status liana__onednn_run(const liana__call *call)
     atomic_flag_clear_explicit(&lane->busy, memory_order_release);
     if (status == dnnl_success) return LIANA_OK;
     return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
+}
+
+liana_status liana__onednn_run(const liana__call *call)
+{
+    return run_steps(call, call->packed ? 1 : 0, ((const onednn_plan *)call->plan)->num_steps, call->packed);
+}
+
+liana_status liana__onednn_pack(const liana__call *call, void *packed)
+{
+    return run_steps(call, 0, 1, packed);
 }
 
 /* ---- matrix products ---- */
@@ -366,6 +383,15 @@ static liana_status add_reorder(onednn_plan *plan, const dnnl_memory_desc_t *fro
     return LIANA_OK;
 }
 
+/* Step 0: src[1] as `packed` is laid out. */
+static liana_status add_packing(onednn_plan *plan, const dnnl_memory_desc_t *plain, const dnnl_memory_desc_t *packed,
+                                liana__error *error)
+{
+    plan->packed_size = dnnl_memory_desc_get_size(packed);
+    plan->packed_offset = reserve(plan, plan->packed_size);
+    return add_reorder(plan, plain, BUFFER_SRC1, 0, packed, BUFFER_PACKED, 0, error);
+}
+
 /* x or y from src[0] or into dst, the kernel through scratch memory unless oneDNN wants it as it is. */
 static liana_status add_conv_steps(onednn_plan *plan, liana__conv_pass pass, const conv_layouts *layouts,
                                    const_dnnl_primitive_desc_t description, liana__error *error)
@@ -376,10 +402,15 @@ static liana_status add_conv_steps(onednn_plan *plan, liana__conv_pass pass, con
         dnnl_primitive_desc_query_md(description, gradient ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
     buffer where = gradient ? BUFFER_DST : BUFFER_SRC1;
     size_t offset = 0;
+    buffer used = where;
     bool reorder = !dnnl_memory_desc_equal(kernel, plain);
-    if (reorder) offset = reserve(plan, dnnl_memory_desc_get_size(kernel));
-    buffer used = reorder ? BUFFER_SCRATCH : where;
-    if (reorder && !gradient) LIANA_TRY(add_reorder(plan, plain, where, 0, kernel, used, offset, error));
+    if (reorder && gradient) {
+        used = BUFFER_SCRATCH;
+        offset = reserve(plan, dnnl_memory_desc_get_size(kernel));
+    } else if (reorder) {
+        used = BUFFER_PACKED;
+        LIANA_TRY(add_packing(plan, plain, kernel, error));
+    }
     plan_step *step;
     LIANA_TRY(add_step(plan, description, convolution, &step, error));
     if (pass == LIANA__CONV_FORWARD) {

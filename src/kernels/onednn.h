@@ -39,7 +39,7 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 
 /* Prepares a convolution of f32, or of bf16 as above, whose kernel gradient is f32. Images are NHWC; the kernel is
  * HWIO, [height, width, channels / groups, filters], and is reordered to and from oneDNN's preferred layout inside each
- * execution (it changes with each update). Convolutions that are matrix products (1x1, stride 1, unpadded, one group)
+ * execution, unless it is packed before. Convolutions that are matrix products (1x1, stride 1, unpadded, one group)
  * are run as such. Errors as for matmul. */
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
@@ -47,6 +47,8 @@ liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each
  * execution, and its AVX2 product a packing buffer of 16 KiB. */
 liana_status liana__onednn_run(const liana__call *call);
+/* A kernel's `pack`, if `prepare` set packed_size: the kernel of a convolution in oneDNN's layout. */
+liana_status liana__onednn_pack(const liana__call *call, void *packed);
 /* A kernel's `release`. NULL is allowed. */
 void liana__onednn_release(void *plan);
 

@@ -51,7 +51,11 @@ liana_status liana__widened_run(const liana__call *call)
     }
     bool in_place = call->node->dtype == LIANA_F32;
     float *result = in_place ? call->dst : (float *)(scratch + plan->offsets[RESULT]);
-    const liana__call plain = {call->node, src, result, scratch + plan->offsets[NUM_OPERANDS], plan->plain.plan};
+    const liana__call plain = {.node = call->node,
+                               .src = src,
+                               .dst = result,
+                               .scratch = scratch + plan->offsets[NUM_OPERANDS],
+                               .plan = plan->plain.plan};
     LIANA_TRY(plan->run(&plain));
     uint16_t *to = call->dst;
     for (int64_t k = 0; k < plan->sizes[RESULT] && !in_place; k++) to[k] = liana__float_to_bf16(result[k]);

@@ -66,6 +66,7 @@ const liana__kernel liana__conv2d_onednn = {
     .prepare = prepare,
     .release = liana__onednn_release,
     .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
 };
 
 const liana__kernel liana__conv2d_onednn_bf16 = {
@@ -75,6 +76,7 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .prepare = prepare,
     .release = liana__onednn_release,
     .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
 };
 
 const liana__kernel liana__conv2d_onednn_widened = {

@@ -33,23 +33,30 @@ static product describe(const liana__node *node)
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const product p = describe(node);
-    return product_preferred(&p, isa, reason);
+    return product_preferred(&p, node, isa, reason);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
     const product p = describe(node);
-    prepared->scratch_size = product_scratch(&p);
+    product_prepare(&p, prepared);
     return LIANA_OK;
 }
 
 static liana_status run(const liana__call *call)
 {
     const product p = describe(call->node);
-    product_run(&p, call->src[0], call->src[1], call->dst, call->node->dtype == LIANA_F32, call->scratch);
+    product_run(&p, call);
+    return LIANA_OK;
+}
+
+static liana_status pack(const liana__call *call, void *packed)
+{
+    const product p = describe(call->node);
+    product_pack(&p, call, packed);
     return LIANA_OK;
 }
 
 LIANA__VECTOR_KERNEL(conv2d_pointwise, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare,
-                     .run = run);
+                     .run = run, .pack = pack);

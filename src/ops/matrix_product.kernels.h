@@ -26,7 +26,7 @@ static bool product_dtype_applicable(const liana__node *node, const char **reaso
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
  * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
  * sides are wide, in AVX2 less so than liana's. */
-static bool product_preferred(const product *p, liana__isa isa, const char **reason)
+static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     const bool idle_lanes = matrix.step_units == 2; /* would be, in oneDNN */
@@ -49,6 +49,7 @@ static bool product_preferred(const product *p, liana__isa isa, const char **rea
     if (4 * p->depth <= p->columns && p->depth <= 16 && !idle_lanes && p->rows * p->columns > 2 << 20) return false;
     *reason = "too few products to a row";
     if (TILE_STEP == 2 && p->depth <= 16 && p->columns <= 16) return false;
+    if (liana__is_of_weights(node->inputs[1])) return p->rows >= 8; /* they are packed once */
     *reason = "too few rows to pack the smaller matrix for";
     const int64_t least_transposed = p->depth * p->columns > 1 << 18 ? 256 : 144;
     return p->rows >= (idle_lanes ? 72 : p->transpose_b ? least_transposed : TILE_STEP == 2 ? 128 : 512);
@@ -63,16 +64,32 @@ static size_t product_scratch(const product *p)
 }
 
 /* `wide`: floats, whatever the operands are; always so if A is transposed. */
-static void product_run(const product *p, const void *a, const void *b, void *c, bool wide, void *scratch)
+static void product_prepare(const product *p, liana__prepared *prepared)
 {
+    prepared->scratch_size = product_scratch(p);
+    if (p->transpose_a) return;
+    prepared->packed_size = prepared->scratch_size;
+    prepared->packed_input = 1;
+}
+
+static void product_pack(const product *p, const liana__call *call, void *packed)
+{
+    packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    matrix.units = packed;
+    pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
+}
+
+static void product_run(const product *p, const liana__call *call)
+{
+    const void *a = call->src[0], *b = call->src[1];
     if (p->transpose_a) {
-        multiply_columns(p->depth, a, p->rows, b, p->columns, c, scratch);
+        multiply_columns(p->depth, a, p->rows, b, p->columns, call->dst, call->scratch);
         return;
     }
+    if (!call->packed) product_pack(p, call, call->scratch);
     packed_matrix matrix = plan_matrix(p->depth, p->columns);
-    matrix.units = scratch;
-    pack_matrix(&matrix, b, p->transpose_b, scratch);
-    const product_target target = {c, p->columns, wide};
+    matrix.units = call->packed ? call->packed : call->scratch;
+    const product_target target = {call->dst, p->columns, call->node->dtype == LIANA_F32};
     multiply_rows(p->rows, a, p->depth, &matrix, &target);
 }
 

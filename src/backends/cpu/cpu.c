@@ -59,6 +59,7 @@ static void destroy_executable(liana__executable *base)
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     if (!executable) return;
     liana__cpu_free_steps(executable);
+    liana__cpu_kept_free(&executable->kept);
     for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
@@ -118,13 +119,17 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     LIANA_TRY(liana__schedule_make(executable->graph, slice_bytes, &executable->schedule, error));
     LIANA_TRY(liana__memory_plan_make(executable->graph, &executable->schedule, !context->validate, &executable->plan,
                                       error));
+    LIANA_TRY(liana__cpu_kept_create(executable, error));
     LIANA_TRY(liana__cpu_make_steps(executable, error));
+    LIANA_TRY(liana__cpu_keep_weights(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));
     LIANA_TRY(make_workers(executable, error));
     log_segments(executable);
-    liana__log(context, LIANA__LOG_MEMORY, "%zu nodes: workspace %zu KiB (%zu KiB unshared), scratch %zu KiB",
+    liana__log(context, LIANA__LOG_MEMORY,
+               "%zu nodes: workspace %zu KiB (%zu KiB unshared), scratch %zu KiB; "
+               "kept of weights %zu KiB",
                executable->num_steps, executable->plan.workspace_size >> 10, executable->plan.unshared_size >> 10,
-               executable->scratch_size >> 10);
+               executable->scratch_size >> 10, executable->kept.size >> 10);
     return LIANA_OK;
 }
 

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "passes/memory_plan.h"
 
+#include <pthread.h>
+
 /* The workspaces belong to the device: a worker runs one executable at a time, so all share them. */
 typedef struct liana__cpu_device {
     liana__device base;
@@ -29,6 +31,7 @@ typedef struct liana__cpu_step {
     size_t advance;              /* of the result's rows, in bytes */
     struct liana__cpu_step *sum; /* NULL, or what adds a slice's result to that of those before it */
     size_t part_size;            /* bytes between the parts that are merged; 0: none are */
+    void *packed;                /* NULL, or an input as the kernel wants it, kept between executions */
 } liana__cpu_step;
 
 /* Steps that run one after the other for each slice. */
@@ -36,6 +39,7 @@ typedef struct liana__cpu_segment {
     size_t first_step, end_step;
     size_t num_slices;
     bool independent; /* slices write to places of their own: nothing is summed up or merged */
+    bool kept;        /* one node of weights alone: runs when they have changed */
 } liana__cpu_segment;
 
 /* What one execution at a time needs for itself. */
@@ -53,6 +57,18 @@ typedef struct liana__cpu_external {
     liana__storage storage;
 } liana__cpu_external;
 
+/* What is made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
+ * execution that has seen it up to date reads it freely, as no variable changes while any execution reads it. */
+typedef struct liana__cpu_kept {
+    void **values;      /* by node id; NULL: not kept */
+    uint64_t *versions; /* of each variable, when all was made */
+    void **blocks;
+    size_t num_blocks;
+    size_t size; /* bytes */
+    pthread_mutex_t mutex;
+    bool has_mutex;
+} liana__cpu_kept;
+
 typedef struct liana__cpu_executable {
     liana__executable base;
     const liana_graph *graph; /* what runs: `optimized`, or the caller's if no pass was run */
@@ -68,6 +84,7 @@ typedef struct liana__cpu_executable {
     size_t max_inputs;
     liana__cpu_external *externals;
     size_t num_externals;
+    liana__cpu_kept kept;
     liana__cpu_worker *workers;
     struct liana__cpu_run *runs; /* by worker, for an execution that they share */
     liana__error *errors;
@@ -85,6 +102,19 @@ typedef struct liana__cpu_run {
 /* Chooses and prepares a kernel for each computed node, or for the slices of it. */
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_free_steps(liana__cpu_executable *executable);
+
+liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__error *error);
+void liana__cpu_kept_free(liana__cpu_kept *kept);
+/* Marks a segment as kept if it is one node of weights alone that is worth it. */
+liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__cpu_segment *segment,
+                                     liana__error *error);
+/* When all segments are made: the inputs that kernels pack. */
+liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__error *error);
+/* Makes what is kept again if a variable has changed. */
+liana_status liana__cpu_refresh_kept(const liana__cpu_run *run, liana__buffer *const *variables);
+
+/* Runs the steps of a segment for one slice. */
+liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice);
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);

@@ -41,6 +41,7 @@ static void fill_fixed_values(const liana__cpu_executable *executable, liana__cp
         if (storage.kind == LIANA__STORAGE_CONSTANT) {
             worker->values[id] = (void *)liana__constant_data(graph->nodes[storage.offset]);
         }
+        if (executable->kept.values[id]) worker->values[id] = executable->kept.values[id];
     }
 }
 
@@ -70,7 +71,7 @@ static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step
                                 void *dst)
 {
     liana__device *device = run->executable->base.device;
-    liana__call call = {step->node, sources, dst, run->scratch, step->prepared.plan};
+    const liana__call call = {step->node, sources, dst, run->scratch, step->prepared.plan, step->packed};
     liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
     if (device->recorder) event.begin = liana__clock();
     liana_status status = step->kernel->run(&call);
@@ -111,7 +112,7 @@ static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *s
     return LIANA_OK;
 }
 
-static liana_status run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice)
+liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice)
 {
     for (size_t i = segment->first_step; i < segment->end_step; i++) {
         LIANA_TRY(run_step(run, &run->executable->steps[i], slice, segment->num_slices));
@@ -150,6 +151,11 @@ static void copy_results(const liana__cpu_run *run, const buffers *given)
         memmove(external_data(given, copy->target), run->worker->values[copy->node],
                 liana__byte_size(node->dtype, &node->shape));
     }
+    for (size_t i = 0; i < executable->graph->num_outputs; i++) liana__host_touch(given->outputs[i]);
+    for (size_t i = 0; i < executable->graph->num_assignments; i++) {
+        const liana__node *variable = executable->graph->assignments[i].variable;
+        liana__host_touch(given->variables[executable->plan.storage[variable->id].offset]);
+    }
 }
 
 liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana__buffer *const *inputs,
@@ -159,9 +165,12 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
     const buffers given = {inputs, variables, outputs};
     LIANA_TRY(check_buffers(executable->graph, &given, error));
     const liana__cpu_run run = start(executable, worker_index, worker_index, &given, error);
+    LIANA_TRY(liana__cpu_refresh_kept(&run, variables));
     for (size_t i = 0; i < executable->num_segments; i++) {
         const liana__cpu_segment *segment = &executable->segments[i];
-        for (size_t slice = 0; slice < segment->num_slices; slice++) LIANA_TRY(run_slice(&run, segment, slice));
+        for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
+            LIANA_TRY(liana__cpu_run_slice(&run, segment, slice));
+        }
     }
     copy_results(&run, &given);
     return LIANA_OK;
@@ -182,7 +191,7 @@ static void run_slice_task(void *user, size_t slice, int worker)
     const team *own = user;
     const liana__cpu_run *run = &own->runs[worker];
     if (run->error->status != LIANA_OK) return;
-    liana_status status = run_slice(run, own->segment, slice);
+    liana_status status = liana__cpu_run_slice(run, own->segment, slice);
     if (status != LIANA_OK && run->error->status == LIANA_OK) liana__fail(run->error, status, "a slice failed");
 }
 
@@ -215,9 +224,10 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
         executable->errors[i].status = LIANA_OK;
         own.runs[i] = start(executable, i, 0, &given, &executable->errors[i]);
     }
+    LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], variables));
     for (size_t i = 0; i < executable->num_segments; i++) {
         own.segment = &executable->segments[i];
-        LIANA_TRY(run_together(&own, num_workers, error));
+        if (!own.segment->kept) LIANA_TRY(run_together(&own, num_workers, error));
     }
     copy_results(&own.runs[0], &given);
     return LIANA_OK;

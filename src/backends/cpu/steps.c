@@ -143,6 +143,7 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
         for (size_t k = made.first_step; k < made.end_step; k++) {
             if (executable->steps[k].sum || executable->steps[k].part_size) made.independent = false;
         }
+        LIANA_TRY(liana__cpu_keep_segment(executable, &made, error));
         if (made.end_step > made.first_step) executable->segments[executable->num_segments++] = made;
     }
     return LIANA_OK;

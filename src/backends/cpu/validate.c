@@ -76,7 +76,8 @@ liana_status liana__cpu_validate_step(const liana__cpu_step *step, const void *c
     if (!expected || !scratch) {
         status = liana__fail_memory(error, "LIANA_VALIDATE");
     } else {
-        status = reference->run(&(liana__call){node, sources, expected, scratch, prepared.plan});
+        status = reference->run(
+            &(liana__call){.node = node, .src = sources, .dst = expected, .scratch = scratch, .plan = prepared.plan});
         if (status == LIANA_OK) status = compare(step, sources, result, expected, error);
     }
     if (reference->release && prepared.plan) reference->release(prepared.plan);

@@ -107,7 +107,8 @@ static liana_status run_node(reference_executable *executable, const liana__node
     if (status == LIANA_OK && prepared.scratch_size && !scratch) status = liana__fail_memory(error, node->op->name);
     if (status == LIANA_OK) {
         for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
-        status = kernel->run(&(liana__call){node, src, executable->values[node->id], scratch, prepared.plan});
+        status = kernel->run(&(liana__call){
+            .node = node, .src = src, .dst = executable->values[node->id], .scratch = scratch, .plan = prepared.plan});
     }
     if (kernel->release && prepared.plan) kernel->release(prepared.plan);
     free(scratch);
@@ -135,12 +136,14 @@ static liana_status execute(liana__executable *base, int worker, liana__buffer *
     }
     for (size_t i = 0; i < graph->num_outputs; i++) {
         memcpy(liana__host_data(outputs[i]), executable->values[graph->outputs[i].node->id], outputs[i]->size);
+        liana__host_touch(outputs[i]);
     }
     for (size_t i = 0; i < graph->num_assignments; i++) {
         const liana__assignment *assignment = &graph->assignments[i];
         memmove(executable->values[assignment->variable->id], executable->values[assignment->value->id],
                 liana__byte_size(assignment->value->dtype, &assignment->value->shape));
     }
+    for (size_t i = 0; i < graph->num_variables; i++) liana__host_touch(variables[i]);
     return LIANA_OK;
 }
 

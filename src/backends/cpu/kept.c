@@ -1,0 +1,149 @@
+/* What depends on weights alone is computed when they have changed, not in each execution, and once for all workers:
+ * casts of weights, and weights laid out as a kernel wants them. */
+#include "backends/cpu/cpu.h"
+
+#include "backends/host.h"
+
+#include <stdlib.h>
+
+/* Behind nodes that are their input under another shape. */
+static const liana__node *find_source(const liana__node *node)
+{
+    while (node->op->placement == LIANA__PLACE_ALIAS) node = node->inputs[0];
+    return node;
+}
+
+liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__error *error)
+{
+    liana__cpu_kept *kept = &executable->kept;
+    const liana_graph *graph = executable->graph;
+    size_t most = 2 * executable->schedule.count + 1;
+    kept->values = calloc(graph->num_nodes, sizeof *kept->values);
+    kept->versions = calloc(graph->num_variables + 1, sizeof *kept->versions);
+    kept->blocks = calloc(most, sizeof *kept->blocks);
+    if (!kept->values || !kept->versions || !kept->blocks || pthread_mutex_init(&kept->mutex, NULL) != 0) {
+        return liana__fail_memory(error, "an executable");
+    }
+    kept->has_mutex = true;
+    return LIANA_OK;
+}
+
+void liana__cpu_kept_free(liana__cpu_kept *kept)
+{
+    for (size_t i = 0; i < kept->num_blocks; i++) free(kept->blocks[i]);
+    free(kept->blocks);
+    free(kept->versions);
+    free(kept->values);
+    if (kept->has_mutex) pthread_mutex_destroy(&kept->mutex);
+}
+
+static liana_status allocate(liana__cpu_kept *kept, size_t size, void **block, liana__error *error)
+{
+    *block = liana__allocate_aligned(size);
+    if (!*block) {
+        return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for weights in a kernel's layout (%zu KiB)",
+                           size >> 10);
+    }
+    kept->blocks[kept->num_blocks++] = *block;
+    kept->size += size;
+    return LIANA_OK;
+}
+
+/* What is larger than the weights it is made of had better be made again. */
+static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
+{
+    if (!liana__is_of_weights(node) || executable->plan.storage[node->id].kind != LIANA__STORAGE_WORKSPACE)
+        return false;
+    const liana__node *input = node->inputs[0];
+    return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);
+}
+
+liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__cpu_segment *segment,
+                                     liana__error *error)
+{
+    if (segment->num_slices != 1 || segment->end_step != segment->first_step + 1) return LIANA_OK;
+    const liana__node *node = executable->steps[segment->first_step].whole;
+    if (!is_worth_keeping(executable, node)) return LIANA_OK;
+    const liana__node *input = find_source(node->inputs[0]);
+    if (!liana__is_variable(input) && !executable->kept.values[input->id]) return LIANA_OK;
+    segment->kept = true;
+    return allocate(&executable->kept, liana__byte_size(node->dtype, &node->shape), &executable->kept.values[node->id],
+                    error);
+}
+
+/* A step whose kernel packs an input that is there before an execution begins. */
+static liana_status keep_packed(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+{
+    const liana__prepared *prepared = &step->prepared;
+    if (!step->kernel->pack || prepared->packed_size == 0) return LIANA_OK;
+    const liana__node *input = step->whole->inputs[prepared->packed_input];
+    if (step->node->inputs[prepared->packed_input] != input) return LIANA_OK; /* a slice of it */
+    const liana__node *source = find_source(input);
+    if (!liana__is_variable(source) && !executable->kept.values[source->id]) return LIANA_OK;
+    return allocate(&executable->kept, prepared->packed_size, &step->packed, error);
+}
+
+liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__error *error)
+{
+    liana__cpu_kept *kept = &executable->kept;
+    const liana_graph *graph = executable->graph;
+    for (size_t i = 0; i < executable->num_steps; i++) {
+        LIANA_TRY(keep_packed(executable, &executable->steps[i], error));
+    }
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        if (!kept->values[id]) kept->values[id] = kept->values[find_source(graph->nodes[id])->id];
+    }
+    return LIANA_OK;
+}
+
+/* ---- running ---- */
+
+static bool is_stale(const liana__cpu_executable *executable, liana__buffer *const *variables)
+{
+    for (size_t i = 0; i < executable->graph->num_variables; i++) {
+        if (executable->kept.versions[i] != variables[i]->version) return true;
+    }
+    return false;
+}
+
+static liana_status pack(const liana__cpu_run *run, const liana__cpu_step *step)
+{
+    const liana__node *node = step->node;
+    for (uint32_t i = 0; i < node->num_inputs; i++) run->worker->sources[i] = NULL;
+    uint32_t input = step->prepared.packed_input;
+    run->worker->sources[input] = run->worker->values[node->inputs[input]->id];
+    const liana__call call = {.node = node,
+                              .src = run->worker->sources,
+                              .scratch = run->scratch,
+                              .plan = step->prepared.plan};
+    liana_status status = step->kernel->pack(&call, step->packed);
+    if (status == LIANA_OK) return LIANA_OK;
+    return liana__fail(run->error, status, "%s:%d: packing weights for %s (kernel %s) failed", node->where.file,
+                       node->where.line, node->op->name, step->kernel->name);
+}
+
+static liana_status refresh(const liana__cpu_run *run, liana__buffer *const *variables)
+{
+    const liana__cpu_executable *executable = run->executable;
+    for (size_t i = 0; i < executable->num_segments; i++) {
+        const liana__cpu_segment *segment = &executable->segments[i];
+        if (segment->kept) LIANA_TRY(liana__cpu_run_slice(run, segment, 0));
+    }
+    for (size_t i = 0; i < executable->num_steps; i++) {
+        if (executable->steps[i].packed) LIANA_TRY(pack(run, &executable->steps[i]));
+    }
+    for (size_t i = 0; i < executable->graph->num_variables; i++) {
+        executable->kept.versions[i] = variables[i]->version;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cpu_refresh_kept(const liana__cpu_run *run, liana__buffer *const *variables)
+{
+    liana__cpu_kept *kept = (liana__cpu_kept *)&run->executable->kept;
+    if (kept->num_blocks == 0) return LIANA_OK;
+    pthread_mutex_lock(&kept->mutex);
+    liana_status status = is_stale(run->executable, variables) ? refresh(run, variables) : LIANA_OK;
+    pthread_mutex_unlock(&kept->mutex);
+    return status;
+}

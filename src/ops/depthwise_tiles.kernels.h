@@ -70,7 +70,7 @@ LIANA__INLINE void load_parts(const int parts, const element *source, vector_flo
 {
 #if defined(__AVX512BF16__)
     if (parts == 2) {
-        const vector_uint bits = *(const vector_uint_at *)source;
+        const vector_uint bits = (vector_uint)_mm512_loadu_si512(source); /* bf16 need not lie at multiples of 4 */
         values[0] = keep((vector_float)(bits << 16));
         values[1] = keep((vector_float)(bits & 0xffff0000));
     } else {

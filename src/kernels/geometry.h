@@ -2,6 +2,7 @@
 #ifndef LIANA_KERNELS_GEOMETRY_H
 #define LIANA_KERNELS_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Pairs are vertical, horizontal. Output o sees input rows o * stride - padding_low + k * dilation for the window's
@@ -26,5 +27,15 @@ typedef enum liana__conv_pass {
     LIANA__CONV_INPUT_GRADIENT,  /* src[0] = dy, src[1] = kernel, dst = dx */
     LIANA__CONV_KERNEL_GRADIENT, /* src[0] = x, src[1] = dy, dst = the kernel's gradient */
 } liana__conv_pass;
+
+/* Whether the window is one pixel, of stride 1 and without padding, in one group: then the convolution is a product of
+ * matrices, pixels by channels and channels by filters. */
+static inline bool liana__geometry_is_pointwise(const liana__geometry *g)
+{
+    for (int i = 0; i < 2; i++) {
+        if (g->window[i] != 1 || g->strides[i] != 1 || g->padding_low[i] != 0 || g->padding_high[i] != 0) return false;
+    }
+    return g->groups == 1;
+}
 
 #endif

@@ -449,18 +449,10 @@ static liana_status fill_conv(onednn_plan *plan, const void *problem, liana__err
     return status;
 }
 
-static bool is_matrix_product(const liana__geometry *g)
-{
-    for (int i = 0; i < 2; i++) {
-        if (g->window[i] != 1 || g->strides[i] != 1 || g->padding_low[i] != 0 || g->padding_high[i] != 0) return false;
-    }
-    return g->groups == 1;
-}
-
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error)
 {
-    if (!is_matrix_product(geometry)) {
+    if (!liana__geometry_is_pointwise(geometry)) {
         const conv_problem problem = {pass, dtype, geometry};
         return prepare(fill_conv, &problem, prepared, error);
     }

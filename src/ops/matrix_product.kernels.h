@@ -93,4 +93,39 @@ static void product_run(const product *p, const liana__call *call)
     multiply_rows(p->rows, a, p->depth, &matrix, &target);
 }
 
+/* ---- the kernel of an op that includes this file: it says what can be described, and how ---- */
+
+static product describe(const liana__node *node);
+
+static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
+{
+    const product p = describe(node);
+    return product_preferred(&p, node, isa, reason);
+}
+
+static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const product p = describe(node);
+    product_prepare(&p, prepared);
+    return LIANA_OK;
+}
+
+static liana_status run(const liana__call *call)
+{
+    const product p = describe(call->node);
+    product_run(&p, call);
+    return LIANA_OK;
+}
+
+static liana_status pack(const liana__call *call, void *packed)
+{
+    const product p = describe(call->node);
+    product_pack(&p, call, packed);
+    return LIANA_OK;
+}
+
+#define LIANA__PRODUCT_KERNEL(kernel, ...) \
+    LIANA__VECTOR_KERNEL(kernel, .preferred = is_preferred, .prepare = prepare, .run = run, .pack = pack, __VA_ARGS__)
+
 #endif

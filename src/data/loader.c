@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "data/image_cache.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -27,18 +28,6 @@ typedef struct ring_slot {
     int64_t first_failure; /* the lowest example that failed, or batch.count */
     liana__error error;
 } ring_slot;
-
-typedef enum cache_state { CACHE_EMPTY, CACHE_FILLING, CACHE_FULL } cache_state;
-
-/* Decoded images by record. An entry is written by the thread that moved its state from empty to filling, and read
- * once it is full. */
-typedef struct image_cache {
-    uint64_t count; /* records below this one are kept */
-    atomic_uchar *states;
-    uint8_t *images;
-    int32_t *labels;
-    char **ids;
-} image_cache;
 
 /* What one thread works with. */
 typedef struct reader {
@@ -80,8 +69,8 @@ struct liana__loader {
     size_t image_size;             /* bytes of an image in a batch */
     liana__decode_options decoded; /* the shape of images before the stage */
     size_t decoded_size;
-    uint64_t fixed_length; /* of an epoch; 0: the sampler says it */
-    image_cache cache;
+    uint64_t fixed_length;     /* of an epoch; 0: the sampler says it */
+    liana__image_cache *cache; /* NULL: none */
     size_t num_slots;
     ring_slot *slots;
     int num_readers; /* started */
@@ -124,29 +113,6 @@ static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t s
     return LIANA_OK;
 }
 
-static void fill_cache(liana__loader *loader, uint64_t record, const uint8_t *pixels, int32_t label, const char *id)
-{
-    unsigned char expected = CACHE_EMPTY;
-    atomic_uchar *state = &loader->cache.states[record];
-    if (!atomic_compare_exchange_strong(state, &expected, CACHE_FILLING)) return;
-    char *copy = id ? strdup(id) : NULL;
-    if (id && !copy) {
-        atomic_store(state, CACHE_EMPTY); /* the record is decoded again next time */
-        return;
-    }
-    memcpy(loader->cache.images + record * loader->decoded_size, pixels, loader->decoded_size);
-    loader->cache.labels[record] = label;
-    loader->cache.ids[record] = copy;
-    atomic_store(state, CACHE_FULL);
-}
-
-/* The decoded image of a record that is kept; NULL if it is not. */
-static const uint8_t *find_cached(const liana__loader *loader, uint64_t record)
-{
-    if (record >= loader->cache.count || atomic_load(&loader->cache.states[record]) != CACHE_FULL) return NULL;
-    return loader->cache.images + record * loader->decoded_size;
-}
-
 /* Reads, checks and decodes a record into example i of the slot. */
 static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint64_t index, uint8_t *pixels,
                                  liana__error *error)
@@ -165,7 +131,8 @@ static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint6
         return liana__source_fail_within(loader->source, index, &record, error);
     }
     LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
-    if (index < loader->cache.count) fill_cache(loader, index, pixels, *label, slot->batch.ids[i]);
+    liana__cached_image image = {pixels, *label, record.id, record.id_size};
+    liana__image_cache_keep(loader->cache, index, &image);
     return LIANA_OK;
 }
 
@@ -182,20 +149,17 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
     }
     const liana__stage *stage = options->stage;
     uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size, *decoded = stage ? self->decoded : pixels;
-    const uint8_t *cached = find_cached(loader, index);
-    if (cached) {
-        const char *id = loader->cache.ids[index];
-        slot->batch.labels[i] = loader->cache.labels[index];
-        LIANA_TRY(keep_id(slot, i, id, id ? strlen(id) : 0, error));
-        if (!stage) memcpy(pixels, cached, loader->image_size);
+    liana__cached_image cached = {.pixels = decoded};
+    if (liana__image_cache_find(loader->cache, index, &cached)) {
+        slot->batch.labels[i] = cached.label;
+        LIANA_TRY(keep_id(slot, i, cached.id, cached.id_size, error));
+        if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
     } else {
         LIANA_TRY(read_example(self, slot, i, index, decoded, error));
     }
     if (!stage) return LIANA_OK;
     liana_example_address address = {options->seed, slot->batch.epoch, position, index};
-    if (stage->apply(stage, &address, cached ? cached : decoded, pixels, self->stage_scratch, error) == LIANA_OK) {
-        return LIANA_OK;
-    }
+    if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
 }
 
@@ -482,27 +446,7 @@ static liana_status make_cache(liana__loader *loader, liana__error *error)
     uint64_t count = loader->options.cache_memory / loader->decoded_size;
     if (count > loader->source->num_records) count = loader->source->num_records;
     if (count == 0) return LIANA_OK;
-    image_cache *cache = &loader->cache;
-    cache->images = liana__allocate_aligned(count * loader->decoded_size);
-    cache->labels = calloc(count, sizeof *cache->labels);
-    cache->ids = calloc(count, sizeof *cache->ids);
-    cache->states = calloc(count, sizeof *cache->states);
-    if (!cache->images || !cache->labels || !cache->ids || !cache->states) {
-        return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                           "out of memory for keeping %" PRIu64 " decoded images of %zu bytes", count,
-                           loader->decoded_size);
-    }
-    cache->count = count;
-    return LIANA_OK;
-}
-
-static void free_cache(liana__loader *loader)
-{
-    for (uint64_t i = 0; i < loader->cache.count; i++) free(loader->cache.ids[i]);
-    free(loader->cache.ids);
-    free(loader->cache.images);
-    free(loader->cache.labels);
-    free(loader->cache.states);
+    return liana__image_cache_create(count, loader->decoded_size, &loader->cache, error);
 }
 
 static liana_status make_readers(liana__loader *loader, liana__error *error)
@@ -590,7 +534,7 @@ void liana__loader_destroy(liana__loader *loader)
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
         free_slot(&loader->slots[i], loader->options.batch_size);
     }
-    free_cache(loader);
+    liana__image_cache_destroy(loader->cache);
     free(loader->table.records);
     free(loader->readers);
     free(loader->slots);
@@ -622,7 +566,7 @@ int liana__loader_num_threads(const liana__loader *loader)
 
 uint64_t liana__loader_num_cached(const liana__loader *loader)
 {
-    return loader->cache.count;
+    return liana__image_cache_count(loader->cache);
 }
 
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)

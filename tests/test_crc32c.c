@@ -70,6 +70,21 @@ static void test_every_length_and_alignment(void **state)
     }
 }
 
+/* Long ones go another way: in blocks side by side. */
+static void test_long_runs(void **state)
+{
+    (void)state;
+    static uint8_t bytes[20000];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)((uint32_t)i * 2654435761u >> 23);
+    for (size_t size = 300; size < sizeof bytes - 8; size += size < 4000 ? 61 : 997) {
+        const uint8_t *start = bytes + size % 8;
+        uint32_t expected = slow_crc(start, size);
+        assert_int_equal(liana__crc32c(start, size), expected);
+        assert_int_equal(liana__crc32c_extend_portable(0, start, size), expected);
+        assert_int_equal(liana__crc32c_extend(slow_crc(start, 100), start + 100, size - 100), expected);
+    }
+}
+
 /* The first header of a file that TensorFlow wrote would do, but this needs no file: an empty record as every
  * TFRecord writer writes it, 16 bytes of 8 zeros, 29 03 98 07 and, for no data, d8 ea 82 a2. */
 static void test_mask(void **state)
@@ -84,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_every_length_and_alignment),
+        cmocka_unit_test(test_long_runs),
         cmocka_unit_test(test_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,115 @@ static void test_photos_have_pillows_pixels(void **state)
     liana__image_free(&image);
 }
 
+/* The same through Pillow's Image.draft, for half, a quarter and an eighth of the size. */
+static const struct {
+    const char *name;
+    int height, width;
+    uint32_t rgb;
+} REDUCED[][3] = {
+    {
+        {"photos/coffee.jpg", 400, 400, 0x7cd557f4},
+        {"photos/coffee.jpg", 200, 200, 0xccb6e1f3},
+        {"photos/coffee.jpg", 100, 100, 0x4705c52c},
+    },
+    {
+        {"photos/panda.jpg", 307, 348, 0x8a27554e},
+        {"photos/panda.jpg", 154, 174, 0xcef21cb5},
+        {"photos/panda.jpg", 77, 87, 0xca400896},
+    },
+    {
+        {"photos/webnn_test.jpg", 318, 480, 0x84010a6c},
+        {"photos/webnn_test.jpg", 159, 240, 0xad7856c5},
+        {"photos/webnn_test.jpg", 80, 120, 0x2626b5df},
+    },
+    {
+        {"jpeg_odd/tower_progressive.jpg", 256, 256, 0xaf78613a},
+        {"jpeg_odd/tower_progressive.jpg", 128, 128, 0xb5df4007},
+        {"jpeg_odd/tower_progressive.jpg", 64, 64, 0xcfbc4d2b},
+    },
+};
+
+static void test_reduced_photos_have_pillows_pixels(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__image image = {0};
+    for (size_t i = 0; i < sizeof REDUCED / sizeof *REDUCED; i++) {
+        liana__mapping file;
+        assert_ok(liana__file_map(liana__test_data(REDUCED[i][0].name), &file, &error), &error);
+        for (int k = 0; k < 3; k++) {
+            liana__image_options options = {.channels = 3,
+                                            .least_height = REDUCED[i][k].height,
+                                            .least_width = REDUCED[i][k].width};
+            assert_ok(liana__image_decode(file.data, file.size, &options, &image, &error), &error);
+            assert_int_equal(image.height, REDUCED[i][k].height);
+            assert_int_equal(image.width, REDUCED[i][k].width);
+            assert_int_equal(image_checksum(&image), REDUCED[i][k].rgb);
+            /* One pixel more is too many for this size, along either side. */
+            int larger = k ? REDUCED[i][k - 1].height : 0;
+            options.least_height++;
+            assert_ok(liana__image_decode(file.data, file.size, &options, &image, &error), &error);
+            if (larger) assert_int_equal(image.height, larger);
+            options.least_height--;
+            options.least_width++;
+            assert_ok(liana__image_decode(file.data, file.size, &options, &image, &error), &error);
+            if (larger) assert_int_equal(image.height, larger);
+            options.least_height = 0;
+            assert_ok(liana__image_decode(file.data, file.size, &options, &image, &error), &error);
+            assert_true(image.height > REDUCED[i][0].height);
+        }
+        liana__file_unmap(&file);
+    }
+    /* The size asked for is that after turning. */
+    uint8_t bytes[1024];
+    size_t size = from_hex(ORIENTED_JPEG, bytes);
+    for (int orientation = 1; orientation <= 8; orientation++) {
+        bytes[ORIENTATION_OFFSET] = (uint8_t)orientation;
+        int height = (ORIENTED_JPEG_TURNED[orientation - 1].height + 1) / 2;
+        int width = (ORIENTED_JPEG_TURNED[orientation - 1].width + 1) / 2;
+        liana__image_options options = {.channels = 3, .least_height = height, .least_width = width};
+        assert_ok(liana__image_decode(bytes, size, &options, &image, &error), &error);
+        assert_int_equal(image.height, height);
+        assert_int_equal(image.width, width);
+    }
+    liana__image_free(&image);
+}
+
+/* An image of the target's size goes there; every other one does not touch it. */
+static void test_targets(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__image image = {0}, usual = {0};
+    uint8_t jpeg[1024], png[2048];
+    size_t jpeg_size = from_hex(ORIENTED_JPEG, jpeg), png_size = from_hex(PNG_SAMPLES[0].hex, png);
+    for (int i = 0; i <= 8; i++) {
+        const uint8_t *bytes = i ? jpeg : png;
+        size_t size = i ? jpeg_size : png_size;
+        if (i) jpeg[ORIENTATION_OFFSET] = (uint8_t)i;
+        for (int channels = 1; channels <= 3; channels += 2) {
+            liana__image_options options = {.channels = channels};
+            assert_ok(liana__image_decode(bytes, size, &options, &usual, &error), &error);
+            size_t count = (size_t)(usual.height * usual.width * channels);
+            uint8_t *target = malloc(count + 1);
+            target[count] = 77;
+            options.target = (liana__image_target){target, usual.height, usual.width};
+            assert_ok(liana__image_decode(bytes, size, &options, &image, &error), &error);
+            assert_ptr_equal(image.pixels, target);
+            assert_memory_equal(image.pixels, usual.pixels, count);
+            memset(target, 77, count);
+            options.target.width++;
+            assert_ok(liana__image_decode(bytes, size, &options, &image, &error), &error);
+            assert_ptr_not_equal(image.pixels, target);
+            assert_memory_equal(image.pixels, usual.pixels, count);
+            for (size_t k = 0; k <= count; k++) assert_int_equal(target[k], 77);
+            free(target);
+        }
+    }
+    liana__image_free(&image);
+    liana__image_free(&usual);
+}
+
 static void test_truncated_photo_is_refused(void **state)
 {
     (void)state;
@@ -380,6 +489,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_photos_have_pillows_pixels),
+        cmocka_unit_test(test_reduced_photos_have_pillows_pixels),
+        cmocka_unit_test(test_targets),
         cmocka_unit_test(test_truncated_photo_is_refused),
         cmocka_unit_test(test_png_of_every_kind),
         cmocka_unit_test(test_all_exif_orientations),

@@ -4,11 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void *liana__allocate_aligned(size_t size)
 {
     if (size > SIZE_MAX - LIANA__ALIGNMENT) return NULL;
     return aligned_alloc(LIANA__ALIGNMENT, liana__align_up(size ? size : 1));
+}
+
+void *liana__allocate_large(size_t size)
+{
+    const size_t page = (size_t)2 << 20;
+    if (size < page || size > SIZE_MAX - page) return liana__allocate_aligned(size);
+    size = (size + page - 1) / page * page;
+    void *memory = aligned_alloc(page, size);
+    if (memory) madvise(memory, size, MADV_HUGEPAGE); /* a wish: whether it is granted changes nothing else */
+    return memory;
 }
 
 void *liana__allocate_zeroed(size_t size)

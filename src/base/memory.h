@@ -16,7 +16,10 @@ static inline size_t liana__align_up(size_t size)
 
 /* Uninitialised memory aligned to LIANA__ALIGNMENT, or NULL. Freed with free(). A size of 0 gives a valid pointer. */
 void *liana__allocate_aligned(size_t size);
-/* The same, zeroed. */
+/* The same for buffers of megabytes: they begin on a huge page and are made of such where the system has them, which
+ * saves most of the page faults of their first use. */
+void *liana__allocate_large(size_t size);
+/* The same as the first, zeroed. */
 void *liana__allocate_zeroed(size_t size);
 
 /* An arena: many small objects that die together. Zero-initialise; free with liana__arena_free.

@@ -27,9 +27,14 @@ liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_o
                                  .channels = options->channels,
                                  .antialias = options->antialias};
     if (record->bytes) {
-        liana__image_options image = {.channels = options->channels, .max_pixels = options->max_pixels};
+        liana__image_options image = {.channels = options->channels,
+                                      .max_pixels = options->max_pixels,
+                                      .target = {dst, options->height, options->width},
+                                      .least_height = options->fast ? options->height : 0,
+                                      .least_width = options->fast ? options->width : 0};
         LIANA_TRY(liana__image_decode(record->bytes, record->size, &image, &decoder->image, error));
         pixels = decoder->image.pixels;
+        if (pixels == dst) return LIANA_OK;
         shape.height = decoder->image.height;
         shape.width = decoder->image.width;
     } else if (record->channels != options->channels) {

@@ -11,6 +11,7 @@ typedef struct liana__decode_options {
     int64_t width;
     int channels;       /* 1 or 3 */
     bool antialias;     /* when resizing */
+    bool fast;          /* JPEGs at an eighth, a quarter or half of their size where that is still enough */
     int64_t max_pixels; /* of an encoded image; 0: LIANA__IMAGE_MAX_PIXELS */
 } liana__decode_options;
 

@@ -13,8 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MIN_BATCHES = 2, MAX_BATCHES = 32, MAX_CHUNK = 32 };
+enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32, MAX_CHUNK = 32 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
+/* A ring of this size stays in the last level of a processor's cache, so that decoding does not wait for memory. */
+#define NEAR_MEMORY ((size_t)32 << 20)
 
 typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_TAKEN } slot_state;
 
@@ -393,7 +395,7 @@ static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_s
         batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
         if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
     }
-    batch->images = liana__allocate_aligned(batch_size * image_size);
+    batch->images = liana__allocate_large(batch_size * image_size);
     batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
     batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
     batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
@@ -424,6 +426,15 @@ static void free_slot(ring_slot *slot, int64_t batch_size)
     free(slot->batch.ids);
 }
 
+/* How many batches are made ahead, if so many find room in memory, and in the cache. A few are enough to make up for
+ * some images taking longer than others. */
+static size_t count_batches(size_t room, size_t near)
+{
+    size_t count = near < ENOUGH_BATCHES ? ENOUGH_BATCHES : near;
+    if (count > room) count = room;
+    return count < MIN_BATCHES ? MIN_BATCHES : count > MAX_BATCHES ? MAX_BATCHES : count;
+}
+
 static liana_status make_slots(liana__loader *loader, liana__error *error)
 {
     size_t memory = loader->options.memory ? loader->options.memory : DEFAULT_MEMORY;
@@ -431,8 +442,7 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     if (__builtin_mul_overflow(batch_size, loader->image_size, &size)) {
         return liana__fail_memory(error, "a batch");
     }
-    size_t count = memory / size;
-    loader->num_slots = count < MIN_BATCHES ? MIN_BATCHES : count > MAX_BATCHES ? MAX_BATCHES : count;
+    loader->num_slots = count_batches(memory / size, NEAR_MEMORY / size);
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {

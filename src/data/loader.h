@@ -60,8 +60,8 @@ typedef struct liana__loader_options {
     int64_t num_classes;  /* labels are checked against it; 0: unknown */
     int64_t label_offset; /* added to the labels of the file */
     int num_threads;      /* 0: the cores this process may use */
-    size_t memory;        /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 batches at least, 32 at most */
-    size_t cache_memory;  /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
+    size_t memory; /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 to 32: about 4, more of small ones */
+    size_t cache_memory;           /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
     const liana__stage *stage;     /* NULL: none; must outlive the loader, as the mixer must */
     const liana__mixer *mixer;     /* NULL: none */
     const liana__sampler *sampler; /* NULL: each record once in a pass; must outlive the loader */

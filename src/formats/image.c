@@ -103,7 +103,22 @@ liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t w
         __builtin_mul_overflow(size, (size_t)channels, &size)) {
         return liana__fail_memory(error, "an image");
     }
-    LIANA_TRY(liana__image_reserve_bytes(&image->pixels, &image->capacity, size, error));
+    LIANA_TRY(liana__image_reserve_bytes(&image->memory, &image->capacity, size, error));
+    image->pixels = image->memory;
+    image->height = height;
+    image->width = width;
+    image->channels = channels;
+    return LIANA_OK;
+}
+
+liana_status liana__image_place(liana__image *image, const liana__image_options *options, int64_t height, int64_t width,
+                                int channels, liana__error *error)
+{
+    const liana__image_target *target = &options->target;
+    bool fits = target->pixels && target->height == height && target->width == width &&
+                (options->channels == 0 || options->channels == channels);
+    if (!fits) return liana__image_reserve(image, height, width, channels, error);
+    image->pixels = target->pixels;
     image->height = height;
     image->width = width;
     image->channels = channels;
@@ -144,7 +159,7 @@ liana_status liana__image_probe(const void *bytes, size_t size, const liana__ima
 
 void liana__image_free(liana__image *image)
 {
-    free(image->pixels);
+    free(image->memory);
     free(image->spare);
     *image = (liana__image){0};
 }

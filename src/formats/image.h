@@ -17,10 +17,11 @@ typedef enum liana__image_kind {
 
 /* Pixels in memory that is kept and reused by the next decode. Zero-initialise; free with liana__image_free. */
 typedef struct liana__image {
-    uint8_t *pixels; /* [height, width, channels], rows without gaps; aligned to LIANA__ALIGNMENT */
+    uint8_t *pixels; /* [height, width, channels], rows without gaps: `memory`, or the target of the options */
     int64_t height;
     int64_t width;
-    int channels; /* 1 (grey) or 3 (red, green, blue) */
+    int channels;    /* 1 (grey) or 3 (red, green, blue) */
+    uint8_t *memory; /* the image's own, aligned to LIANA__ALIGNMENT */
     size_t capacity;
     uint8_t *spare; /* where a rotated image is decoded first */
     size_t spare_capacity;
@@ -29,10 +30,24 @@ typedef struct liana__image {
 /* The largest image decoded unless told otherwise, in pixels: a quarter of a GiB of RGB, Pillow's limit too. */
 #define LIANA__IMAGE_MAX_PIXELS INT64_C(178956970)
 
+/* Memory of the caller's for an image of one size. */
+typedef struct liana__image_target {
+    uint8_t *pixels; /* NULL: none */
+    int64_t height;
+    int64_t width;
+} liana__image_target;
+
 typedef struct liana__image_options {
     int channels;            /* 1 or 3; 0 keeps what the file has (1 for grey files, 3 for all others) */
     int64_t max_pixels;      /* height x width above this is refused before memory is taken; 0: the default above */
     bool ignore_orientation; /* do not turn the image as its EXIF orientation says */
+    /* An image of just this size (and `channels`, if not 0) is written there and nowhere else. What a failure leaves
+     * there is undefined. */
+    liana__image_target target;
+    /* A JPEG may be decoded at an eighth, a quarter or half of its size where that is not below this; 0, 0: never. Its
+     * blocks are then averaged in the frequency domain, at less cost than computing all pixels. */
+    int64_t least_height;
+    int64_t least_width;
 } liana__image_options;
 
 /* What the bytes are, by their first bytes alone. */
@@ -57,7 +72,7 @@ liana_status liana__image_probe(const void *bytes, size_t size, const liana__ima
 
 void liana__image_free(liana__image *image);
 
-/* Makes room for pixels of this shape and sets it. Errors: OUT_OF_MEMORY. */
+/* Makes room for pixels of this shape in the image's own memory and sets it. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t width, int channels, liana__error *error)
     LIANA_MUST_USE;
 

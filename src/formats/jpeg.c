@@ -143,17 +143,46 @@ static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
     return jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
 }
 
-static void read_rows(reader *state, int channels, uint8_t *pixels)
+static void read_cmyk_rows(struct jpeg_decompress_struct *jpeg, int channels, uint8_t *pixels)
 {
-    struct jpeg_decompress_struct *jpeg = &state->jpeg;
     size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
-    bool cmyk = is_cmyk(jpeg);
-    JSAMPROW ink = NULL;
-    if (cmyk) ink = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
+    JSAMPROW ink = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
     while (jpeg->output_scanline < jpeg->output_height) {
-        JSAMPROW row = pixels + jpeg->output_scanline * row_size;
-        jpeg_read_scanlines(jpeg, cmyk ? &ink : &row, 1);
-        if (cmyk) cmyk_row(ink, jpeg->output_width, jpeg->saw_Adobe_marker, channels, row);
+        uint8_t *row = pixels + jpeg->output_scanline * row_size;
+        jpeg_read_scanlines(jpeg, &ink, 1);
+        cmyk_row(ink, jpeg->output_width, jpeg->saw_Adobe_marker, channels, row);
+    }
+}
+
+/* libjpeg gives as many rows at once as it has computed, up to two for each eighth of the scale; one by one it would
+ * copy them from a buffer of its own. */
+static void read_rows(struct jpeg_decompress_struct *jpeg, int channels, uint8_t *pixels)
+{
+    enum { MOST_ROWS = 16 };
+    size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
+    while (jpeg->output_scanline < jpeg->output_height) {
+        JSAMPROW rows[MOST_ROWS];
+        JDIMENSION count = jpeg->output_height - jpeg->output_scanline;
+        if (count > MOST_ROWS) count = MOST_ROWS;
+        for (JDIMENSION i = 0; i < count; i++) rows[i] = pixels + (jpeg->output_scanline + i) * row_size;
+        jpeg_read_scanlines(jpeg, rows, count);
+    }
+}
+
+/* The smallest of an eighth, a quarter and half of the size that is not below the least one. The other eighths that
+ * libjpeg knows have no vector code and take longer than decoding all. */
+static void choose_scale(struct jpeg_decompress_struct *jpeg, int64_t least_height, int64_t least_width)
+{
+    jpeg->scale_num = 8;
+    jpeg->scale_denom = 8;
+    if (least_height < 1 || least_width < 1) return;
+    for (unsigned eighths = 1; eighths < 8; eighths *= 2) {
+        if ((jpeg->image_height * (uint64_t)eighths + 7) / 8 < (uint64_t)least_height ||
+            (jpeg->image_width * (uint64_t)eighths + 7) / 8 < (uint64_t)least_width) {
+            continue;
+        }
+        jpeg->scale_num = eighths;
+        return;
     }
 }
 
@@ -171,23 +200,32 @@ static void read_image(reader *state, const uint8_t *bytes, size_t size)
     int own = jpeg->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
     int channels = state->options->channels && !state->probe ? state->options->channels : own;
     int orientation = state->options->ignore_orientation ? 1 : read_orientation(jpeg);
-    int64_t turned_height = orientation >= 5 ? width : height, turned_width = orientation >= 5 ? height : width;
     if (state->probe) {
-        image->height = turned_height;
-        image->width = turned_width;
+        image->height = orientation >= 5 ? width : height;
+        image->width = orientation >= 5 ? height : width;
         image->channels = channels;
         return;
     }
+    const liana__image_options *options = state->options;
+    choose_scale(jpeg, orientation >= 5 ? options->least_width : options->least_height,
+                 orientation >= 5 ? options->least_height : options->least_width);
     jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(jpeg);
-    fail(state, liana__image_reserve(image, turned_height, turned_width, channels, state->error));
+    height = jpeg->output_height;
+    width = jpeg->output_width;
+    fail(state, liana__image_place(image, options, orientation >= 5 ? width : height, orientation >= 5 ? height : width,
+                                   channels, state->error));
     uint8_t *pixels = image->pixels;
     if (orientation != 1) {
         size_t needed = (size_t)height * (size_t)width * (size_t)channels;
         fail(state, liana__image_reserve_bytes(&image->spare, &image->spare_capacity, needed, state->error));
         pixels = image->spare;
     }
-    read_rows(state, channels, pixels);
+    if (is_cmyk(jpeg)) {
+        read_cmyk_rows(jpeg, channels, pixels);
+    } else {
+        read_rows(jpeg, channels, pixels);
+    }
     /* Reads up to the end marker, so that a file cut anywhere is found out. */
     jpeg_finish_decompress(jpeg);
     if (orientation != 1) turn(image->spare, height, width, channels, orientation, image->pixels);

@@ -88,7 +88,7 @@ static void read_image(reader *state)
     if (png_get_rowbytes(png, state->info) != row) png_error(png, "unexpected row size");
     uint8_t *pixels;
     if (decoded == wanted) {
-        fail(state, liana__image_reserve(image, height, width, wanted, state->error));
+        fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
         pixels = image->pixels;
     } else {
         fail(state,
@@ -100,7 +100,7 @@ static void read_image(reader *state)
     }
     png_read_end(png, NULL);
     if (decoded != wanted) {
-        fail(state, liana__image_reserve(image, height, width, wanted, state->error));
+        fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
         rgb_to_grey(image->spare, height * width, image->pixels);
     }
 }

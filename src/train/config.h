@@ -41,6 +41,11 @@ typedef struct liana__resize_config {
 
 enum { LIANA__RESIZE_BILINEAR };
 
+typedef enum liana__decode_quality {
+    LIANA__DECODE_FULL, /* all pixels, equal to any other reader's */
+    LIANA__DECODE_FAST, /* JPEGs at a part of their size where that is enough */
+} liana__decode_quality;
+
 typedef struct liana__oversample_config {
     int64_t target_count; /* of examples of each class in an epoch, at least about; 0: no oversampling */
 } liana__oversample_config;
@@ -56,6 +61,7 @@ typedef struct liana__data_config {
     liana__features_config features;
     int64_t label_offset; /* added to every label */
     int scale;            /* liana__scale */
+    int decode;           /* liana__decode_quality */
     liana__resize_config resize;
     bool shuffle;
     bool repeat;                 /* start over at the end of the data; an epoch is train.steps_per_epoch long */

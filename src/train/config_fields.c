@@ -81,6 +81,8 @@ static const liana__fields oversample_fields = {"oversample", sizeof(liana__over
                                                 oversample_items};
 #undef AT
 
+static const char *const decode_qualities[] = {"full", "fast", NULL};
+
 static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
 
 #define AT(member) .offset = offsetof(liana__data_config, member)
@@ -138,6 +140,13 @@ static const liana__field data_items[] = {
      .names = scales,
      .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as ResNet (caffe) or DenseNet "
             "(torch) have it; auto: as the base model was trained, else 0..1"},
+    {.name = "decode",
+     .kind = LIANA__FIELD_ENUM,
+     AT(decode),
+     .default_text = "full",
+     .names = decode_qualities,
+     .doc = "full: all pixels; fast: JPEGs at half, a quarter or an eighth of their size where that is not below "
+            "image_size, which blurs a little otherwise than resizing does"},
     {.name = "resize", .kind = LIANA__FIELD_SECTION, AT(resize), .section = &resize_fields, .doc = "how to resize"},
     {.name = "shuffle",
      .kind = LIANA__FIELD_BOOL,

@@ -56,6 +56,34 @@ static liana_tensor convolve(network *net, liana_tensor x, int64_t size, int64_t
     return liana_op_conv2d(x, kernel, (liana_conv_options){.padding = LIANA_PADDING_SAME});
 }
 
+/* A loss of x, and its gradients by all weights. */
+static void finish(network *net, liana_tensor x)
+{
+    liana_tensor loss = liana_op_reduce_sum(liana_op_square(x), LIANA_ALL_AXES, false);
+    liana_gradients(loss, net->weights, net->num_weights, net->gradients);
+    liana_graph_output(net->graph, "loss", loss);
+    for (size_t i = 0; i < net->num_weights; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "d%zu", i);
+        liana_graph_output(net->graph, name, net->gradients[i]);
+    }
+    assert_ok(liana_graph_status(net->graph), &context->error);
+}
+
+/* A dense block, as in a DenseNet: each layer reads what all before it gave, one after the other in channels. */
+static void build_dense_block(network *net, int layers)
+{
+    *net = (network){0};
+    assert_ok(liana_graph_create(context, &net->graph), &context->error);
+    liana_tensor images = liana__sample_input(net->graph, "images", LIANA_F32, liana_shape_of(6, 8, 8, 3), -1, 1);
+    liana_tensor x = convolve(net, images, 3, 16);
+    for (int i = 0; i < layers; i++) {
+        liana_tensor y = convolve(net, liana_op_relu(normalise(net, x)), 3, 8);
+        x = liana_op_concat(((liana_tensor[]){x, y}), 2, 3);
+    }
+    finish(net, x);
+}
+
 /* Blocks of two convolutions with a way around them, as in a ResNet; the first two tensors are an input's cast and
  * scaling. */
 static void build_network(network *net, int blocks)
@@ -70,15 +98,7 @@ static void build_network(network *net, int blocks)
         liana_tensor y = liana_op_relu(normalise(net, convolve(net, x, 1, 16)));
         x = liana_op_relu(liana_op_add(normalise(net, convolve(net, y, 3, 16)), x));
     }
-    liana_tensor loss = liana_op_reduce_sum(liana_op_square(x), LIANA_ALL_AXES, false);
-    liana_gradients(loss, net->weights, net->num_weights, net->gradients);
-    liana_graph_output(net->graph, "loss", loss);
-    for (size_t i = 0; i < net->num_weights; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "d%zu", i);
-        liana_graph_output(net->graph, name, net->gradients[i]);
-    }
-    assert_ok(liana_graph_status(net->graph), &context->error);
+    finish(net, x);
 }
 
 static void run(const liana_graph *graph, liana__test_value *outputs)
@@ -89,22 +109,30 @@ static void run(const liana_graph *graph, liana__test_value *outputs)
     liana__test_free_values(inputs, graph->num_inputs);
 }
 
+static void check_same_bits(const liana_graph *graph)
+{
+    liana__test_value kept[64], again[64];
+    context->skipped_passes = "slice_batch,recompute_cheap";
+    run(graph, kept);
+    context->skipped_passes = "slice_batch";
+    run(graph, again);
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        assert_memory_equal(kept[i].data, again[i].data, liana__byte_size(kept[i].dtype, &kept[i].shape));
+    }
+    liana__test_free_values(kept, graph->num_outputs);
+    liana__test_free_values(again, graph->num_outputs);
+}
+
 static void test_results_are_the_same_bits(void **state)
 {
     (void)state;
     for (int blocks = 0; blocks < 5; blocks++) {
         network net;
         build_network(&net, blocks);
-        liana__test_value kept[64], again[64];
-        context->skipped_passes = "slice_batch,recompute_cheap";
-        run(net.graph, kept);
-        context->skipped_passes = "slice_batch";
-        run(net.graph, again);
-        for (size_t i = 0; i < net.graph->num_outputs; i++) {
-            assert_memory_equal(kept[i].data, again[i].data, liana__byte_size(kept[i].dtype, &kept[i].shape));
-        }
-        liana__test_free_values(kept, net.graph->num_outputs);
-        liana__test_free_values(again, net.graph->num_outputs);
+        check_same_bits(net.graph);
+        liana_graph_destroy(net.graph);
+        build_dense_block(&net, 2 * blocks);
+        check_same_bits(net.graph);
         liana_graph_destroy(net.graph);
     }
 }
@@ -167,6 +195,40 @@ static void test_only_what_is_dear_is_kept(void **state)
     liana_graph_destroy(net.graph);
 }
 
+/* Of a dense block the layers' results are kept, and nothing that is made of them by copying. */
+static void test_concatenations_are_made_again_of_their_pieces(void **state)
+{
+    (void)state;
+    enum { LAYERS = 8 };
+    network net;
+    build_dense_block(&net, LAYERS);
+    liana_graph *again;
+    assert_ok(liana__pass_run(&liana__pass_recompute_cheap, net.graph, &again, &context->error), &context->error);
+    assert_ok(liana__graph_verify(again, &context->error), &context->error);
+    assert_int_equal(count_kept(net.graph, &liana__op_concat), LAYERS);
+    assert_int_equal(count_kept(again, &liana__op_concat), 0);
+    assert_int_equal(count_kept(again, &liana__op_conv2d), 1 + LAYERS);
+    assert_true(workspace_of(again) * 2 < workspace_of(net.graph));
+    liana_graph_destroy(again);
+    liana_graph_destroy(net.graph);
+}
+
+/* Two tensors side by side are as large as what they make: nothing is gained by keeping them instead. */
+static void test_a_lone_concatenation_is_kept(void **state)
+{
+    (void)state;
+    network net = {0};
+    assert_ok(liana_graph_create(context, &net.graph), &context->error);
+    liana_tensor x = liana__sample_input(net.graph, "x", LIANA_F32, liana_shape_of(6, 8, 8, 8), -1, 1);
+    liana_tensor both[2] = {convolve(&net, x, 3, 8), convolve(&net, x, 1, 8)};
+    finish(&net, convolve(&net, liana_op_concat(both, 2, 3), 3, 8));
+    liana_graph *again;
+    assert_ok(liana__pass_run(&liana__pass_recompute_cheap, net.graph, &again, &context->error), &context->error);
+    assert_int_equal(count_kept(again, &liana__op_concat), 1);
+    liana_graph_destroy(again);
+    liana_graph_destroy(net.graph);
+}
+
 /* Without a gradient there is nothing to compute again, and a way around does not count as one. */
 static void test_inference_stays_as_it_is(void **state)
 {
@@ -188,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_are_the_same_bits),
         cmocka_unit_test(test_only_what_is_dear_is_kept),
+        cmocka_unit_test(test_concatenations_are_made_again_of_their_pieces),
+        cmocka_unit_test(test_a_lone_concatenation_is_kept),
         cmocka_unit_test(test_inference_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -5,15 +5,20 @@
 #include "passes/pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* At most so many nodes are computed again for one: a residual sum of two normalised branches, and its activation. */
 enum { MOST_NODES = 4 };
 
-/* A clone serves the readers that are so many nodes away; others get one of their own. */
+/* A clone serves the readers that are so many nodes away; others get one of their own. One of a concatenation, which
+ * reads what has long left the cache, serves them on both sides of a sum over the batch, too. */
 enum { REACH = 32 };
 
 /* Beside a large result, an input of this share of its bytes (statistics of its channels) does not count. */
 static const double SMALL_SHARE = 1.0 / 8;
+
+/* A concatenation is made again if what has to be kept for it alone is at most this share of its bytes. */
+static const double KEPT_SHARE = 0.5;
 
 /* Element 0 has what belongs to no node: in `clone`, the first node after the last one that waited for a sum over the
  * batch. Nodes on its two sides do not run together. */
@@ -22,6 +27,7 @@ typedef struct recipe {
     uint32_t clone;    /* the newest one's id, or 0 */
     bool of_examples;  /* depends on an input of the graph */
     bool again;        /* is computed again where the backward part needs it */
+    bool kept;         /* a piece of concatenations that are computed again */
 } recipe;
 
 static bool is_leaf(const liana__node *node)
@@ -55,10 +61,99 @@ static bool is_there(const recipe *recipes, const liana__node *input, const lian
     return is_leaf(input) || is_small || (!own->again && own->last_use >= until);
 }
 
+/* ---- concatenations ----
+ *
+ * In a dense block each layer reads all that those before it gave, in a copy that grows from layer to layer. The pieces
+ * are little beside the copies, so they are kept in their place, each once, and a copy is made again of them. */
+
+static bool is_concat(const liana__node *node)
+{
+    return node->op == &liana__op_concat && liana__node_parts(node).kind == LIANA__PART_ROWS;
+}
+
+/* Whether an input of a concatenation is one along the same axis. */
+static bool is_nested(const liana__node *outer, const liana__node *input)
+{
+    return input->op == outer->op && memcmp(input->attributes, outer->attributes, outer->op->attributes->size) == 0;
+}
+
+/* Calls `visit` for what a concatenation of concatenations consists of, in order, until it returns false. */
+static bool visit_pieces(const liana__node *node, bool (*visit)(void *user, const liana__node *piece), void *user)
+{
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana__node *input = node->inputs[i];
+        bool goes_on = is_nested(node, input) ? visit_pieces(input, visit, user) : visit(user, input);
+        if (!goes_on) return false;
+    }
+    return true;
+}
+
+typedef struct pieces {
+    recipe *recipes;
+    const liana__node *whole;
+    double new_bytes; /* of pieces that are there for nobody else */
+    size_t count;
+    const liana__rewriter *rewriter;
+    liana_tensor *list;
+} pieces;
+
+static bool weigh_piece(void *user, const liana__node *piece)
+{
+    pieces *own = user;
+    const recipe *known = &own->recipes[piece->id];
+    bool there =
+        is_leaf(piece) || known->kept || (!known->again && known->last_use >= own->recipes[own->whole->id].last_use);
+    if (!there) own->new_bytes += bytes_of(piece);
+    return ++own->count <= own->whole->op->max_inputs;
+}
+
+static bool keep_piece(void *user, const liana__node *piece)
+{
+    pieces *own = user;
+    recipe *known = &own->recipes[piece->id];
+    uint32_t until = own->recipes[own->whole->id].last_use;
+    known->kept = true;
+    known->again = false;
+    if (known->last_use < until) known->last_use = until;
+    return true;
+}
+
+static bool list_piece(void *user, const liana__node *piece)
+{
+    pieces *own = user;
+    own->list[own->count++] = own->rewriter->map[piece->id];
+    return true;
+}
+
+static bool keep_pieces_instead(recipe *recipes, const liana__node *node)
+{
+    pieces own = {.recipes = recipes, .whole = node};
+    bool few = visit_pieces(node, weigh_piece, &own);
+    if (!few || own.new_bytes > KEPT_SHARE * bytes_of(node)) return false;
+    visit_pieces(node, keep_piece, &own);
+    return true;
+}
+
+static liana_tensor concatenate_pieces(const liana__rewriter *rewriter, const liana__node *node)
+{
+    pieces own = {.recipes = rewriter->analysis, .whole = node, .rewriter = rewriter};
+    own.list = malloc(node->op->max_inputs * sizeof *own.list);
+    if (!own.list) {
+        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
+    }
+    visit_pieces(node, list_piece, &own);
+    liana_tensor made = liana__build(node->where, rewriter->graph, node->op, own.list, own.count, node->attributes);
+    free(own.list);
+    return made;
+}
+
+/* ---- what is computed again ---- */
+
 /* How many nodes have to be computed again to have `node` at that time; more than MOST_NODES if it cannot be, or would
  * keep something that could otherwise be forgotten. */
 static int count_nodes(const recipe *recipes, const liana__node *node, uint32_t until)
 {
+    if (is_concat(node)) return recipes[node->id].again ? 1 : MOST_NODES + 1;
     if (!is_cheap(node)) return MOST_NODES + 1;
     int count = 1;
     for (uint32_t i = 0; i < node->num_inputs && count <= MOST_NODES; i++) {
@@ -91,9 +186,10 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
     for (uint32_t id = 1; id < graph->num_nodes && !is_backward(graph, id); id++) {
         recipe *own = &recipes[id];
         bool far = own->last_use != UINT32_MAX && is_backward(graph, own->last_use);
-        if (far && own->of_examples) {
-            own->again = count_nodes(recipes, graph->nodes[id], own->last_use) <= MOST_NODES;
-        }
+        if (!far || !own->of_examples || own->kept) continue;
+        const liana__node *node = graph->nodes[id];
+        own->again = is_concat(node) ? keep_pieces_instead(recipes, node)
+                                     : count_nodes(recipes, node, own->last_use) <= MOST_NODES;
     }
     free(needed);
     return LIANA_OK;
@@ -125,8 +221,12 @@ static liana_tensor build_with_clones(const liana__rewriter *rewriter, const lia
 static liana_tensor clone_of(const liana__rewriter *rewriter, const liana__node *node, uint32_t until)
 {
     recipe *recipes = rewriter->analysis, *own = &recipes[node->id];
-    bool in_reach = own->clone >= recipes[0].clone && own->clone + REACH > rewriter->graph->num_nodes;
-    if (!own->clone || !in_reach) own->clone = build_with_clones(rewriter, node, until).id;
+    bool together = own->clone >= recipes[0].clone || is_concat(node);
+    bool in_reach = together && own->clone + REACH > rewriter->graph->num_nodes;
+    if (!own->clone || !in_reach) {
+        own->clone =
+            is_concat(node) ? concatenate_pieces(rewriter, node).id : build_with_clones(rewriter, node, until).id;
+    }
     return (liana_tensor){rewriter->graph, own->clone};
 }
 

@@ -427,7 +427,7 @@ static void test_cached_data_are_read_once(void **state)
     computed_source source = make_computed(50);
     liana__loader_options options = small_options();
     liana__loader *loader = make_loader(&source.base, &options);
-    assert_int_equal(liana__loader_num_cached(loader), 0);
+    assert_int_equal(liana__image_cache_count(liana__loader_cache(loader)), 0);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     next_checksums(loader, SIDE * SIDE, COUNT, expected);
     liana__loader_destroy(loader);
@@ -437,7 +437,7 @@ static void test_cached_data_are_read_once(void **state)
         unsigned kept = trial ? 20 : 50;
         options.cache_memory = kept == 50 ? 1 << 20 : (kept + 1) * SIDE * SIDE - 1; /* all; as many as fit */
         loader = make_loader(&source.base, &options);
-        assert_int_equal(liana__loader_num_cached(loader), kept);
+        assert_int_equal(liana__image_cache_count(liana__loader_cache(loader)), kept);
         atomic_store(&source.num_reads, 0);
         assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
         next_checksums(loader, SIDE * SIDE, COUNT, sums);

@@ -3,7 +3,6 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/image_cache.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -453,6 +452,12 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
 {
+    const liana__loader_options *options = &loader->options;
+    if (options->cache_file) {
+        liana__image_cache_file_options file = *options->cache_file;
+        file.image = &loader->decoded;
+        return liana__image_cache_open(loader->source, &file, &loader->cache, error);
+    }
     uint64_t count = loader->options.cache_memory / loader->decoded_size;
     if (count > loader->source->num_records) count = loader->source->num_records;
     if (count == 0) return LIANA_OK;
@@ -515,6 +520,7 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     liana_status status = set_epoch(loader, error);
     if (status == LIANA_OK) status = make_slots(loader, error);
     if (status == LIANA_OK) status = make_cache(loader, error);
+    loader->options.cache_file = NULL;
     if (status == LIANA_OK) status = make_readers(loader, error);
     if (status != LIANA_OK) {
         liana__loader_destroy(loader);
@@ -574,9 +580,9 @@ int liana__loader_num_threads(const liana__loader *loader)
     return loader->num_readers;
 }
 
-uint64_t liana__loader_num_cached(const liana__loader *loader)
+liana__image_cache *liana__loader_cache(const liana__loader *loader)
 {
-    return liana__image_cache_count(loader->cache);
+    return loader->cache;
 }
 
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)

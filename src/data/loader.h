@@ -12,7 +12,7 @@
 #define LIANA_DATA_LOADER_H
 
 #include "base/recorder.h"
-#include "data/decode.h"
+#include "data/image_cache.h"
 #include "data/sampler.h"
 
 #include <liana/augment.h>
@@ -61,7 +61,9 @@ typedef struct liana__loader_options {
     int64_t label_offset; /* added to the labels of the file */
     int num_threads;      /* 0: the cores this process may use */
     size_t memory; /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 to 32: about 4, more of small ones */
-    size_t cache_memory;           /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
+    size_t cache_memory; /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
+    /* ... or all of them in a file (NULL: not); its `image` is what the loader decodes. Not kept. */
+    const liana__image_cache_file_options *cache_file;
     const liana__stage *stage;     /* NULL: none; must outlive the loader, as the mixer must */
     const liana__mixer *mixer;     /* NULL: none */
     const liana__sampler *sampler; /* NULL: each record once in a pass; must outlive the loader */
@@ -93,9 +95,9 @@ void liana__loader_destroy(liana__loader *loader);
 /* Positions and steps in an epoch; all have the same unless a sampler says otherwise. */
 uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
-/* The number of reading threads, and of records whose decoded images are kept. */
-int liana__loader_num_threads(const liana__loader *loader);
-uint64_t liana__loader_num_cached(const liana__loader *loader);
+int liana__loader_num_threads(const liana__loader *loader); /* that read */
+/* Where decoded images are kept; NULL: nowhere. Borrowed. */
+liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
 /* Goes to a step of an epoch, from where `next` runs on over epochs. All batches must have been released; may be called
  * again at any time, after an error too. Errors: INVALID_ARGUMENT. */

@@ -41,6 +41,13 @@ typedef struct liana__resize_config {
 
 enum { LIANA__RESIZE_BILINEAR };
 
+/* Where decoded images are kept for the next epoch. */
+typedef enum liana__cache_kind {
+    LIANA__CACHE_NONE,
+    LIANA__CACHE_MEMORY, /* as far as a quarter of the machine's memory goes */
+    LIANA__CACHE_FILE,   /* for all runs on the same data */
+} liana__cache_kind;
+
 typedef enum liana__decode_quality {
     LIANA__DECODE_FULL, /* all pixels, equal to any other reader's */
     LIANA__DECODE_FAST, /* JPEGs at a part of their size where that is enough */
@@ -66,8 +73,9 @@ typedef struct liana__data_config {
     bool shuffle;
     bool repeat;                 /* start over at the end of the data; an epoch is train.steps_per_epoch long */
     int64_t take;                /* only the first so many records of each source; 0: all */
-    bool cache;                  /* keep decoded images in memory after the first epoch, as far as `memory` goes */
-    int64_t memory;              /* most MiB for cache and prefetched batches; 0: a quarter of the machine's */
+    int cache;                   /* liana__cache_kind */
+    const char *cache_dir;       /* of cache files; NULL: "cache" in the run folder */
+    int64_t memory;              /* most MiB that reading, decoding and batches made ahead take; 0: 1024 */
     int64_t threads;             /* that decode; 0: as many as compute */
     const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
     liana__oversample_config oversample;

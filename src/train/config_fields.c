@@ -81,6 +81,7 @@ static const liana__fields oversample_fields = {"oversample", sizeof(liana__over
                                                 oversample_items};
 #undef AT
 
+static const char *const cache_kinds[] = {"none", "memory", "file", NULL};
 static const char *const decode_qualities[] = {"full", "fast", NULL};
 
 static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
@@ -164,15 +165,21 @@ static const liana__field data_items[] = {
      .maximum = INFINITY,
      .doc = "use only the first so many records of each source (0: all)"},
     {.name = "cache",
-     .kind = LIANA__FIELD_BOOL,
+     .kind = LIANA__FIELD_ENUM,
      AT(cache),
-     .default_text = "true",
-     .doc = "keep decoded images in memory for the next epoch, as far as memory goes"},
+     .default_text = "memory",
+     .names = cache_kinds,
+     .doc = "where decoded images are kept for the next epoch: in memory (true), as far as a quarter of the machine's "
+            "goes; in a file, which later runs on the same data find again; none (false)"},
+    {.name = "cache_dir",
+     .kind = LIANA__FIELD_PATH,
+     AT(cache_dir),
+     .doc = "the folder of the files of cache: file, which several runs may share (null: 'cache' in the run folder)"},
     {.name = "memory",
      .kind = LIANA__FIELD_INT,
      AT(memory),
      .maximum = 1 << 24,
-     .doc = "most MiB for the cache and for batches made ahead (0: a quarter of the machine's memory)"},
+     .doc = "most MiB for reading, decoding and batches made ahead (0: 1024); the cache comes on top of it"},
     {.name = "threads",
      .kind = LIANA__FIELD_INT,
      AT(threads),

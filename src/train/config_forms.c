@@ -69,11 +69,23 @@ static liana_status spell_out_optimizer(liana__value *root, liana__arena *arena,
     return optimizer->kind == LIANA__VALUE_STRING ? wrap(train, "optimizer", "name", arena, error) : LIANA_OK;
 }
 
+/* Before there were files, data.cache said whether, and not where. */
+static void spell_out_cache(liana__value *data, liana__arena *arena)
+{
+    liana__value *value = get(data, "cache");
+    if (!value || value->kind != LIANA__VALUE_BOOL) return;
+    liana__value *name = liana__value_string(arena, value->boolean ? "memory" : "none");
+    if (!name) return;
+    name->place = value->place;
+    data->items[liana__config_find_key(data, "cache", strlen("cache"))] = name;
+}
+
 liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, liana__error *error)
 {
     liana__value *data = get(root, "data");
     static const char *const sources[] = {"train", "validation", "test"};
     for (size_t i = 0; i < 3; i++) LIANA_TRY(spell_out_source(data, sources[i], arena, error));
+    spell_out_cache(data, arena);
     return spell_out_optimizer(root, arena, error);
 }
 

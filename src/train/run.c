@@ -163,7 +163,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     bool resumed = false;
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
-    return liana__run_start_loaders(run, error);
+    return liana__run_start_loaders(run, options, error);
 }
 
 typedef liana_status (*opener)(liana__run *run, const liana__run_options *options, liana__error *error);
@@ -202,6 +202,7 @@ static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
     if (event->kind == LIANA__FIT_EPOCH) own->status = liana__run_write_history(own->run, own->error);
+    if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     if (own->status != LIANA_OK) return false;
     return !own->options->on_event || own->options->on_event(own->options->user, event);
 }

@@ -1,7 +1,7 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run_internal.h"
 
-#include <unistd.h>
+enum { DEFAULT_MEMORY = 1024 }; /* MiB */
 
 static bool is_configured(const liana__source_config *where)
 {
@@ -103,23 +103,12 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
 
 /* ---- loaders ---- */
 
-/* Bytes that a part of the data may take: what may be read ahead, and what is kept decoded. */
-typedef struct memory_share {
-    size_t ahead;
-    size_t cache;
-} memory_share;
-
-/* Training data are read in each epoch, and so are validation data; test data once. */
-static memory_share share_memory(const liana__run *run, const liana__run_data *part)
+/* Bytes that a part of the data may take besides its cache; all three together have data.memory. */
+static size_t share_memory(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    size_t machine = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : (size_t)4 << 30;
-    size_t total = data->memory ? (size_t)data->memory << 20 : machine / 4;
-    memory_share share = {.ahead = total / 8};
-    if (data->cache && part == &run->training) share.cache = total / 2;
-    if (data->cache && part == &run->validation) share.cache = total / 8;
-    return share;
+    size_t total = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    return part == &run->training ? total / 2 : total / 4;
 }
 
 static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)
@@ -137,13 +126,12 @@ static liana_status check_steps(const liana__run *run, const liana__run_data *pa
                           (unsigned long long)batch_size);
 }
 
-static liana_status start_loader(const liana__run *run, liana__run_data *part, liana__error *error)
+static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
     const liana__train_config *train = &run->config->train;
     bool training = part == &run->training;
     if (training) LIANA_TRY(check_steps(run, part, error));
-    memory_share memory = share_memory(run, part);
     liana__loader_options options = {
         .image = {.height = run->image_shape[0],
                   .width = run->image_shape[1],
@@ -158,8 +146,7 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = memory.ahead,
-        .cache_memory = memory.cache,
+        .memory = share_memory(run, part),
         .stage = part->augment ? &part->stage : NULL,
         .sampler = part->sampler,
     };
@@ -167,16 +154,18 @@ static liana_status start_loader(const liana__run *run, liana__run_data *part, l
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
         options.mixer = &part->mixer;
     }
+    LIANA_TRY(liana__run_choose_cache(run, part, &options, error));
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 
-liana_status liana__run_start_loaders(liana__run *run, liana__error *error)
+liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__run_data *parts[] = {&run->training, &run->validation, &run->test};
     for (int i = 0; i < 3; i++) {
         if (!parts[i]->source) continue;
         LIANA_TRY(start_loader(run, parts[i], error));
     }
+    liana__run_note_caches(run, options);
     return LIANA_OK;
 }
 

@@ -8,7 +8,14 @@
  * 0: not known, which is an error only if the model is to be made for it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Starts the loaders, once the shape of the images is final. */
-liana_status liana__run_start_loaders(liana__run *run, liana__error *error);
+liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
+
+/* run_cache.c: sets where the loader of a part of the data keeps decoded images. */
+liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
+                                     liana__error *error);
+/* Tells options->on_note where they are, and later what happened to them. */
+void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
+void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 
 /* run_balance.c: reads how often the classes come and how much they weigh: run->training.sampler, run->class_weights.
  * Needs the training data and the classes. */

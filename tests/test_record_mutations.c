@@ -164,13 +164,46 @@ static void test_idx(void **state)
     free(packed);
 }
 
+static void test_csv(void **state)
+{
+    (void)state;
+    static const char text[] = "path,label,id\n\"a, \"\"b\"\".jpg\",3,x\r\nc.jpg,4,\"two\nlines\"\n\nd.jpg,5,\n";
+    try_mutants((const uint8_t *)text, sizeof text - 1, liana__try_csv);
+}
+
+/* A header of ustar with a right checksum, in front of `size` bytes that the caller fills in. */
+static void put_tar_header(uint8_t *header, const char *name, char type, unsigned size)
+{
+    snprintf((char *)header, 100, "%s", name);
+    snprintf((char *)header + 124, 12, "%011o", size);
+    memcpy(header + 257, "ustar\00000", 8);
+    header[156] = (uint8_t)type;
+    memset(header + 148, ' ', 8);
+    unsigned sum = 0;
+    for (int i = 0; i < 512; i++) sum += header[i];
+    snprintf((char *)header + 148, 8, "%06o", sum);
+}
+
+static void test_tar(void **state)
+{
+    (void)state;
+    static uint8_t bytes[7 * 512];
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes + 512, "14 path=a/b.c\n11 size=10\n", 25);
+    put_tar_header(bytes, "extended", 'x', 25);
+    put_tar_header(bytes + 1024, "short.jpg", '0', 10);
+    memcpy(bytes + 1536, "0123456789", 10);
+    put_tar_header(bytes + 2048, "folder/", '5', 0);
+    try_mutants(bytes, sizeof bytes, liana__try_tar);
+    try_mutants(bytes, sizeof bytes, liana__try_tar_repaired);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tfrecord),
-        cmocka_unit_test(test_compressed_tfrecord),
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_idx),
+        cmocka_unit_test(test_tfrecord), cmocka_unit_test(test_compressed_tfrecord),
+        cmocka_unit_test(test_example),  cmocka_unit_test(test_idx),
+        cmocka_unit_test(test_csv),      cmocka_unit_test(test_tar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,7 @@ static liana_status recognise_folder(const char *path, const liana__source_kind 
             has_folders = has_folders || *names.items[i] != '.';
         } else {
             *kind = recognise(inner);
+            if (*kind && (*kind)->named_only) *kind = NULL;
         }
     }
     if (!*kind && has_folders) *kind = folders;
@@ -95,8 +96,9 @@ static liana_status recognise_all(const liana__paths *paths, const liana__source
         if (!found) {
             return liana__fail(
                 error, LIANA_INVALID_DATA,
-                "'%s' is no data that is known here: expected TFRecord files, IDX files (MNIST), JPEG or "
-                "PNG images or folders of them; if it is one of these, set data.kind",
+                "'%s' is no data that is known here: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
+                "WebDataset "
+                "tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
                 paths->items[i]);
         }
         if (*kind && found != *kind) {
@@ -176,9 +178,11 @@ static liana_status check_source(const liana__source *source, const char *patter
     if (options->need_labels && !source->has_labels) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
-            "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' "
-            "or 'image/class/label' (or the one that data.features.label names), IDX images a file of "
-            "labels beside them, images a folder for each class",
+            "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
+            "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
+            "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
+            "images "
+            "a folder for each class",
             pattern);
     }
     return LIANA_OK;

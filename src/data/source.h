@@ -41,13 +41,13 @@ typedef struct liana__record_address {
 typedef struct liana__source_options {
     /* A name of sources.def; NULL or "auto" finds it by looking at the files. */
     const char *kind;
-    /* The names of tf.Example features; NULL looks for the usual ones in the first record. */
+    /* The names of tf.Example features, CSV columns or extensions in a WebDataset; NULL looks for the usual ones. */
     const char *image_feature;
     const char *label_feature;
     const char *id_feature;
     /* IDX: the file of labels; NULL looks for it beside the file of images. */
     const char *labels;
-    /* Folders: the names of the class folders in the order of their labels; empty takes them in byte order. */
+    /* Folders and CSV: the names of the classes in the order of their labels; empty takes them in byte order. */
     liana__strings class_names;
     /* Only the first so many records; 0: all. */
     uint64_t take;
@@ -67,6 +67,9 @@ typedef struct liana__source_kind {
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Whether `open` takes folders as they are; otherwise it is given the files in them that it recognises. */
     bool takes_folders;
+    /* Whether its files are only taken where they are named themselves: a list lies beside what it lists, and is not
+     * meant where their folder is named. */
+    bool named_only;
     /* Opens files (or folders) in the given order; paths and options are not kept. Errors name the file. */
     liana_status (*open)(const liana__paths *paths, const liana__source_options *options, liana__source **source,
                          liana__error *error);
@@ -87,7 +90,7 @@ struct liana__source {
     bool has_labels;
     /* What lies in the folders of images and is none: files and folders that were left out. */
     uint64_t num_ignored;
-    /* Where the source knows them (class folders): names in the order of the labels. */
+    /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
     liana__strings class_names;
 };
 

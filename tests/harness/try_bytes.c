@@ -1,8 +1,10 @@
 #include "harness/try_bytes.h"
 
 #include "formats/crc32c.h"
+#include "formats/csv.h"
 #include "formats/example.h"
 #include "formats/idx.h"
+#include "formats/tar.h"
 #include "formats/tfrecord.h"
 
 #include <stdio.h>
@@ -150,4 +152,59 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     }
     liana__idx_close(&idx);
     return true;
+}
+
+bool liana__try_csv(const uint8_t *bytes, size_t size)
+{
+    bool accepted = false;
+    for (int i = 0; i < 2; i++) {
+        liana__error error;
+        liana__csv csv = {0};
+        liana_status status = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i], &csv, &error);
+        if (status != LIANA_OK) demand_message(status, &error);
+        for (size_t row = 0; status == LIANA_OK && row < csv.num_rows; row++) {
+            demand(csv.lines[row] > (row ? csv.lines[row - 1] : 0), "lines go up");
+            for (size_t column = 0; column < csv.num_columns; column++) {
+                const char *cell = liana__csv_cell(&csv, row, column);
+                touch(cell, strlen(cell) + 1);
+            }
+        }
+        liana__csv_free(&csv);
+        accepted = accepted || status == LIANA_OK;
+    }
+    return accepted;
+}
+
+bool liana__try_tar(const uint8_t *bytes, size_t size)
+{
+    liana__error error;
+    liana__tar tar;
+    liana_status status = liana__tar_open_bytes(NAME, bytes, size, &tar, &error);
+    if (status != LIANA_OK) demand_message(status, &error);
+    for (size_t i = 0; status == LIANA_OK && i < tar.count; i++) {
+        touch(tar.members[i].name, strlen(tar.members[i].name) + 1);
+        touch(tar.bytes + tar.members[i].offset, (size_t)tar.members[i].size);
+    }
+    liana__tar_close(&tar);
+    return status == LIANA_OK;
+}
+
+bool liana__try_tar_repaired(const uint8_t *bytes, size_t size)
+{
+    enum { BLOCK = 512, SUM_AT = 148, SUM_SIZE = 8 };
+    uint8_t *copy = malloc(size + 1);
+    if (!copy) return false;
+    if (size) memcpy(copy, bytes, size);
+    for (size_t offset = 0; size - offset >= BLOCK; offset += BLOCK) {
+        uint8_t *header = copy + offset;
+        if (memcmp(header + 257, "ustar", 5) != 0) continue;
+        unsigned sum = 0;
+        memset(header + SUM_AT, ' ', SUM_SIZE);
+        for (int i = 0; i < BLOCK; i++) sum += header[i];
+        for (int i = 0; i < 6; i++) header[SUM_AT + 5 - i] = (uint8_t)('0' + (sum >> (3 * i) & 7));
+        header[SUM_AT + 6] = 0;
+    }
+    bool accepted = liana__try_tar(copy, size);
+    free(copy);
+    return accepted;
 }

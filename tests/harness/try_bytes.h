@@ -15,5 +15,9 @@ bool liana__try_tfrecord(const uint8_t *bytes, size_t size);
 bool liana__try_tfrecord_repaired(const uint8_t *bytes, size_t size);
 bool liana__try_example(const uint8_t *bytes, size_t size);
 bool liana__try_idx(const uint8_t *bytes, size_t size);
+bool liana__try_csv(const uint8_t *bytes, size_t size);
+bool liana__try_tar(const uint8_t *bytes, size_t size);
+/* With the checksums of headers put right along the way. */
+bool liana__try_tar_repaired(const uint8_t *bytes, size_t size);
 
 #endif

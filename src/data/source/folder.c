@@ -1,33 +1,20 @@
 /* JPEG and PNG files: folders with a folder for each class, plain folders, or files. */
 #include "base/text.h"
-#include "data/source.h"
+#include "data/image_files.h"
 #include "formats/image.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-typedef struct image_file {
-    const char *path;
-    const char *id; /* the path below the folder that was named, or the file's own name */
-    int64_t label;  /* -1: none */
-} image_file;
-
 typedef struct folder_source {
     liana__source base;
-    liana__arena arena;
-    image_file *files;
-    size_t count;
-    size_t capacity;
-    const char **classes; /* in the order of the labels */
+    liana__image_files files; /* ids: the path below the folder that was named, or the file's own name */
+    const char **classes;     /* in the order of the labels */
     size_t num_classes;
     size_t classes_capacity;
-    size_t num_unlabelled;
     bool ignore_labels;
 } folder_source;
-
-/* Larger files are no single images; reading one by mistake would fill the memory. */
-enum { MAX_FILE_SIZE = 1 << 30 };
 
 static bool named_as_image(const char *path)
 {
@@ -48,47 +35,28 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
 static void close_source(liana__source *base)
 {
     folder_source *source = (folder_source *)base;
-    liana__arena_free(&source->arena);
-    free(source->files);
+    liana__image_files_free(&source->files);
     free(source->classes);
     free(source);
 }
 
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
-    return (liana__record_address){((const folder_source *)base)->files[index].path, -1};
-}
-
-static void scratch_free(void *scratch)
-{
-    free(((liana__file_buffer *)scratch)->bytes);
+    return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1};
 }
 
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
-    const image_file *file = &((const folder_source *)base)->files[index];
-    liana__file_buffer *buffer = scratch;
-    record->id = file->id;
-    record->id_size = strlen(file->id);
-    record->has_label = file->label >= 0;
-    record->label = file->label;
-    LIANA_TRY(liana__file_read_into(file->path, MAX_FILE_SIZE, buffer, error));
-    record->bytes = (const uint8_t *)buffer->bytes;
-    record->size = buffer->size;
-    return LIANA_OK;
+    return liana__image_files_read(&((const folder_source *)base)->files, index, scratch, record, error);
 }
 
 static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
                              liana__error *error)
 {
-    char *copy = liana__arena_string(&source->arena, path);
-    if (!copy || !liana__grow(&source->files, source->count, &source->capacity, sizeof *source->files)) {
-        return liana__fail_memory(error, "a list of images");
-    }
-    source->files[source->count++] = (image_file){copy, copy + id_start, label};
-    source->num_unlabelled += label < 0;
-    return LIANA_OK;
+    char *copy = liana__arena_string(&source->files.arena, path);
+    if (!copy) return liana__fail_memory(error, "a list of images");
+    return liana__image_files_add(&source->files, &(liana__image_file){copy, copy + id_start, label}, error);
 }
 
 /* The images in one folder (not below it), in byte order. Hidden files and other files are left out. */
@@ -116,16 +84,13 @@ static liana_status add_class(folder_source *source, const char *name, liana__er
     if (!liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof *source->classes)) {
         return liana__fail_memory(error, "a list of classes");
     }
-    source->classes[source->num_classes] = liana__arena_string(&source->arena, name);
+    source->classes[source->num_classes] = liana__arena_string(&source->files.arena, name);
     return source->classes[source->num_classes++] ? LIANA_OK : liana__fail_memory(error, "a list of classes");
 }
 
 static int64_t find_class(const folder_source *source, const char *name)
 {
-    for (size_t i = 0; i < source->num_classes; i++) {
-        if (strcmp(source->classes[i], name) == 0) return (int64_t)i;
-    }
-    return -1;
+    return liana__find_name(source->classes, source->num_classes, name);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -144,10 +109,10 @@ static liana_status find_classes(folder_source *source, const liana__paths *path
     for (size_t i = 0; i < paths->count; i++) {
         if (!liana__folder_exists(paths->items[i])) continue;
         liana__paths names;
-        LIANA_TRY(liana__folder_list(paths->items[i], &source->arena, &names, error));
+        LIANA_TRY(liana__folder_list(paths->items[i], &source->files.arena, &names, error));
         for (size_t k = 0; k < names.count; k++) {
             if (*names.items[k] == '.') continue;
-            char *inner = liana__path_join(&source->arena, paths->items[i], names.items[k]);
+            char *inner = liana__path_join(&source->files.arena, paths->items[i], names.items[k]);
             if (!inner) return liana__fail_memory(error, "a list of classes");
             if (!liana__folder_exists(inner) || find_class(source, names.items[k]) >= 0) continue;
             LIANA_TRY(add_class(source, names.items[k], error));
@@ -169,9 +134,9 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
                            nearest ? "; did you mean '" : " (see data.class_names)", nearest ? nearest : "",
                            nearest ? "'?" : "");
     }
-    size_t before = source->count;
+    size_t before = source->files.count;
     LIANA_TRY(add_images(source, folder, id_start, label, error));
-    if (source->count > before) return LIANA_OK;
+    if (source->files.count > before) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
                        "one level too high?",
@@ -181,20 +146,20 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
 /* A folder that was named: the images in the folders in it, with labels, or else its own images, without. */
 static liana_status add_folder(folder_source *source, const char *path, liana__error *error)
 {
-    size_t before = source->count, id_start = strlen(path) + (liana__ends_with(path, "/") ? 0 : 1);
+    size_t before = source->files.count, id_start = strlen(path) + (liana__ends_with(path, "/") ? 0 : 1);
     bool has_folders = false;
     liana__paths names;
-    LIANA_TRY(liana__folder_list(path, &source->arena, &names, error));
+    LIANA_TRY(liana__folder_list(path, &source->files.arena, &names, error));
     for (size_t i = 0; i < names.count; i++) {
         if (*names.items[i] == '.') continue;
-        char *inner = liana__path_join(&source->arena, path, names.items[i]);
+        char *inner = liana__path_join(&source->files.arena, path, names.items[i]);
         if (!inner) return liana__fail_memory(error, "a list of images");
         if (!liana__folder_exists(inner)) continue;
         has_folders = true;
         LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
     }
     if (!has_folders) LIANA_TRY(add_images(source, path, id_start, -1, error));
-    if (source->count > before) return LIANA_OK;
+    if (source->files.count > before) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
 }
 
@@ -210,8 +175,8 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
             LIANA_TRY(add_file(source, path, (size_t)(liana__path_name(path) - path), -1, error));
         }
     }
-    source->base.num_records = source->count;
-    source->base.has_labels = source->num_unlabelled == 0;
+    source->base.num_records = source->files.count;
+    source->base.has_labels = source->files.num_unlabelled == 0;
     source->base.class_names = (liana__strings){source->num_classes, source->classes};
     return LIANA_OK;
 }
@@ -242,5 +207,5 @@ const liana__source_kind liana__source_folder = {
     .read = read_record,
     .address = address,
     .scratch_size = sizeof(liana__file_buffer),
-    .scratch_free = scratch_free,
+    .scratch_free = liana__image_files_scratch_free,
 };

@@ -1,0 +1,37 @@
+/* image_files.h - what the sources whose records are files of their own share: a list of them, and reading one. */
+#ifndef LIANA_DATA_IMAGE_FILES_H
+#define LIANA_DATA_IMAGE_FILES_H
+
+#include "data/source.h"
+
+typedef struct liana__image_file {
+    const char *path;
+    const char *id;
+    int64_t label; /* -1: none */
+} liana__image_file;
+
+/* Strings live in the arena. Zero-initialise; free with liana__image_files_free. */
+typedef struct liana__image_files {
+    liana__arena arena;
+    liana__image_file *items;
+    size_t count;
+    size_t capacity;
+    size_t num_unlabelled;
+} liana__image_files;
+
+/* Adds a file; path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Reads a file's bytes into the scratch: a liana__file_buffer of one thread, to be freed with
+ * liana__image_files_scratch_free. Errors: those of liana__file_read_into; the record's id and label are set before. */
+liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
+                                     liana__record *record, liana__error *error) LIANA_MUST_USE;
+void liana__image_files_scratch_free(void *scratch);
+
+void liana__image_files_free(liana__image_files *files);
+
+/* The index of a name in names[0..count), or -1. */
+int64_t liana__find_name(const char *const *names, size_t count, const char *name);
+
+#endif

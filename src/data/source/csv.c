@@ -1,0 +1,323 @@
+/* CSV lists of image files: a row for each, with its path and perhaps its label (a number or a class name) and id.
+ * Columns are found by the names in the first line, as Kaggle's and AutoML's lists have them, or, where the first line
+ * is no header, by their place: path, label. Paths count from the folder of the list. */
+#include "formats/csv.h"
+#include "base/text.h"
+#include "data/image_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct csv_source {
+    liana__source base;
+    liana__image_files files;
+    size_t num_lists;
+    const char **lists;
+    uint64_t *starts;     /* [num_lists + 1] index of each list's first record */
+    const char **classes; /* in the order of the labels; NULL: labels are numbers */
+    size_t num_classes;
+    size_t classes_capacity;
+    bool ignore_labels;
+} csv_source;
+
+/* One list while it is read. */
+typedef struct list_reader {
+    const char *path;
+    const char *folder;
+    liana__csv csv;
+    size_t first_row; /* 1 behind a header */
+    int image;        /* columns; -1: none */
+    int label;
+    int id;
+} list_reader;
+
+enum { MAX_LIST_SIZE = 1 << 30, LONGEST_HEADER = 200 };
+
+static const char *const IMAGE_NAMES[] = {"image", "path", "file", "filename", "file_name", "image_path", "filepath"};
+static const char *const LABEL_NAMES[] = {"label", "class", "class_name", "target"};
+static const char *const ID_NAMES[] = {"id", "image_id"};
+#define COUNT(names) (sizeof(names) / sizeof *(names))
+
+static bool recognises(const char *path, const uint8_t *head, size_t head_size)
+{
+    (void)head;
+    (void)head_size;
+    size_t length = strlen(path);
+    return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
+}
+
+static void close_source(liana__source *base)
+{
+    csv_source *source = (csv_source *)base;
+    liana__image_files_free(&source->files);
+    free(source->lists);
+    free(source->starts);
+    free(source->classes);
+    free(source);
+}
+
+static liana__record_address address(const liana__source *base, uint64_t index)
+{
+    const csv_source *source = (const csv_source *)base;
+    size_t list = source->num_lists - 1;
+    while (source->starts[list] > index) list--;
+    return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
+}
+
+static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    if (liana__image_files_read(&((const csv_source *)base)->files, index, scratch, record, error) == LIANA_OK) {
+        return LIANA_OK;
+    }
+    return liana__source_fail_within(base, index, record, error);
+}
+
+/* ---- columns ---- */
+
+static int find_column(const list_reader *reader, const char *wanted, const char *const *usual, size_t num_usual)
+{
+    const liana__csv *csv = &reader->csv;
+    for (size_t i = 0; i < (wanted ? 1 : num_usual); i++) {
+        for (size_t column = 0; column < csv->num_columns; column++) {
+            if (strcasecmp(liana__csv_cell(csv, 0, column), wanted ? wanted : usual[i]) == 0) return (int)column;
+        }
+    }
+    return -1;
+}
+
+static liana_status fail_column(const list_reader *reader, const char *what, const char *wanted, liana__error *error)
+{
+    char header[LONGEST_HEADER] = "";
+    for (size_t i = 0; i < reader->csv.num_columns; i++) {
+        size_t used = strlen(header);
+        snprintf(header + used, sizeof header - used, "%s%.40s", i ? ", " : "", liana__csv_cell(&reader->csv, 0, i));
+    }
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "'%s' has no column '%s' of %s; its first line is: %s. Name the columns in the first line (image, "
+        "label, id) or in data.features",
+        reader->path, wanted ? wanted : "image", what, header);
+}
+
+static char *image_path(csv_source *source, const list_reader *reader, const char *cell)
+{
+    return liana__path_join(&source->files.arena, reader->folder, cell);
+}
+
+/* Without a header the first cell of the first line is a file that is there. */
+static liana_status find_columns(csv_source *source, list_reader *reader, const liana__source_options *options,
+                                 liana__error *error)
+{
+    reader->image = find_column(reader, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES));
+    reader->label = find_column(reader, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES));
+    reader->id = find_column(reader, options->id_feature, ID_NAMES, COUNT(ID_NAMES));
+    reader->first_row = 1;
+    bool named = options->image_feature || options->label_feature || options->id_feature;
+    if (reader->image < 0 && !named && liana__csv_cell(&reader->csv, 0, 0)[0]) {
+        const char *first = image_path(source, reader, liana__csv_cell(&reader->csv, 0, 0));
+        if (!first) return liana__fail_memory(error, reader->path);
+        if (!liana__file_exists(first)) return fail_column(reader, "image files", NULL, error);
+        reader->first_row = 0;
+        reader->image = 0;
+        reader->label = reader->csv.num_columns > 1 ? 1 : -1;
+        reader->id = -1;
+    }
+    if (reader->image < 0) return fail_column(reader, "image files", options->image_feature, error);
+    if (options->label_feature && reader->label < 0)
+        return fail_column(reader, "labels", options->label_feature, error);
+    if (options->id_feature && reader->id < 0) return fail_column(reader, "ids", options->id_feature, error);
+    return LIANA_OK;
+}
+
+/* ---- labels ---- */
+
+static bool parse_label(const char *text, int64_t *label)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    while (*end == ' ') end++;
+    *label = value;
+    return end > text && *end == 0 && errno == 0;
+}
+
+static bool labels_are_numbers(const list_reader *readers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (readers[i].label < 0) continue;
+        for (size_t row = readers[i].first_row; row < readers[i].csv.num_rows; row++) {
+            int64_t label;
+            const char *cell = liana__csv_cell(&readers[i].csv, row, (size_t)readers[i].label);
+            if (*cell && !parse_label(cell, &label)) return false;
+        }
+    }
+    return true;
+}
+
+/* Where a name is in the sorted list of classes, or would be. */
+static size_t class_place(const csv_source *source, const char *name)
+{
+    size_t low = 0, high = source->num_classes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(source->classes[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static liana_status add_class(csv_source *source, size_t place, const char *name, liana__error *error)
+{
+    const char *copy = liana__arena_string(&source->files.arena, name);
+    if (!copy || !liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof copy)) {
+        return liana__fail_memory(error, "a list of classes");
+    }
+    memmove(source->classes + place + 1, source->classes + place, (source->num_classes - place) * sizeof copy);
+    source->classes[place] = copy;
+    source->num_classes++;
+    return LIANA_OK;
+}
+
+/* Labels that are names: those that are listed, or all that occur, in byte order. */
+static liana_status find_classes(csv_source *source, const list_reader *readers, size_t count,
+                                 const liana__source_options *options, liana__error *error)
+{
+    for (size_t i = 0; i < options->class_names.count; i++) {
+        LIANA_TRY(add_class(source, i, options->class_names.items[i], error));
+    }
+    for (size_t i = 0; i < count && !options->class_names.count; i++) {
+        if (readers[i].label < 0) continue;
+        for (size_t row = readers[i].first_row; row < readers[i].csv.num_rows; row++) {
+            const char *cell = liana__csv_cell(&readers[i].csv, row, (size_t)readers[i].label);
+            size_t place = class_place(source, cell);
+            if (!*cell || (place < source->num_classes && strcmp(source->classes[place], cell) == 0)) continue;
+            LIANA_TRY(add_class(source, place, cell, error));
+        }
+    }
+    return LIANA_OK;
+}
+
+/* -1 for an empty cell. */
+static liana_status find_label(const csv_source *source, const list_reader *reader, size_t row, int64_t *label,
+                               liana__error *error)
+{
+    *label = -1;
+    if (reader->label < 0 || source->ignore_labels) return LIANA_OK;
+    const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->label);
+    if (!*cell) return LIANA_OK;
+    if (source->classes) *label = liana__find_name(source->classes, source->num_classes, cell);
+    if (source->classes && *label < 0) {
+        const char *nearest = liana__nearest(cell, source->classes, source->num_classes);
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: '%.100s' is the name of no class%s",
+                           reader->path, reader->csv.lines[row], cell,
+                           nearest ? liana__hint(nearest).text : " (see data.class_names)");
+    }
+    if (source->classes) return LIANA_OK;
+    parse_label(cell, label);
+    if (*label >= 0) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s', line %zu: the label %s is below 0", reader->path,
+                       reader->csv.lines[row], cell);
+}
+
+/* ---- opening ---- */
+
+static liana_status add_rows(csv_source *source, const list_reader *reader, liana__error *error)
+{
+    for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
+        const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->image);
+        if (!*cell) {
+            return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: the cell of the image file is empty",
+                               reader->path, reader->csv.lines[row]);
+        }
+        const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : cell;
+        liana__image_file file = {.path = image_path(source, reader, cell),
+                                  .id = liana__arena_string(&source->files.arena, id)};
+        if (!file.path || !file.id) return liana__fail_memory(error, reader->path);
+        LIANA_TRY(find_label(source, reader, row, &file.label, error));
+        LIANA_TRY(liana__image_files_add(&source->files, &file, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_list(csv_source *source, list_reader *reader, const liana__source_options *options,
+                              liana__error *error)
+{
+    char *text;
+    size_t size, length = strlen(reader->path);
+    LIANA_TRY(liana__file_read(reader->path, MAX_LIST_SIZE, &text, &size, error));
+    char delimiter = strcasecmp(reader->path + length - (length > 4 ? 4 : length), ".tsv") == 0 ? '\t' : ',';
+    liana_status status = liana__csv_parse(reader->path, text, size, delimiter, &reader->csv, error);
+    free(text);
+    LIANA_TRY(status);
+    if (reader->csv.num_rows == 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
+                           reader->path);
+    }
+    return find_columns(source, reader, options, error);
+}
+
+static liana_status fill_source(csv_source *source, list_reader *readers, const liana__paths *paths,
+                                const liana__source_options *options, liana__error *error)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        readers[i].path = source->lists[i] = liana__arena_string(&source->files.arena, paths->items[i]);
+        readers[i].folder = liana__path_folder(&source->files.arena, paths->items[i]);
+        if (!readers[i].path || !readers[i].folder) return liana__fail_memory(error, paths->items[i]);
+        LIANA_TRY(read_list(source, &readers[i], options, error));
+    }
+    if (!options->ignore_labels && !labels_are_numbers(readers, paths->count)) {
+        LIANA_TRY(find_classes(source, readers, paths->count, options, error));
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        source->starts[i] = source->files.count;
+        LIANA_TRY(add_rows(source, &readers[i], error));
+    }
+    source->starts[paths->count] = source->files.count;
+    source->base.num_records = source->files.count;
+    source->base.has_labels = source->files.num_unlabelled == 0;
+    source->base.class_names = (liana__strings){source->num_classes, source->classes};
+    return LIANA_OK;
+}
+
+static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                                liana__error *error)
+{
+    csv_source *source = calloc(1, sizeof *source);
+    if (!source) return liana__fail_memory(error, "a list of images");
+    source->base.kind = &liana__source_csv;
+    source->ignore_labels = options->ignore_labels;
+    source->num_lists = paths->count;
+    source->lists = calloc(paths->count, sizeof *source->lists);
+    source->starts = calloc(paths->count + 1, sizeof *source->starts);
+    list_reader *readers = calloc(paths->count, sizeof *readers);
+    liana_status status = source->lists && source->starts && readers
+                              ? fill_source(source, readers, paths, options, error)
+                              : liana__fail_memory(error, "a list of images");
+    for (size_t i = 0; readers && i < paths->count; i++) liana__csv_free(&readers[i].csv);
+    free(readers);
+    if (status != LIANA_OK) {
+        close_source(&source->base);
+        return status;
+    }
+    *out = &source->base;
+    return LIANA_OK;
+}
+
+const liana__source_kind liana__source_csv = {
+    .name = "csv",
+    .doc = "CSV or TSV lists of image files with their labels, as numbers or class names.",
+    .recognises = recognises,
+    .named_only = true,
+    .open = open_source,
+    .close = close_source,
+    .read = read_record,
+    .address = address,
+    .scratch_size = sizeof(liana__file_buffer),
+    .scratch_free = liana__image_files_scratch_free,
+};

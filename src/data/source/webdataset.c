@@ -1,0 +1,212 @@
+/* WebDataset tar archives: files that lie one behind the other under names that differ only in what follows the first
+ * dot of the last part ("n01/0001.jpg", "n01/0001.cls") are one example; what comes before that dot is its id. */
+#include "base/text.h"
+#include "data/source.h"
+#include "formats/tar.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct example_place {
+    const char *key; /* not NUL-terminated */
+    size_t key_size;
+    const liana__tar_member *image;
+    const liana__tar_member *label; /* NULL: none */
+} example_place;
+
+typedef struct webdataset_source {
+    liana__source base;
+    size_t num_files;
+    liana__tar *files;
+    uint64_t *starts; /* [num_files + 1] index of each file's first example */
+    example_place *examples;
+    size_t count;
+    size_t capacity;
+    bool ignore_labels;
+} webdataset_source;
+
+/* Extensions as WebDataset's own tools write them, unless data.features names others. */
+static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "png", "img", "image"};
+static const char *const LABEL_NAMES[] = {"cls", "index", "target", "label"};
+#define COUNT(names) (sizeof(names) / sizeof *(names))
+
+static bool recognises(const char *path, const uint8_t *head, size_t head_size)
+{
+    (void)head;
+    (void)head_size;
+    size_t length = strlen(path);
+    return length > 4 && strcasecmp(path + length - 4, ".tar") == 0;
+}
+
+static void close_source(liana__source *base)
+{
+    webdataset_source *source = (webdataset_source *)base;
+    for (size_t i = 0; i < source->num_files; i++) liana__tar_close(&source->files[i]);
+    free(source->files);
+    free(source->starts);
+    free(source->examples);
+    free(source);
+}
+
+static size_t file_of(const webdataset_source *source, uint64_t index)
+{
+    size_t low = 0, high = source->num_files - 1;
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2;
+        if (source->starts[middle] <= index)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static liana__record_address address(const liana__source *base, uint64_t index)
+{
+    const webdataset_source *source = (const webdataset_source *)base;
+    size_t file = file_of(source, index);
+    return (liana__record_address){source->files[file].name, (int64_t)(index - source->starts[file])};
+}
+
+/* A number in decimal digits, with white space around it. */
+static bool parse_label(const uint8_t *bytes, size_t size, int64_t *label)
+{
+    size_t i = 0;
+    while (i < size && strchr(" \t\r\n", bytes[i]) && bytes[i]) i++;
+    size_t first = i;
+    *label = 0;
+    for (; i < size && bytes[i] >= '0' && bytes[i] <= '9' && i - first < 18; i++)
+        *label = *label * 10 + (bytes[i] - '0');
+    bool any = i > first;
+    while (i < size && strchr(" \t\r\n", bytes[i]) && bytes[i]) i++;
+    return any && i == size;
+}
+
+static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    (void)scratch;
+    const webdataset_source *source = (const webdataset_source *)base;
+    const example_place *place = &source->examples[index];
+    const liana__tar *tar = &source->files[file_of(source, index)];
+    LIANA_TRY(liana__mapping_check(&tar->mapping, tar->name, error));
+    record->id = place->key;
+    record->id_size = place->key_size;
+    record->bytes = tar->bytes + place->image->offset;
+    record->size = (size_t)place->image->size;
+    if (!place->label || source->ignore_labels) return LIANA_OK;
+    record->has_label = true;
+    const uint8_t *text = tar->bytes + place->label->offset;
+    if (parse_label(text, (size_t)place->label->size, &record->label)) return LIANA_OK;
+    liana__fail(error, LIANA_INVALID_DATA, "'%.200s' is not a class number in decimal digits", place->label->name);
+    return liana__source_fail_within(base, index, record, error);
+}
+
+/* ---- opening ---- */
+
+/* The length of the key in a member's name: up to the first dot of its last part. */
+static size_t key_length(const char *name)
+{
+    const char *dot = strchr(liana__path_name(name), '.');
+    return dot ? (size_t)(dot - name) : strlen(name);
+}
+
+static bool is_one_of(const char *extension, const char *wanted, const char *const *usual, size_t num_usual)
+{
+    if (wanted) return strcasecmp(extension, wanted) == 0;
+    for (size_t i = 0; i < num_usual; i++) {
+        if (strcasecmp(extension, usual[i]) == 0) return true;
+    }
+    return false;
+}
+
+static liana_status fail_without_image(const liana__tar *tar, const example_place *example, const char *wanted,
+                                       liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s': no member '%.*s.%s' beside the others of that name; name the extension of the images in "
+                       "data.features.image",
+                       tar->name, example->key_size > 200 ? 200 : (int)example->key_size, example->key,
+                       wanted ? wanted : "jpg");
+}
+
+static liana_status add_example(webdataset_source *source, const liana__tar *tar, const example_place *example,
+                                const liana__source_options *options, liana__error *error)
+{
+    if (!example->key) return LIANA_OK;
+    if (!example->image) return fail_without_image(tar, example, options->image_feature, error);
+    if (!liana__grow(&source->examples, source->count, &source->capacity, sizeof *source->examples)) {
+        return liana__fail_memory(error, tar->name);
+    }
+    source->examples[source->count++] = *example;
+    if (!example->label) source->base.has_labels = false;
+    return LIANA_OK;
+}
+
+static liana_status add_file(webdataset_source *source, const liana__tar *tar, const liana__source_options *options,
+                             liana__error *error)
+{
+    example_place example = {0};
+    for (size_t i = 0; i < tar->count; i++) {
+        const liana__tar_member *member = &tar->members[i];
+        size_t size = key_length(member->name);
+        /* Names like ".DS_Store" or "__info__.json" (WebDataset: names that start with "__" are metadata). */
+        const char *part = liana__path_name(member->name);
+        if (*part == '.' || liana__starts_with(part, "__")) continue;
+        if (!example.key || size != example.key_size || memcmp(member->name, example.key, size) != 0) {
+            LIANA_TRY(add_example(source, tar, &example, options, error));
+            example = (example_place){.key = member->name, .key_size = size};
+        }
+        const char *extension = member->name + size + (member->name[size] == '.');
+        if (!example.image && is_one_of(extension, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES))) {
+            example.image = member;
+        } else if (!example.label && is_one_of(extension, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES))) {
+            example.label = member;
+        }
+    }
+    return add_example(source, tar, &example, options, error);
+}
+
+static liana_status fill_source(webdataset_source *source, const liana__paths *paths,
+                                const liana__source_options *options, liana__error *error)
+{
+    source->base.has_labels = true;
+    for (size_t i = 0; i < paths->count; i++) {
+        source->starts[i] = source->count;
+        liana__tar *tar = &source->files[source->num_files++];
+        LIANA_TRY(liana__tar_open(paths->items[i], tar, error));
+        LIANA_TRY(add_file(source, tar, options, error));
+    }
+    source->starts[paths->count] = source->base.num_records = source->count;
+    return LIANA_OK;
+}
+
+static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                                liana__error *error)
+{
+    webdataset_source *source = calloc(1, sizeof *source);
+    if (!source) return liana__fail_memory(error, "tar archives");
+    source->base.kind = &liana__source_webdataset;
+    source->ignore_labels = options->ignore_labels;
+    source->files = calloc(paths->count, sizeof *source->files);
+    source->starts = calloc(paths->count + 1, sizeof *source->starts);
+    liana_status status = source->files && source->starts ? fill_source(source, paths, options, error)
+                                                          : liana__fail_memory(error, "tar archives");
+    if (status != LIANA_OK) {
+        close_source(&source->base);
+        return status;
+    }
+    *out = &source->base;
+    return LIANA_OK;
+}
+
+const liana__source_kind liana__source_webdataset = {
+    .name = "webdataset",
+    .doc = "WebDataset tar archives with JPEG or PNG images and class numbers (NAME.jpg, NAME.cls).",
+    .recognises = recognises,
+    .open = open_source,
+    .close = close_source,
+    .read = read_record,
+    .address = address,
+};

@@ -1,0 +1,143 @@
+#include "formats/csv.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Cells are unquoted in place: none is longer than what it was read from, and its end lies before the next one. */
+typedef struct csv_reader {
+    const char *name;
+    char *at;
+    char *end;
+    char delimiter;
+    size_t line;
+} csv_reader;
+
+static liana_status add_cell(liana__csv *csv, const char *cell, liana__error *error)
+{
+    if (!liana__grow(&csv->cells, csv->num_cells, &csv->capacity, sizeof *csv->cells)) {
+        return liana__fail_memory(error, "a table");
+    }
+    csv->cells[csv->num_cells++] = cell;
+    return LIANA_OK;
+}
+
+/* A quoted cell, from after its first quote; leaves `at` behind the last one. */
+static liana_status read_quoted(csv_reader *reader, char **cell, char **cell_end, liana__error *error)
+{
+    size_t began = reader->line;
+    char *to = *cell = reader->at;
+    for (;;) {
+        if (reader->at == reader->end) {
+            return liana__fail(error, LIANA_INVALID_DATA,
+                               "'%s', line %zu: a cell begins with a quote (\") and has none at its end", reader->name,
+                               began);
+        }
+        char next = *reader->at++;
+        if (next == '"') {
+            if (reader->at == reader->end || *reader->at != '"') break;
+            reader->at++;
+        }
+        if (next == '\n') reader->line++;
+        *to++ = next;
+    }
+    *cell_end = to;
+    return LIANA_OK;
+}
+
+static bool at_line_end(const csv_reader *reader)
+{
+    if (reader->at == reader->end || *reader->at == '\n') return true;
+    return *reader->at == '\r' && (reader->at + 1 == reader->end || reader->at[1] == '\n');
+}
+
+static liana_status read_cell(csv_reader *reader, char **cell, char **cell_end, liana__error *error)
+{
+    if (reader->at < reader->end && *reader->at == '"') {
+        reader->at++;
+        LIANA_TRY(read_quoted(reader, cell, cell_end, error));
+        if (at_line_end(reader) || *reader->at == reader->delimiter) return LIANA_OK;
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s', line %zu: something stands between the end of a quoted cell and the next %s; a quote "
+                           "within a cell is written twice (\"\")",
+                           reader->name, reader->line, reader->delimiter == '\t' ? "tab" : "comma");
+    }
+    *cell = reader->at;
+    while (!at_line_end(reader) && *reader->at != reader->delimiter) reader->at++;
+    *cell_end = reader->at;
+    return LIANA_OK;
+}
+
+static liana_status read_row(csv_reader *reader, liana__csv *csv, liana__error *error)
+{
+    size_t line = reader->line, first = csv->num_cells;
+    bool more = true;
+    while (more) {
+        char *cell = NULL, *cell_end = NULL;
+        LIANA_TRY(read_cell(reader, &cell, &cell_end, error));
+        more = !at_line_end(reader);
+        if (!more && reader->at < reader->end && *reader->at == '\r') reader->at++;
+        if (!more) reader->line++;
+        if (reader->at < reader->end) reader->at++;
+        *cell_end = 0; /* where the delimiter, the line end or the quote was */
+        LIANA_TRY(add_cell(csv, cell, error));
+    }
+    size_t found = csv->num_cells - first;
+    if (csv->num_rows == 0) csv->num_columns = found;
+    if (found != csv->num_columns) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: found %zu cells, expected %zu as in line %zu",
+                           reader->name, line, found, csv->num_columns, csv->lines[0]);
+    }
+    if (!liana__grow(&csv->lines, csv->num_rows, &csv->lines_capacity, sizeof *csv->lines)) {
+        return liana__fail_memory(error, "a table");
+    }
+    csv->lines[csv->num_rows++] = line;
+    return LIANA_OK;
+}
+
+static liana_status read_rows(csv_reader *reader, liana__csv *csv, liana__error *error)
+{
+    while (reader->at < reader->end) {
+        if (at_line_end(reader)) {
+            if (*reader->at == '\r') reader->at++;
+            if (reader->at < reader->end) reader->at++;
+            reader->line++;
+            continue;
+        }
+        LIANA_TRY(read_row(reader, csv, error));
+    }
+    return LIANA_OK;
+}
+
+static size_t count_lines(const char *text, const char *end)
+{
+    size_t count = 1;
+    for (; text < end; text++) count += *text == '\n';
+    return count;
+}
+
+liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,
+                              liana__error *error)
+{
+    const char *zero = size ? memchr(text, 0, size) : NULL;
+    if (zero) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: a NUL byte; this is no text", name,
+                           count_lines(text, zero));
+    }
+    csv->text = malloc(size + 1);
+    if (!csv->text) return liana__fail_memory(error, name);
+    if (size) memcpy(csv->text, text, size);
+    csv->text[size] = 0;
+    csv_reader reader = {name, csv->text, csv->text + size, delimiter, 1};
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) reader.at += 3;
+    return read_rows(&reader, csv, error);
+}
+
+void liana__csv_free(liana__csv *csv)
+{
+    free(csv->cells);
+    free(csv->lines);
+    free(csv->text);
+    *csv = (liana__csv){0};
+}

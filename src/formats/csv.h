@@ -1,0 +1,36 @@
+/* csv.h - tables of text: rows of cells between commas (RFC 4180) or tabs.
+ *
+ * A cell may stand in double quotes, and may then hold the delimiter, line ends and, doubled, quotes. Lines end with LF
+ * or CR LF; empty lines and a byte order mark are left out. Bytes are taken as they are (UTF-8 or any other). */
+#ifndef LIANA_FORMATS_CSV_H
+#define LIANA_FORMATS_CSV_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* Zero-initialise; free with liana__csv_free. */
+typedef struct liana__csv {
+    size_t num_rows;
+    size_t num_columns;
+    const char **cells; /* [num_rows, num_columns] */
+    size_t *lines;      /* [num_rows] where each row begins, from 1 */
+    char *text;         /* what the cells are in */
+    size_t capacity;
+    size_t lines_capacity;
+    size_t num_cells;
+} liana__csv;
+
+/* Reads text[size]; `name` is the file, for messages. All rows must have as many cells as the first one.
+ * Errors: INVALID_DATA (they name the line: another number of cells, a quote that does not end, something between a
+ * quoted cell and the delimiter, a NUL byte), OUT_OF_MEMORY. */
+liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,
+                              liana__error *error) LIANA_MUST_USE;
+void liana__csv_free(liana__csv *csv);
+
+static inline const char *liana__csv_cell(const liana__csv *csv, size_t row, size_t column)
+{
+    return csv->cells[row * csv->num_columns + column];
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* tar.h - tar archives, mapped and indexed: each member's bytes lie in the file as they are.
+ *
+ * Read are POSIX ustar (IEEE Std 1003.1, "ustar Interchange Format"), its pax extended headers (path and size) and
+ * GNU's long names and sizes above 8 GiB. Members that are no regular files are left out. */
+#ifndef LIANA_FORMATS_TAR_H
+#define LIANA_FORMATS_TAR_H
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+typedef struct liana__tar_member {
+    const char *name;
+    uint64_t offset; /* of its bytes in the file */
+    uint64_t size;
+} liana__tar_member;
+
+typedef struct liana__tar {
+    const char *name; /* the path, for messages */
+    const uint8_t *bytes;
+    size_t size;
+    liana__mapping mapping;
+    liana__arena arena;
+    liana__tar_member *members; /* [count], in the order of the file */
+    size_t count;
+    size_t capacity;
+} liana__tar;
+
+/* Maps a file and goes through its headers, each checked against its checksum. A file without the zeros that mark the
+ * end of an archive is taken for truncated.
+ * Errors: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated, wrong checksum), INVALID_DATA (no tar archive; a compressed one),
+ * OUT_OF_MEMORY; they name the file and the offset. Close after a failure too. */
+liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *error) LIANA_MUST_USE;
+/* The same for bytes in memory, which must outlive it; `name` is copied. */
+liana_status liana__tar_open_bytes(const char *name, const uint8_t *bytes, size_t size, liana__tar *tar,
+                                   liana__error *error) LIANA_MUST_USE;
+void liana__tar_close(liana__tar *tar);
+
+/* Whether bytes (512 are enough) begin a tar archive. */
+bool liana__is_tar(const uint8_t *bytes, size_t size);
+
+#endif

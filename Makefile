@@ -49,7 +49,8 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 		mkdir -p $(BUILD)-fuzz/corpus/$$(basename $$target); \
 		LSAN_OPTIONS=suppressions=tests/fuzz/lsan.supp:print_suppressions=0 \
 			$$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)-fuzz/ \
-			$(BUILD)-fuzz/corpus/$$(basename $$target); \
+			-print_final_stats=1 $(BUILD)-fuzz/corpus/$$(basename $$target) \
+			$$(ls -d tests/fuzz/corpus/$$(basename $$target) 2>/dev/null); \
 	done
 
 bench: ## speed and memory beside PyTorch's, a table and a plot (nothing else should run; WORKLOADS, ROUNDS: see bench/bench.sh)

@@ -1,7 +1,7 @@
 # Fuzz targets (libFuzzer): each tests/fuzz/fuzz_*.c is a program that feeds a reader with what libFuzzer invents.
 #   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz
-#   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER
-# A folder with a few small valid files to start from makes it find its way faster.
+#   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER tests/fuzz/corpus/fuzz_tfrecord
+# tests/fuzz/corpus holds a few small valid files to start from, and what earlier runs found; tests replay them.
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LIANA_FUZZ needs clang: libFuzzer is a part of it (-DCMAKE_C_COMPILER=clang)")
 endif()

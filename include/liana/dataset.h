@@ -41,10 +41,10 @@ typedef struct liana_dataset_options {
                            * torchvision do; TensorFlow and Keras by default do not */
 } liana_dataset_options;
 
-/* Opens TFRecord files, IDX files (MNIST) or folders of JPEG and PNG files, with a folder for each class, as a shell
- * pattern, a file or a folder names them. Only names, sizes and the first record are looked at here. `options` may be
- * NULL. The context must outlive the dataset.
- * Errors: NOT_FOUND, INVALID_DATA (no labels, ...), DATA_LOSS, IO_ERROR. */
+/* Opens TFRecord files, IDX files (MNIST), CSV lists of images, WebDataset tar archives or folders of JPEG and PNG
+ * files, with a folder for each class, as a shell pattern, a file or a folder names them. Only names, sizes and the
+ * first record are looked at here. `options` may be NULL. The context must outlive the dataset. Errors: NOT_FOUND,
+ * INVALID_DATA (no labels, ...), DATA_LOSS, IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_open(liana_context *context, const char *pattern,
                                                          const liana_dataset_options *options, liana_dataset **dataset);
 /* NULL is allowed. */

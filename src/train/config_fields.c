@@ -15,7 +15,9 @@ static const liana__field source_items[] = {
     {.name = "paths",
      .kind = LIANA__FIELD_PATHS,
      AT(paths),
-     .doc = "TFRecord files or patterns of them, or folders that hold a folder for each class"},
+     .doc =
+         "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; or folders that hold a "
+         "folder for each class"},
     {.name = "images", .kind = LIANA__FIELD_PATH, AT(images), .doc = "the IDX file of the images (MNIST)"},
     {.name = "labels",
      .kind = LIANA__FIELD_PATH,
@@ -24,7 +26,7 @@ static const liana__field source_items[] = {
     {.name = "kind",
      .kind = LIANA__FIELD_STRING,
      AT(kind),
-     .doc = "how the files are read: tfrecord, idx, ... (null: found by looking at them)"},
+     .doc = "how the files are read: tfrecord, idx, csv, webdataset or folder (null: found by looking at them)"},
 };
 static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
 #undef AT
@@ -127,7 +129,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_SECTION,
      AT(features),
      .section = &features_fields,
-     .doc = "which features of a tf.Example hold what"},
+     .doc = "which features of a tf.Example, columns of a CSV list or extensions in a WebDataset hold what"},
     {.name = "label_offset",
      .kind = LIANA__FIELD_INT,
      AT(label_offset),

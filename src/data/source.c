@@ -250,34 +250,50 @@ liana__record_address liana__source_address(const liana__source *source, uint64_
     return source->kind->address(source, index);
 }
 
-/* " (id 'ID')": cut if long, with what could upset a terminal replaced: an id may be any bytes. */
-static void describe_id(const liana__record *record, char *text, size_t size)
+int64_t liana__source_offset(const liana__source *source, uint64_t index)
 {
-    enum { LONGEST = 80 };
-    char shown[LONGEST + 1];
-    size_t length = 0;
-    while (length < LONGEST && length < record->id_size) {
+    return source->kind->offset ? source->kind->offset(source, index) : -1;
+}
+
+bool liana__source_is_bad_record(liana_status status)
+{
+    switch (status) {
+    case LIANA_DATA_LOSS:
+    case LIANA_INVALID_DATA:
+    case LIANA_OUT_OF_RANGE:
+    case LIANA_NOT_FOUND:
+    case LIANA_IO_ERROR: return true;
+    default: return false;
+    }
+}
+
+/* An id may be any bytes. */
+const char *liana__source_id(const liana__record *record, char *text, size_t size)
+{
+    size_t length = 0, longest = size - 1 < 80 ? size - 1 : 80;
+    if (!record->id) return NULL;
+    while (length < longest && length < record->id_size) {
         uint32_t code;
         size_t step = liana__utf8_character(record->id + length, record->id_size - length, &code);
-        if (length + step > LONGEST) break;
+        if (length + step > longest) break;
         bool fit = step > 0 && code >= 0x20 && (code < 0x7F || code >= 0xA0);
-        if (fit) memcpy(shown + length, record->id + length, step);
-        if (!fit) memset(shown + length, '?', step ? step : 1);
+        if (fit) memcpy(text + length, record->id + length, step);
+        if (!fit) memset(text + length, '?', step ? step : 1);
         length += step ? step : 1;
     }
-    shown[length] = 0;
-    snprintf(text, size, " (id '%s')", shown);
+    text[length] = 0;
+    return text;
 }
 
 liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana__record *record,
                                        liana__error *error)
 {
     liana__record_address address = liana__source_address(source, index);
-    char number[40] = "", id[120] = "";
+    char number[40] = "", id[120] = "", shown[96];
     if (address.record >= 0) {
         snprintf(number, sizeof number, ", record %" PRId64, address.record);
         /* Where the file is the record, the id would only repeat its name. */
-        if (record->id) describe_id(record, id, sizeof id);
+        if (record->id) snprintf(id, sizeof id, " (id '%s')", liana__source_id(record, shown, sizeof shown));
     }
     return liana__fail_within(error, "'%.1024s'%s%s", address.file, number, id);
 }

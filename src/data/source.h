@@ -38,6 +38,15 @@ typedef struct liana__record_address {
     int64_t record;
 } liana__record_address;
 
+/* What of a file could not be read, because it is damaged or cannot be opened. */
+typedef struct liana__lost {
+    const char *file;
+    int64_t record; /* the first one that is lost; 0: all of the file */
+    int64_t offset; /* where its bytes begin */
+    int64_t bytes;  /* of the file, from there on */
+    const char *reason;
+} liana__lost;
+
 typedef struct liana__source_options {
     /* A name of sources.def; NULL or "auto" finds it by looking at the files. */
     const char *kind;
@@ -55,6 +64,9 @@ typedef struct liana__source_options {
     bool need_labels;
     /* Take the data as if they had no labels, whatever these are and whatever class folders are called. */
     bool ignore_labels;
+    /* Go on without what cannot be read: files that cannot be opened, and what lies behind damage that hides where
+     * records begin. The source lists it as lost. */
+    bool skip_damage;
 } liana__source_options;
 
 typedef struct liana__source liana__source;
@@ -78,6 +90,8 @@ typedef struct liana__source_kind {
     liana_status (*read)(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
                          liana__error *error);
     liana__record_address (*address)(const liana__source *source, uint64_t index);
+    /* Where the record begins in its file; NULL where that has no meaning. */
+    int64_t (*offset)(const liana__source *source, uint64_t index);
     /* What one thread needs to read, zeroed before its first use; 0 and NULL where that is nothing. */
     size_t scratch_size;
     void (*scratch_free)(void *scratch);
@@ -92,6 +106,9 @@ struct liana__source {
     uint64_t num_ignored;
     /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
     liana__strings class_names;
+    /* With skip_damage: what is missing. */
+    size_t num_lost;
+    liana__lost *lost;
 };
 
 /* How much of a file `recognises` is shown. */
@@ -112,6 +129,16 @@ void liana__source_scratch_destroy(const liana__source *source, void *scratch);
 liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error) LIANA_MUST_USE;
 liana__record_address liana__source_address(const liana__source *source, uint64_t index);
+/* The offset of a record in its file; -1 where that is not known. */
+int64_t liana__source_offset(const liana__source *source, uint64_t index);
+
+/* Whether an error is one of the record that was read, which a reader may leave out, and not of the machine or of
+ * liana. */
+bool liana__source_is_bad_record(liana_status status);
+
+/* A record's id for people, in `text` of 81 bytes or more: cut if long, with what could upset a terminal replaced. NULL
+ * if the record has none. */
+const char *liana__source_id(const liana__record *record, char *text, size_t size);
 
 /* Puts "'FILE', record N (id 'ID'): " before the message of an error about a record that was read. Returns its
  * status. */

@@ -21,6 +21,8 @@ struct liana__tfrecord {
     size_t count;
     size_t capacity;
     uint64_t *offsets; /* of each record's header */
+    char *damage;      /* why there are no more of them; NULL: these are all */
+    size_t end;        /* of the last record */
 };
 
 static uint32_t load_u32(const uint8_t *bytes)
@@ -111,8 +113,22 @@ static liana_status build_index(liana__tfrecord *file, liana__error *error)
         }
         file->offsets[file->count++] = offset;
         offset += HEADER_SIZE + (size_t)length + CHECKSUM_SIZE;
+        file->end = offset;
     }
     return LIANA_OK;
+}
+
+/* The same, content with what comes before damage. A file that is no TFRecord at all has nothing to keep. */
+static liana_status build_start_of_index(liana__tfrecord *file, liana__error *error)
+{
+    liana__error damage = {0};
+    liana_status status = build_index(file, &damage);
+    if (status == LIANA_DATA_LOSS) {
+        file->damage = strdup(damage.message);
+        return file->damage ? LIANA_OK : liana__fail_memory(error, file->name);
+    }
+    if (status != LIANA_OK && error) *error = damage;
+    return status;
 }
 
 /* The length of a first record can look like the magic number of gzip or zlib, so a right checksum comes first. */
@@ -134,7 +150,7 @@ static liana_status read_records(liana__tfrecord *file, const uint8_t *bytes, si
         file->bytes = file->inflated;
         liana__file_unmap(&file->mapping);
     }
-    return build_index(file, error);
+    return options && options->keep_start ? build_start_of_index(file, error) : build_index(file, error);
 }
 
 static liana__tfrecord *allocate_file(const char *name)
@@ -185,6 +201,7 @@ void liana__tfrecord_close(liana__tfrecord *file)
     liana__file_unmap(&file->mapping);
     free(file->inflated);
     free(file->offsets);
+    free(file->damage);
     free(file->name);
     free(file);
 }
@@ -204,6 +221,18 @@ const char *liana__tfrecord_compression(const liana__tfrecord *file)
     return file->compression;
 }
 
+const char *liana__tfrecord_damage(const liana__tfrecord *file, uint64_t *offset, uint64_t *lost)
+{
+    *offset = file->end;
+    *lost = file->size - file->end;
+    return file->damage;
+}
+
+uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record)
+{
+    return file->offsets[record];
+}
+
 liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
                                  liana__error *error)
 {
@@ -215,7 +244,7 @@ liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, con
     }
     LIANA_TRY(liana__mapping_check(&file->mapping, file->name, error));
     size_t offset = (size_t)file->offsets[record];
-    size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->size;
+    size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->end;
     const uint8_t *data = file->bytes + offset + HEADER_SIZE;
     size_t length = end - offset - HEADER_SIZE - CHECKSUM_SIZE;
     uint32_t said = load_u32(data + length), found = masked_checksum(data, length);

@@ -17,6 +17,8 @@ typedef struct liana__tfrecord liana__tfrecord;
 typedef struct liana__tfrecord_options {
     /* The most bytes that a compressed file may inflate to; 0 for LIANA__DEFAULT_INFLATED_LIMIT. */
     size_t inflated_limit;
+    /* Where a record's length is damaged, and so where all later ones begin is not known: keep those before it. */
+    bool keep_start;
 } liana__tfrecord_options;
 
 /* Opens a file and makes the index of its records: one pass over the lengths, each checked against its checksum, so
@@ -38,6 +40,13 @@ size_t liana__tfrecord_count(const liana__tfrecord *file);
 const char *liana__tfrecord_name(const liana__tfrecord *file);
 /* The compression found: "none", "gzip" or "zlib". */
 const char *liana__tfrecord_compression(const liana__tfrecord *file);
+
+/* Where the records that are kept end, if they are not all (keep_start): the offset of the damage; `reason` is why, and
+ * `lost` the bytes from there on. NULL: the file is whole. Borrowed. */
+const char *liana__tfrecord_damage(const liana__tfrecord *file, uint64_t *offset, uint64_t *lost);
+
+/* Where a record begins: the offset of its length, in the inflated data where the file is compressed. */
+uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record);
 
 /* The data of a record (numbered from 0), borrowed from the file until it is closed; its checksum is verified at each
  * call. Any number of threads may call this at the same time.

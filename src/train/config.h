@@ -80,6 +80,7 @@ typedef struct liana__data_config {
     const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
     liana__oversample_config oversample;
     const liana__value *sample_weights; /* of training examples: "balanced", a map by class, or NULL */
+    const char *quarantine;             /* a list of records to leave out (data/bad_records.h), or NULL */
 } liana__data_config;
 
 typedef enum liana__pooling {
@@ -153,6 +154,9 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
 liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
                                  size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
     LIANA_MUST_USE;
+
+/* How a source of the configuration's is opened, but for what is done with labels. */
+liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
 /* Refuses a configuration that does not say what to train on. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;

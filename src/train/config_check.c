@@ -170,6 +170,19 @@ liana_status liana__config_check(const liana__config *config, liana__error *erro
     return check_train(config, error);
 }
 
+liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where)
+{
+    const liana__features_config *features = &config->data.features;
+    return (liana__source_options){.kind = where->kind     ? where->kind
+                                           : where->images ? "idx"
+                                                           : "auto",
+                                   .image_feature = features->image,
+                                   .label_feature = features->label,
+                                   .id_feature = features->id,
+                                   .labels = where->labels,
+                                   .take = (uint64_t)config->data.take};
+}
+
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error)
 {
     if (config->data.train.paths.count || config->data.train.images) return LIANA_OK;

@@ -201,6 +201,10 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(sample_weights),
      .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"},
+    {.name = "quarantine",
+     .kind = LIANA__FIELD_PATH,
+     AT(quarantine),
+     .doc = "a list of records to leave out, as 'liana check --quarantine' writes it"},
 };
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
 #undef AT

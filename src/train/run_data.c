@@ -1,6 +1,8 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run_internal.h"
 
+#include "data/quarantine.h"
+
 enum { DEFAULT_MEMORY = 1024 }; /* MiB */
 
 static bool is_configured(const liana__source_config *where)
@@ -15,21 +17,23 @@ typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 static liana_status open_source(const liana__run *run, const liana__source_config *where, label_use use, int64_t take,
                                 liana__source **source, liana__error *error)
 {
-    const liana__data_config *data = &run->config->data;
-    liana__source_options options = {.kind = where->kind     ? where->kind
-                                             : where->images ? "idx"
-                                                             : "auto",
-                                     .image_feature = data->features.image,
-                                     .label_feature = data->features.label,
-                                     .id_feature = data->features.id,
-                                     .labels = where->labels,
-                                     .class_names = run->class_names,
-                                     .take = (uint64_t)take,
-                                     .need_labels = use == LABELS_NEEDED,
-                                     .ignore_labels = use == LABELS_IGNORED};
+    liana__source_options options = liana__config_source_options(run->config, where);
+    options.class_names = run->class_names;
+    options.take = (uint64_t)take;
+    options.need_labels = use == LABELS_NEEDED;
+    options.ignore_labels = use == LABELS_IGNORED;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
-    return liana__source_open(patterns, count, &options, source, error);
+    LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
+    if (!run->config->data.quarantine) return LIANA_OK;
+    liana__bad_records list = {0};
+    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, error);
+    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
+    liana__bad_records_free(&list);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana__source_close(*source);
+    *source = NULL;
+    return status;
 }
 
 void liana__run_close_data(liana__run_data *data)

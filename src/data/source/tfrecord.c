@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct tfrecord_source {
     liana__source base;
@@ -105,6 +106,29 @@ static const char *look(const liana__example *example, const char *const *names,
     return NULL;
 }
 
+static int64_t offset(const liana__source *base, uint64_t index)
+{
+    const tfrecord_source *source = (const tfrecord_source *)base;
+    size_t file = file_of(source, index);
+    return (int64_t)liana__tfrecord_offset(source->files[file], (size_t)(index - source->starts[file]));
+}
+
+/* The record at which features are looked for: the first one, or the first that can be read. */
+static liana_status find_pattern(const tfrecord_source *source, bool skip_damage, liana__example *example,
+                                 uint64_t *index, liana__error *error)
+{
+    liana_status status = LIANA_OK;
+    for (*index = 0; *index < source->base.num_records; ++*index) {
+        liana__error own = {0};
+        status = parse(source, *index, example, &own);
+        if (status == LIANA_OK) return LIANA_OK;
+        if (error && *index == 0) *error = own;
+        if (!skip_damage || !liana__source_is_bad_record(status)) return status;
+    }
+    *index = 0;
+    return status;
+}
+
 static liana_status choose_features(tfrecord_source *source, const liana__source_options *options,
                                     liana__example *example, liana__error *error)
 {
@@ -112,7 +136,8 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     source->label = liana__arena_string(&source->arena, options->label_feature);
     source->id = liana__arena_string(&source->arena, options->id_feature);
     if (source->arena.failed) return liana__fail_memory(error, "feature names");
-    LIANA_TRY(parse(source, 0, example, error));
+    uint64_t pattern;
+    LIANA_TRY(find_pattern(source, options->skip_damage, example, &pattern, error));
     if (!source->image) source->image = look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
     if (!source->label) source->label = look(example, LABEL_NAMES, COUNT(LABEL_NAMES), LIANA__FEATURE_INT64);
     if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
@@ -120,19 +145,51 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
     liana__record record = {0};
-    return read_record(&source->base, 0, example, &record, error);
+    return read_record(&source->base, pattern, example, &record, error);
 }
 
-static liana_status open_files(tfrecord_source *source, const liana__paths *paths, liana__error *error)
+static liana_status add_lost(tfrecord_source *source, const liana__lost *lost, liana__error *error)
+{
+    liana__lost *entry = &source->base.lost[source->base.num_lost++];
+    *entry = *lost;
+    entry->file = liana__arena_string(&source->arena, lost->file);
+    entry->reason = liana__arena_string(&source->arena, lost->reason);
+    return source->arena.failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
+}
+
+/* Opens the next file as far as it can be read; one that cannot be at all is lost as a whole. */
+static liana_status open_file(tfrecord_source *source, const char *path, bool skip_damage, liana__error *error)
+{
+    liana__tfrecord_options options = {.keep_start = skip_damage};
+    liana__tfrecord **file = &source->files[source->num_files];
+    liana__error own = {0};
+    liana_status status = liana__tfrecord_open(path, &options, file, &own);
+    if (status != LIANA_OK && skip_damage && liana__source_is_bad_record(status)) {
+        struct stat info;
+        int64_t bytes = stat(path, &info) == 0 ? (int64_t)info.st_size : 0;
+        return add_lost(source, &(liana__lost){path, 0, 0, bytes, own.message}, error);
+    }
+    if (status != LIANA_OK) {
+        if (error) *error = own;
+        return status;
+    }
+    size_t count = liana__tfrecord_count(*file);
+    source->starts[source->num_files + 1] = source->starts[source->num_files] + count;
+    source->num_files++;
+    uint64_t begin, bytes;
+    const char *damage = liana__tfrecord_damage(*file, &begin, &bytes);
+    if (!damage) return LIANA_OK;
+    return add_lost(source, &(liana__lost){path, (int64_t)count, (int64_t)begin, (int64_t)bytes, damage}, error);
+}
+
+static liana_status open_files(tfrecord_source *source, const liana__paths *paths, bool skip_damage,
+                               liana__error *error)
 {
     source->files = liana__arena_allocate(&source->arena, paths->count * sizeof(liana__tfrecord *));
     source->starts = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->starts);
+    source->base.lost = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->base.lost);
     if (source->arena.failed) return liana__fail_memory(error, "a list of files");
-    for (size_t i = 0; i < paths->count; i++) {
-        LIANA_TRY(liana__tfrecord_open(paths->items[i], NULL, &source->files[i], error));
-        source->num_files = i + 1;
-        source->starts[i + 1] = source->starts[i] + liana__tfrecord_count(source->files[i]);
-    }
+    for (size_t i = 0; i < paths->count; i++) LIANA_TRY(open_file(source, paths->items[i], skip_damage, error));
     source->base.num_records = source->starts[source->num_files];
     return LIANA_OK;
 }
@@ -143,7 +200,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     tfrecord_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, "TFRecord files");
     source->base.kind = &liana__source_tfrecord;
-    liana_status status = open_files(source, paths, error);
+    liana_status status = open_files(source, paths, options->skip_damage, error);
     if (status == LIANA_OK && source->base.num_records > 0) {
         liana__example example = {0};
         status = choose_features(source, options, &example, error);
@@ -170,6 +227,7 @@ const liana__source_kind liana__source_tfrecord = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .offset = offset,
     .scratch_size = sizeof(liana__example),
     .scratch_free = scratch_free,
 };

@@ -1,0 +1,393 @@
+#include "base/context.h"
+#include "base/file.h"
+#include "cli/inspect.h"
+#include "cli/session.h"
+#include "data/quarantine.h"
+#include "data/scan.h"
+
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+static const liana__option options[] = {
+    {"quarantine", "FILE.csv", "write a list of what to leave out, for data.quarantine"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+/* People are shown so many findings of each kind; machines all. */
+enum { MAX_SHOWN = 20 };
+
+typedef struct checker {
+    liana__invocation *invocation;
+    liana__scan_part parts[LIANA__SCAN_MAX_PARTS];
+    size_t num_parts;
+    liana__scan_options options;
+    liana__strings class_names;
+    liana__scan_result result;
+    liana__error unopened; /* of the first part that could not be opened at all */
+    double last_shown;     /* when progress was */
+    bool line_open;
+} checker;
+
+/* ---- what is to be read ---- */
+
+static liana_status add_part(checker *own, const char *name, const char *const *patterns, size_t count,
+                             const liana__source_options *wanted)
+{
+    liana__source *source;
+    LIANA_TRY(liana__source_open(patterns, count, wanted, &source, &own->invocation->error));
+    own->parts[own->num_parts++] = (liana__scan_part){name, source, wanted->need_labels};
+    return LIANA_OK;
+}
+
+static liana_status open_files(checker *own)
+{
+    liana__invocation *invocation = own->invocation;
+    if (invocation->num_overrides) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "check: '%s' changes a configuration, but '%s' is none", invocation->overrides[0],
+                           invocation->operands[0]);
+    }
+    liana__source_options wanted = {.skip_damage = true};
+    LIANA_TRY(add_part(own, "data", invocation->operands, invocation->num_operands, &wanted));
+    own->parts[0].needs_labels = own->parts[0].source->has_labels;
+    own->class_names = own->parts[0].source->class_names;
+    return LIANA_OK;
+}
+
+static liana_status open_configured(checker *own, const liana__config *config, const char *name,
+                                    const liana__source_config *where, bool labelled,
+                                    const liana__bad_records *left_out)
+{
+    if (!where->images && where->paths.count == 0) return LIANA_OK;
+    liana__source_options wanted = liana__config_source_options(config, where);
+    wanted.class_names = own->class_names;
+    wanted.need_labels = labelled;
+    wanted.ignore_labels = !labelled;
+    wanted.skip_damage = true;
+    const char *const *patterns = where->images ? &where->images : where->paths.items;
+    liana__error *error = &own->invocation->error;
+    liana_status status = add_part(own, name, patterns, where->images ? 1 : where->paths.count, &wanted);
+    if (liana__source_is_bad_record(status)) {
+        /* The other parts are looked at all the same. */
+        liana__fail_within(error, "%s", name);
+        if (own->unopened.status == LIANA_OK) own->unopened = *error;
+        *error = (liana__error){0};
+        return LIANA_OK;
+    }
+    LIANA_TRY(status);
+    liana__scan_part *part = &own->parts[own->num_parts - 1];
+    if (!own->class_names.count) own->class_names = part->source->class_names;
+    return liana__source_leave_out(&part->source, left_out, NULL, error);
+}
+
+static liana_status open_config(checker *own, const liana__config *config)
+{
+    const liana__data_config *data = &config->data;
+    liana__error *error = &own->invocation->error;
+    liana__bad_records left_out = {0};
+    own->options.label_offset = data->label_offset;
+    own->class_names = data->class_names;
+    liana_status status = data->quarantine ? liana__bad_records_read(&left_out, data->quarantine, error) : LIANA_OK;
+    if (status == LIANA_OK) status = open_configured(own, config, "train", &data->train, true, &left_out);
+    if (status == LIANA_OK) status = open_configured(own, config, "validation", &data->validation, true, &left_out);
+    if (status == LIANA_OK) status = open_configured(own, config, "test", &data->test, false, &left_out);
+    liana__bad_records_free(&left_out);
+    own->options.num_classes = data->num_classes ? data->num_classes : (int64_t)own->class_names.count;
+    if (status != LIANA_OK || own->num_parts) return status;
+    if (own->unopened.status != LIANA_OK) {
+        *error = own->unopened;
+        return error->status;
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "'%s' names no data: expected data.train, data.validation or "
+                       "data.test",
+                       config->file);
+}
+
+/* ---- progress ---- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool show_progress(void *user, uint64_t done, uint64_t total)
+{
+    checker *own = user;
+    FILE *err = own->invocation->err;
+    bool terminal = isatty(fileno(err));
+    double time = now();
+    if (time - own->last_shown >= (terminal ? 0.2 : 30)) {
+        fprintf(err, "%schecked %" PRIu64 " of %" PRIu64 " records (%.0f%%)%s", terminal ? "\r" : "", done, total,
+                100 * (double)done / (double)total, terminal ? "\x1b[K" : "\n");
+        fflush(err);
+        own->line_open = terminal;
+        own->last_shown = time;
+    }
+    return liana__signals_caught() == 0;
+}
+
+/* ---- the report ---- */
+
+/* "192", "120 to 500", or null. */
+static void set_range(checker *own, liana__value *row, const char *key, int64_t low, int64_t high)
+{
+    liana__arena *arena = &own->invocation->arena;
+    if (low == high && low > 0) {
+        liana__inspect_int(arena, row, key, low);
+        return;
+    }
+    const char *text = low ? liana__arena_format(arena, "%" PRId64 " to %" PRId64, low, high) : NULL;
+    liana__inspect_text(arena, row, key, text);
+}
+
+static liana__value *describe_parts(checker *own)
+{
+    liana__arena *arena = &own->invocation->arena;
+    liana__value *rows = liana__value_list(arena);
+    for (size_t i = 0; i < own->num_parts; i++) {
+        const liana__scan_summary *part = &own->result.parts[i];
+        liana__value *row = liana__value_map(arena);
+        liana__inspect_text(arena, row, "part", own->parts[i].name);
+        liana__inspect_int(arena, row, "records", (int64_t)part->num_records);
+        for (int kind = 0; kind < LIANA__NUM_FINDINGS; kind++) {
+            liana__inspect_int(arena, row, liana__finding_names[kind], (int64_t)part->counts[kind]);
+        }
+        liana__inspect_int(arena, row, "lost_bytes", part->lost_bytes);
+        set_range(own, row, "height", part->min_height, part->max_height);
+        set_range(own, row, "width", part->min_width, part->max_width);
+        liana__value_add(arena, rows, row);
+    }
+    return rows;
+}
+
+static liana__value *describe_classes(checker *own)
+{
+    liana__arena *arena = &own->invocation->arena;
+    liana__value *rows = liana__value_list(arena);
+    for (int64_t label = 0; label < own->result.num_classes; label++) {
+        liana__value *row = liana__value_map(arena);
+        liana__inspect_int(arena, row, "class", label);
+        if ((size_t)label < own->class_names.count) {
+            liana__inspect_text(arena, row, "name", own->class_names.items[label]);
+        }
+        for (size_t i = 0; i < own->num_parts; i++) {
+            if (!own->parts[i].needs_labels) continue;
+            liana__inspect_int(arena, row, own->parts[i].name, own->result.parts[i].labels[label]);
+        }
+        liana__value_add(arena, rows, row);
+    }
+    return rows;
+}
+
+static liana__value *describe_findings(checker *own)
+{
+    liana__arena *arena = &own->invocation->arena;
+    liana__value *rows = liana__value_list(arena);
+    for (size_t i = 0; i < own->result.num_findings; i++) {
+        const liana__finding *finding = &own->result.findings[i];
+        const liana__bad_record *record = &finding->record;
+        liana__value *row = liana__value_map(arena);
+        liana__inspect_text(arena, row, "kind", liana__finding_names[finding->kind]);
+        liana__inspect_text(arena, row, "part", record->part);
+        liana__inspect_text(arena, row, "file", record->file);
+        if (record->record >= 0) liana__inspect_int(arena, row, "record", record->record);
+        if (record->offset >= 0) liana__inspect_int(arena, row, "offset", record->offset);
+        if (record->id) liana__inspect_text(arena, row, "id", record->id);
+        liana__inspect_text(arena, row, "reason", record->reason);
+        liana__value_add(arena, rows, row);
+    }
+    return rows;
+}
+
+static void print_findings(const checker *own)
+{
+    FILE *out = own->invocation->out;
+    uint64_t shown = 0;
+    for (size_t i = 0; i < own->result.num_findings; i++) {
+        const liana__finding *finding = &own->result.findings[i];
+        bool first = i == 0 || finding[-1].kind != finding->kind;
+        bool last = i + 1 == own->result.num_findings || finding[1].kind != finding->kind;
+        shown = first ? 1 : shown + 1;
+        const char *name = liana__finding_names[finding->kind];
+        if (shown <= MAX_SHOWN) fprintf(out, "%s (%s): %s\n", name, finding->record.part, finding->record.reason);
+        if (last && shown > MAX_SHOWN)
+            fprintf(out, "%s: and %" PRIu64 " more (--json lists all)\n", name, shown - MAX_SHOWN);
+    }
+}
+
+/* Classes without a single example where there should be some. */
+static void report_empty_classes(checker *own, liana__value *warnings)
+{
+    liana__arena *arena = &own->invocation->arena;
+    for (size_t i = 0; i < own->num_parts; i++) {
+        int64_t empty = 0, first = -1;
+        for (int64_t label = 0; own->parts[i].needs_labels && label < own->result.num_classes; label++) {
+            if (own->result.parts[i].labels[label]) continue;
+            if (first < 0) first = label;
+            empty++;
+        }
+        if (!empty) continue;
+        const char *text =
+            liana__arena_format(arena,
+                                "%s: %" PRId64 " of %" PRId64 " classes have no example, the first is class %" PRId64,
+                                own->parts[i].name, empty, own->result.num_classes, first);
+        if (text) liana__value_add(arena, warnings, liana__value_string(arena, text));
+    }
+}
+
+static void print_report(checker *own)
+{
+    liana__invocation *invocation = own->invocation;
+    liana__arena *arena = &invocation->arena;
+    liana__value *report = liana__session_event(invocation, "checked"), *warnings = liana__value_list(arena);
+    report_empty_classes(own, warnings);
+    liana__value_set(arena, report, "parts", describe_parts(own));
+    liana__value_set(arena, report, "classes", describe_classes(own));
+    if (liana__invocation_has(invocation, "json")) {
+        liana__value_set(arena, report, "findings", describe_findings(own));
+        liana__value_set(arena, report, "warnings", warnings);
+        liana__invocation_print_json(invocation, report);
+        return;
+    }
+    liana__inspect_print(report, invocation->out);
+    print_findings(own);
+    for (size_t i = 0; warnings && i < warnings->count; i++) {
+        fprintf(invocation->out, "warning: %s\n", warnings->items[i]->string);
+    }
+}
+
+/* ---- the verdict ---- */
+
+static uint64_t count_of(const checker *own, liana__finding_kind kind)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < own->num_parts; i++) count += own->result.parts[i].counts[kind];
+    return count;
+}
+
+static liana_status judge(const checker *own)
+{
+    static const char *const phrases[LIANA__NUM_FINDINGS] = {
+        [LIANA__FINDING_BAD] = "bad records",
+        [LIANA__FINDING_LOST] = "files that cannot be read to their end",
+        [LIANA__FINDING_OVERLAP] = "images that a later part has, too",
+        [LIANA__FINDING_CONFLICT] = "images with contradicting labels",
+    };
+    liana__text text = {0};
+    if (own->unopened.status != LIANA_OK) liana__text_add(&text, "%s", own->unopened.message);
+    for (int kind = 0; kind < LIANA__NUM_FINDINGS; kind++) {
+        uint64_t count = count_of(own, (liana__finding_kind)kind);
+        if (!count || !liana__finding_is_wrong((liana__finding_kind)kind)) continue;
+        liana__text_add(&text, "%s%" PRIu64 " %s", text.length ? ", " : "", count, phrases[kind]);
+    }
+    liana_status status = LIANA_OK;
+    if (text.length) {
+        status =
+            liana__fail(&own->invocation->error, LIANA_INVALID_DATA,
+                        "the data are not as they should be: %s; --quarantine FILE lists what to leave out", text.data);
+    }
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status write_quarantine(const checker *own)
+{
+    liana__invocation *invocation = own->invocation;
+    const char *path = liana__invocation_text(invocation, "quarantine");
+    if (!path) return LIANA_OK;
+    liana__bad_records list = {0};
+    liana_status status = liana__scan_quarantine(&own->result, &list, &invocation->error);
+    if (status == LIANA_OK) status = liana__bad_records_write(&list, path, &invocation->error);
+    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "%zu records are listed in '%s'; data.quarantine: %s leaves them out\n", list.count,
+                path, path);
+    }
+    liana__bad_records_free(&list);
+    return status;
+}
+
+static liana_status check(checker *own)
+{
+    liana__invocation *invocation = own->invocation;
+    own->options.on_progress = show_progress;
+    own->options.user = own;
+    own->last_shown = now();
+    liana_status status = liana__scan(own->parts, own->num_parts, &own->options, &own->result, &invocation->error);
+    if (own->line_open) fprintf(invocation->err, "\r\x1b[K");
+    if (status == LIANA_OK) {
+        print_report(own);
+        status = write_quarantine(own);
+    }
+    if (status == LIANA_OK) status = judge(own);
+    liana__scan_free(&own->result);
+    return status;
+}
+
+static void close_parts(checker *own)
+{
+    for (size_t i = 0; i < own->num_parts; i++) liana__source_close(own->parts[i].source);
+}
+
+static liana_status check_config(checker *own)
+{
+    liana__session session;
+    liana_status status = liana__session_open(own->invocation, own->invocation->operands[0], &session);
+    if (status == LIANA_OK) {
+        own->options.pool = session.context->pool;
+        status = open_config(own, &session.config);
+    }
+    if (status == LIANA_OK) status = check(own);
+    close_parts(own);
+    liana__session_close(&session);
+    return status;
+}
+
+static liana_status check_files(checker *own)
+{
+    liana_context *context;
+    liana_status status = liana_context_create(NULL, &context);
+    if (status != LIANA_OK && context) own->invocation->error = context->error;
+    if (status == LIANA_OK) {
+        own->options.pool = context->pool;
+        status = open_files(own);
+    }
+    if (status == LIANA_OK) status = check(own);
+    close_parts(own);
+    liana_context_destroy(context);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    checker own = {.invocation = invocation};
+    const char *first = invocation->operands[0];
+    liana__signals_catch();
+    bool config = liana__ends_with(first, ".yaml") || liana__ends_with(first, ".yml");
+    if (config && invocation->num_operands > 1) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "check: found '%s' behind a configuration; give one configuration, or files",
+                           invocation->operands[1]);
+    }
+    return config ? check_config(&own) : check_files(&own);
+}
+
+const liana__command liana__subcommand_check = {
+    .name = "check",
+    .operands = "CONFIG.yaml [key=value ...] | FILES...",
+    .summary = "Look for what is wrong with data before training on them",
+    .help = "Reads every record of the data that a configuration names, or of files, patterns and folders:\n"
+            "verifies checksums, decodes images, checks labels, compares images. Wrong (exit code 1) are\n"
+            "records that cannot be used (bad), files that cannot be read to their end (lost), images that\n"
+            "validation or test have as well (overlap), the same image with different labels (conflict). The\n"
+            "same image twice in one part (duplicate) and classes without examples are warnings.\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = -1,
+    .overrides = true,
+    .run = run,
+};

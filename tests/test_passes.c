@@ -290,7 +290,8 @@ static void test_norms_and_activations_are_fused_forward_and_backward(void **sta
     liana_graph_destroy(after);
 }
 
-/* In training the gradient of swish reads the sum behind the second normalisation. That still becomes one op. */
+/* The gradient of swish reads the sum behind the second normalisation, and passes on to its residual. That sum still
+ * becomes one op. */
 static void test_what_swish_reads_is_kept_in_training(void **state)
 {
     (void)state;
@@ -299,6 +300,30 @@ static void test_what_swish_reads_is_kept_in_training(void **state)
     assert_int_equal(count_needed(after, &liana__op_swish), 1);
     assert_int_equal(count_needed(after, &liana__op_swish_gradient), 1);
     assert_int_equal(count_needed(after, &liana__op_add), count_needed(before, &liana__op_add) - 1);
+    assert_same_results(before, after);
+    liana_graph_destroy(before);
+    liana_graph_destroy(after);
+}
+
+/* Without a residual nothing but the normalisation reads what swish lets pass: what it saw is never written. */
+static void test_swish_behind_a_norm_is_fused_in_training(void **state)
+{
+    (void)state;
+    liana_graph *before = new_graph();
+    liana_tensor wrt[] = {liana__sample_input(before, "x", LIANA_F64, liana_shape_of(2, 5, 3, 6), -2, 3),
+                          norm_channels(before, "gamma", 2, 4), norm_channels(before, "beta", 0, 3)};
+    liana_tensor y = liana_op_swish(normalised(wrt[0], wrt[1], wrt[2])), gradients[3];
+    liana_gradients(liana_op_square(y), wrt, 3, gradients);
+    static const char *const names[] = {"dx", "dgamma", "dbeta"};
+    for (int i = 0; i < 3; i++) liana_graph_output(before, names[i], gradients[i]);
+    assert_ok(liana_graph_status(before), &context->error);
+    liana_graph *after = fused_norms(before);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training_activation), 1);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_training), 0);
+    assert_int_equal(count_needed(after, &liana__op_swish), 0);
+    assert_int_equal(count_needed(after, &liana__op_swish_gradient), 0);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_activation_gradient_sums), 1);
+    assert_int_equal(count_needed(after, &liana__op_batch_norm_activation_input_gradient), 1);
     assert_same_results(before, after);
     liana_graph_destroy(before);
     liana_graph_destroy(after);
@@ -412,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_pooled_convolutions_are_fused_where_that_is_right),
         cmocka_unit_test(test_norms_and_activations_are_fused_forward_and_backward),
         cmocka_unit_test(test_what_swish_reads_is_kept_in_training),
+        cmocka_unit_test(test_swish_behind_a_norm_is_fused_in_training),
         cmocka_unit_test(test_a_norm_that_is_read_twice_stays),
         cmocka_unit_test(test_norms_of_inference_are_fused),
         cmocka_unit_test(test_sums_that_are_no_residuals_stay),

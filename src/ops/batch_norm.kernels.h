@@ -406,7 +406,9 @@ static liana_status run_statistics(const liana__call *call)
 enum { SUM_ROWS = 32 };
 
 typedef struct gradient_sums {
-    affine affine;           /* without an activation only the mean is filled in */
+    const void *x, *dy;
+    affine affine; /* without an activation only the mean is filled in */
+    float *block_sum, *block_product;
     double *sums, *products; /* of dy and of dy (x - mean) */
 } gradient_sums;
 
@@ -414,53 +416,58 @@ static liana_status prepare_gradient_sums(const liana__node *node, liana__prepar
 {
     (void)error;
     const periods p = periods_of(node);
-    prepared->scratch_size = 3 * lane_size(&p, sizeof(float)) + 2 * lane_size(&p, sizeof(double));
+    prepared->scratch_size = 5 * lane_size(&p, sizeof(float)) + 2 * lane_size(&p, sizeof(double));
     return LIANA_OK;
 }
 
-/* `rows` rows of some vectors of lanes. */
-LIANA__INLINE void add_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *g,
-                                const liana__call *call, int64_t first, int64_t lane, int64_t rows, const int vectors)
+/* `left` elements, or a vector, at element i, which belong to the lanes from `lane` on. */
+typedef struct gradient_terms {
+    vector_float dy, distance; /* from the mean */
+} gradient_terms;
+
+LIANA__INLINE gradient_terms find_terms(liana_dtype dtype, int activation, const gradient_sums *g, int64_t i,
+                                        int64_t lane, int64_t left)
 {
-    const int64_t ahead = SUM_ROWS * p->period;
-    const bool far = is_far(dtype, p);
-    vector_float sum[TILE_VECTORS], product[TILE_VECTORS];
-    affine_vectors a[TILE_VECTORS];
-    for (int v = 0; v < vectors; v++) {
-        sum[v] = product[v] = vector_set(0);
-        a[v].mean = vector_load(g->affine.mean + lane + v * VECTOR_LENGTH);
-        if (activation) a[v] = load_affine(&g->affine, lane + v * VECTOR_LENGTH);
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        for (int v = 0; v < vectors; v++) {
-            int64_t at = (first + i) * p->period + lane + v * VECTOR_LENGTH;
-            if (far) fetch(dtype, call->src[0], at + ahead, v);
-            if (far) fetch(dtype, call->src[1], at + ahead, v);
-            vector_float x = vector_load_as(dtype, call->src[0], at);
-            vector_float dy = pass_gradient(dtype, activation, &a[v], x, vector_load_as(dtype, call->src[1], at));
-            sum[v] += dy;
-            product[v] = vector_fma(x - a[v].mean, dy, product[v]);
+    affine_vectors a = {.mean = vector_load(g->affine.mean + lane)};
+    if (activation) a = load_affine(&g->affine, lane);
+    vector_float x = vector_load_up_to(dtype, g->x, i, left);
+    vector_float dy = pass_gradient(dtype, activation, &a, x, vector_load_up_to(dtype, g->dy, i, left));
+    return (gradient_terms){dy, x - a.mean};
+}
+
+/* A block of `rows` rows, one after the other as they lie in memory. */
+LIANA__INLINE void add_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *sums,
+                                int64_t first, int64_t rows)
+{
+    const gradient_sums own = *sums, *g = &own; /* stores to floats may change what lies elsewhere */
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t at = (first + row) * p->period;
+        for (int64_t lane = 0; lane < p->period; lane += VECTOR_LENGTH) {
+            fetch_ahead(dtype, g->x, at + lane);
+            fetch_ahead(dtype, g->dy, at + lane);
+            const gradient_terms t = find_terms(dtype, activation, g, at + lane, lane, VECTOR_LENGTH);
+            vector_float sum = vector_set(0), product = vector_set(0);
+            if (row > 0) {
+                sum = vector_load(g->block_sum + lane);
+                product = vector_load(g->block_product + lane);
+            }
+            vector_store(g->block_sum + lane, sum + t.dy);
+            vector_store(g->block_product + lane, vector_fma(t.distance, t.dy, product));
         }
     }
-    for (int v = 0; v < vectors; v++) {
-        vector_add_to(g->sums + lane + v * VECTOR_LENGTH, sum[v]);
-        vector_add_to(g->products + lane + v * VECTOR_LENGTH, product[v]);
+    for (int64_t lane = 0; lane < p->period; lane += VECTOR_LENGTH) {
+        vector_add_to(g->sums + lane, vector_load(g->block_sum + lane));
+        vector_add_to(g->products + lane, vector_load(g->block_product + lane));
     }
 }
 
-LIANA__INLINE void add_rest_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *g,
-                                     const liana__call *call)
+LIANA__INLINE void add_rest_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *g)
 {
-    int64_t done = p->count * p->period;
+    const int64_t done = p->count * p->period;
     for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
-        int64_t left = p->rest - lane;
-        affine_vectors a = {.mean = vector_load_up_to(LIANA_F32, g->affine.mean, lane, left)};
-        if (activation) a = load_affine(&g->affine, lane);
-        vector_float x = vector_load_up_to(dtype, call->src[0], done + lane, left);
-        vector_float dy = vector_load_up_to(dtype, call->src[1], done + lane, left);
-        dy = pass_gradient(dtype, activation, &a, x, dy);
-        vector_add_to(g->sums + lane, dy);
-        vector_add_to(g->products + lane, dy * (x - a.mean));
+        const gradient_terms t = find_terms(dtype, activation, g, done + lane, lane, p->rest - lane);
+        vector_add_to(g->sums + lane, t.dy);
+        vector_add_to(g->products + lane, t.dy * t.distance);
     }
 }
 
@@ -481,8 +488,13 @@ LIANA__INLINE liana_status activated_gradient_sums(const liana__call *call, lian
 {
     const periods p = periods_of(call->node);
     const float *statistics = call->src[2];
-    const gradient_sums g = {place_affine(&p, call->scratch, 0), double_lanes(&p, call->scratch, 3, 0),
-                             double_lanes(&p, call->scratch, 3, 1)};
+    const gradient_sums g = {call->src[0],
+                             call->src[1],
+                             place_affine(&p, call->scratch, 0),
+                             float_lanes(&p, call->scratch, 3),
+                             float_lanes(&p, call->scratch, 4),
+                             double_lanes(&p, call->scratch, 5, 0),
+                             double_lanes(&p, call->scratch, 5, 1)};
     if (activation) {
         fill_affine(&p, &g.affine, liana__batch_norm_epsilon(call->node), call->src[3], call->src[4], statistics,
                     statistics + p.channels);
@@ -492,15 +504,10 @@ LIANA__INLINE liana_status activated_gradient_sums(const liana__call *call, lian
     }
     for (int64_t i = 0; i < p.period; i++) g.sums[i] = g.products[i] = 0;
     for (int64_t first = 0; first < p.count; first += SUM_ROWS) {
-        int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS, lane = 0;
-        for (; lane + TILE <= p.period; lane += TILE) {
-            add_products(dtype, activation, &p, &g, call, first, lane, rows, TILE_VECTORS);
-        }
-        for (; lane < p.period; lane += VECTOR_LENGTH) {
-            add_products(dtype, activation, &p, &g, call, first, lane, rows, 1);
-        }
+        int64_t rows = p.count - first < SUM_ROWS ? p.count - first : SUM_ROWS;
+        add_products(dtype, activation, &p, &g, first, rows);
     }
-    add_rest_products(dtype, activation, &p, &g, call);
+    add_rest_products(dtype, activation, &p, &g);
     give_gradient_sums(&p, &g, call);
     return LIANA_OK;
 }
@@ -568,33 +575,39 @@ LIANA__INLINE gradient_vectors load_gradient(const gradient_lanes *l, int64_t la
                               vector_load(l->shift + lane)};
 }
 
+typedef struct gradient_images {
+    const void *x, *dy;
+    void *dx;
+} gradient_images;
+
 /* `left` elements, or a vector, at i. */
 LIANA__INLINE void give_input_gradient(liana_dtype dtype, int activation, const gradient_vectors *g,
-                                       const liana__call *call, int64_t i, int64_t left)
+                                       const gradient_images *images, int64_t i, int64_t left)
 {
-    vector_float x = vector_load_up_to(dtype, call->src[0], i, left);
-    vector_float dy = vector_load_up_to(dtype, call->src[1], i, left);
+    vector_float x = vector_load_up_to(dtype, images->x, i, left);
+    vector_float dy = vector_load_up_to(dtype, images->dy, i, left);
     dy = pass_gradient(dtype, activation, &g->affine, x, dy);
     vector_float dx = vector_fma(dy, g->affine.scale, vector_fma(x - g->affine.mean, g->slope, g->shift));
-    vector_store_up_to(dtype, call->dst, i, dx, left);
+    vector_store_up_to(dtype, images->dx, i, dx, left);
 }
 
 LIANA__INLINE liana_status activated_input_gradient(const liana__call *call, liana_dtype dtype, int activation)
 {
     const periods p = periods_of(call->node);
     const gradient_lanes lanes = make_gradient_lanes(&p, call, activation != LIANA__BATCH_NORM_LINEAR);
+    const gradient_images images = {call->src[0], call->src[1], call->dst};
     const int64_t done = p.count * p.period;
     for (int64_t at = 0; at < done; at += p.period) {
         for (int64_t lane = 0; lane < p.period; lane += VECTOR_LENGTH) {
             const gradient_vectors parameters = load_gradient(&lanes, lane);
-            fetch_ahead(dtype, call->src[0], at + lane);
-            fetch_ahead(dtype, call->src[1], at + lane);
-            give_input_gradient(dtype, activation, &parameters, call, at + lane, VECTOR_LENGTH);
+            fetch_ahead(dtype, images.x, at + lane);
+            fetch_ahead(dtype, images.dy, at + lane);
+            give_input_gradient(dtype, activation, &parameters, &images, at + lane, VECTOR_LENGTH);
         }
     }
     for (int64_t lane = 0; lane < p.rest; lane += VECTOR_LENGTH) {
         const gradient_vectors parameters = load_gradient(&lanes, lane);
-        give_input_gradient(dtype, activation, &parameters, call, done + lane, p.rest - lane);
+        give_input_gradient(dtype, activation, &parameters, &images, done + lane, p.rest - lane);
     }
     return LIANA_OK;
 }

@@ -136,6 +136,37 @@ static bool has_combiner(const liana__node *node, const char **reason)
     return find_combiner(node->op) < NUM_COMBINERS;
 }
 
+/* Elements of a short row that is repeated until vectors fit it. */
+enum { REPEATED = 16 * VECTOR_LENGTH };
+
+/* Whether all rows of a plane lie in a row, and have one and the same short operand `b` (a number for each of a few
+ * channels). */
+static bool is_narrow(const plane *p)
+{
+    bool in_a_row = p->dst_stride == p->columns && p->a_stride == p->columns && !p->a_repeats;
+    return in_a_row && p->b_stride == 0 && !p->b_repeats && p->columns < 2 * VECTOR_LENGTH && p->rows > 1;
+}
+
+static void combine_narrow(const plane *p, void (*combine)(const plane *))
+{
+    float repeated[REPEATED]; /* or as many bf16 */
+    const size_t size = liana_dtype_size(p->dtype);
+    const int64_t copies = REPEATED / p->columns, whole = p->rows / copies, rest = p->rows % copies;
+    for (int64_t i = 0; i < copies; i++) {
+        memcpy((char *)repeated + (size_t)(i * p->columns) * size, p->b, (size_t)p->columns * size);
+    }
+    plane wide = *p;
+    wide.b = repeated;
+    wide.rows = whole;
+    wide.columns = wide.dst_stride = wide.a_stride = copies * p->columns;
+    combine(&wide);
+    wide.dst = (char *)p->dst + (size_t)(whole * wide.columns) * size;
+    wide.a = vector_at(p->dtype, p->a, whole * wide.columns);
+    wide.rows = 1;
+    wide.columns = rest * p->columns;
+    combine(&wide);
+}
+
 static liana_status run_combiner(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -156,7 +187,7 @@ static liana_status run_combiner(const liana__call *call)
         p.dst = (char *)call->dst + (size_t)position.offsets[0] * liana_dtype_size(node->dtype);
         p.a = vector_at(node->dtype, call->src[0], position.offsets[1]);
         p.b = vector_at(node->dtype, call->src[1], position.offsets[2]);
-        combine(&p);
+        is_narrow(&p) ? combine_narrow(&p, combine) : combine(&p);
     } while (liana__walk_next(&walk, &position));
     return LIANA_OK;
 }

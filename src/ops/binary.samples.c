@@ -1,8 +1,8 @@
 #include "ops/gradients.h"
 #include "ops/samples.h"
 
-/* Each op: the same shape, a vector along the last axis, a scalar on the left, a column, and a channel factor for each
- * image (squeeze and excite). */
+/* Each op: the same shape, a vector along the last axis, a few channels of many pixels, a scalar on the left, a column,
+ * and a channel factor for each image (squeeze and excite). */
 #define BINARY_SAMPLE(op, suffix, shape_a, shape_b, low, high)                       \
     static liana_tensor build_##op##_##suffix(liana_graph *graph, liana_dtype dtype) \
     {                                                                                \
@@ -13,13 +13,14 @@
 #define BINARY_SAMPLES(op, low, high)                                                           \
     BINARY_SAMPLE(op, same, liana_shape_of(7, 19), liana_shape_of(7, 19), low, high)            \
     BINARY_SAMPLE(op, row, liana_shape_of(2, 3, 17), liana_shape_of(17), low, high)             \
+    BINARY_SAMPLE(op, pixels, liana_shape_of(5, 53, 3), liana_shape_of(3), low, high)           \
     BINARY_SAMPLE(op, scalar, LIANA_SCALAR, liana_shape_of(5, 7), low, high)                    \
     BINARY_SAMPLE(op, outer, liana_shape_of(5, 1), liana_shape_of(1, 18), low, high)            \
     BINARY_SAMPLE(op, image, liana_shape_of(2, 3, 2, 9), liana_shape_of(2, 1, 1, 9), low, high) \
     static const liana__sample samples_##op[] = {                                               \
         {"same shape", build_##op##_same, 0},        {"last axis", build_##op##_row, 0},        \
         {"scalar first", build_##op##_scalar, 0},    {"outer", build_##op##_outer, 0},          \
-        {"channel of image", build_##op##_image, 0},                                            \
+        {"channel of image", build_##op##_image, 0}, {"few channels", build_##op##_pixels, 0},  \
     };                                                                                          \
     LIANA__SAMPLES(op, samples_##op);
 

@@ -1,8 +1,8 @@
 /* Batch normalisation [+ a residual] [and relu, relu6 or swish] becomes one op that reads and writes images once.
  *
- * On the way back, where only the normalisation reads what relu or relu6 lets pass of dy, that is found anew from x in
- * both ops of its gradient instead of being written and read twice. Not so for swish: its exponential would be taken
- * twice, which costs more than the traffic. So where images go through swish in training, what it reads is kept. */
+ * On the way back, where only the normalisation reads what the activation lets pass of dy, that is found anew from x in
+ * both ops of its gradient instead of being written and read twice. For swish, whose gradient is that of what it read,
+ * the normalised images are then never written either. */
 #include "ops/batch_norm.h"
 #include "ops/gradients.h"
 #include "passes/pass.h"
@@ -36,6 +36,14 @@ static int activation_of(const liana__op *op)
     return op == &liana__op_swish ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
 }
 
+/* The same of an op that passes a gradient through an activation. */
+static int activation_of_gate(const liana__op *op)
+{
+    if (op == &liana__op_relu_gradient) return LIANA__BATCH_NORM_RELU;
+    if (op == &liana__op_relu6_gradient) return LIANA__BATCH_NORM_RELU6;
+    return op == &liana__op_swish_gradient ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+}
+
 /* Nobody but one node reads it. */
 static bool has_one_reader(const liana__rewriter *rewriter, const liana__node *node)
 {
@@ -60,8 +68,9 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
     return false;
 }
 
-/* An activation or a sum behind a normalisation. */
-static void find_forward(const liana__rewriter *rewriter, const liana__node *node, fusion *found)
+/* An activation or a sum behind a normalisation. `gates`: by id, how many of its readers are gates that
+ * will not be needed. */
+static void find_forward(const liana__rewriter *rewriter, const liana__node *node, const uint32_t *gates, fusion *found)
 {
     int activation = activation_of(node->op);
     if (activation == LIANA__BATCH_NORM_LINEAR) {
@@ -69,20 +78,23 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
         return;
     }
     const liana__node *seen = node->inputs[0];
-    if (!has_one_reader(rewriter, seen)) return;
+    if (rewriter->num_uses[seen->id] != 1 + gates[seen->id]) return;
     if (is_norm(seen)) found->norm = seen;
     if (seen->op == &liana__op_add) find_residual(rewriter, seen, found);
     found->activation = activation;
 }
 
-/* The normalisation in front of the relu or relu6 through which `gate` passes a gradient; NULL if there is none. */
+/* The normalisation in front of the activation through which `gate` passes a gradient; NULL if there is none. Gates of
+ * relu and relu6 read the activation's result, that of swish what it saw. */
 static const liana__node *norm_before(const liana__node *gate)
 {
-    const liana__op *expected = gate->op == &liana__op_relu_gradient    ? &liana__op_relu
-                                : gate->op == &liana__op_relu6_gradient ? &liana__op_relu6
-                                                                        : NULL;
-    if (!expected || gate->inputs[0]->op != expected || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
-    const liana__node *norm = gate->inputs[0]->inputs[0];
+    int activation = activation_of_gate(gate->op);
+    if (activation == LIANA__BATCH_NORM_LINEAR || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
+    const liana__node *norm = gate->inputs[0];
+    if (activation != LIANA__BATCH_NORM_SWISH) {
+        if (activation_of(norm->op) != activation) return NULL;
+        norm = norm->inputs[0];
+    }
     return norm->op == &liana__op_batch_norm_training ? norm : NULL;
 }
 
@@ -99,31 +111,41 @@ static const liana__node *norm_of_gradient(const liana__node *node)
 
 /* ---- the pass ---- */
 
-static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
+/* Finds what is fused on the way back. `readers` counts, of each gate, those that can do without it; `gates`, of each
+ * node, the gates among its readers that nobody needs. */
+static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uint32_t *readers, uint32_t *gates)
 {
     const liana_graph *graph = rewriter->old;
-    fusion *fusions = calloc(graph->num_nodes, sizeof *fusions);
-    uint32_t *readers = calloc(graph->num_nodes, sizeof *readers); /* of a gate: those that can do without it */
-    rewriter->analysis = fusions;
-    if (!fusions || !readers) {
-        free(readers);
-        return liana__fail_memory(error, "fusing batch normalisation");
-    }
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (norm_of_gradient(node)) readers[node->inputs[1]->id]++;
     }
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id], *norm = norm_of_gradient(node);
-        if (!norm) {
-            find_forward(rewriter, node, &fusions[id]);
-        } else if (readers[node->inputs[1]->id] == rewriter->num_uses[node->inputs[1]->id]) {
-            const liana__node *gate = node->inputs[1];
-            fusions[id] = (fusion){norm, NULL, gate->inputs[1], activation_of(gate->inputs[0]->op)};
+        if (readers[id] > 0 && readers[id] == rewriter->num_uses[id]) gates[node->inputs[0]->id]++;
+        if (!norm) continue;
+        const liana__node *gate = node->inputs[1];
+        if (readers[gate->id] != rewriter->num_uses[gate->id]) continue;
+        fusions[id] = (fusion){norm, NULL, gate->inputs[1], activation_of_gate(gate->op)};
+    }
+}
+
+static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
+{
+    const liana_graph *graph = rewriter->old;
+    fusion *fusions = calloc(graph->num_nodes, sizeof *fusions);
+    uint32_t *readers = calloc(graph->num_nodes, sizeof *readers), *gates = calloc(graph->num_nodes, sizeof *gates);
+    rewriter->analysis = fusions;
+    bool enough = fusions && readers && gates;
+    if (enough) {
+        find_gradients(rewriter, fusions, readers, gates);
+        for (size_t id = 1; id < graph->num_nodes; id++) {
+            if (!fusions[id].norm) find_forward(rewriter, graph->nodes[id], gates, &fusions[id]);
         }
     }
     free(readers);
-    return LIANA_OK;
+    free(gates);
+    return enough ? LIANA_OK : liana__fail_memory(error, "fusing batch normalisation");
 }
 
 static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,

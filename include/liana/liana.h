@@ -5,7 +5,9 @@
 #include <liana/augment.h>
 #include <liana/context.h>
 #include <liana/dataset.h>
+#include <liana/element.h>
 #include <liana/graph.h>
+#include <liana/iterator.h>
 #include <liana/layers.h>
 #include <liana/model.h>
 #include <liana/models.h>

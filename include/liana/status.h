@@ -31,6 +31,7 @@ extern "C" {
     X(IO_ERROR, "the operating system refused to read or write")           \
     X(UNIMPLEMENTED, "not available in this build or on this device")      \
     X(CANCELLED, "stopped on request")                                     \
+    X(END_OF_DATA, "there are no more elements: not a failure")            \
     X(INTERNAL, "a defect in liana itself")
 
 typedef enum liana_status {

@@ -18,6 +18,7 @@ typedef enum liana__stream {
     LIANA__STREAM_DROPOUT = 5,     /* dropout masks: counter = element / 4, epoch and position */
     LIANA__STREAM_SYNTH = 6,       /* drawn data sets */
     LIANA__STREAM_TEST = 7,        /* inputs of tests */
+    LIANA__STREAM_DATASET = 8,     /* stages of datasets: counter = index, epoch */
 } liana__stream;
 
 typedef struct liana__philox_key {

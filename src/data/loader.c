@@ -115,15 +115,16 @@ static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t s
 }
 
 /* Reads, checks and decodes a record into example i of the slot. */
-static liana_status read_example(reader *self, ring_slot *slot, int64_t i, uint64_t index, uint8_t *pixels,
-                                 liana__error *error)
+static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const liana_example_address *address,
+                                 uint8_t *pixels, liana__error *error)
 {
     liana__loader *loader = self->loader;
+    uint64_t index = address->record;
     const liana__loader_options *options = &loader->options;
     liana__record record;
     int32_t *label = &slot->batch.labels[i];
     *label = -1;
-    LIANA_TRY(liana__source_read(loader->source, index, self->scratch, &record, error));
+    LIANA_TRY(liana__source_read_at(loader->source, address, self->scratch, &record, error));
     if (loader->source->has_labels) {
         LIANA_TRY(liana__source_label(loader->source, index, &record, options->label_offset, options->num_classes,
                                       label, error));
@@ -141,9 +142,10 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
 {
     liana__loader *loader = self->loader;
     const liana__loader_options *options = &loader->options;
-    uint64_t position = slot->batch.positions[i], index = slot->batch.records[i];
+    uint64_t position = slot->batch.positions[i], index = slot->batch.records[i], pass = slot->batch.epoch;
     if (!loader->table.records) {
-        uint64_t num_records = loader->source->num_records, pass = position / num_records;
+        uint64_t num_records = loader->source->num_records;
+        pass = position / num_records;
         index = position % num_records;
         if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
         slot->batch.records[i] = index;
@@ -156,7 +158,8 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
         LIANA_TRY(keep_id(slot, i, cached.id, cached.id_size, error));
         if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
     } else {
-        LIANA_TRY(read_example(self, slot, i, index, decoded, error));
+        liana_example_address where = {options->seed, pass, position, index};
+        LIANA_TRY(read_example(self, slot, i, &where, decoded, error));
     }
     if (!stage) return LIANA_OK;
     liana_example_address address = {options->seed, slot->batch.epoch, position, index};
@@ -453,6 +456,7 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
 static liana_status make_cache(liana__loader *loader, liana__error *error)
 {
     const liana__loader_options *options = &loader->options;
+    if (loader->source->varies) return LIANA_OK;
     if (options->cache_file) {
         liana__image_cache_file_options file = *options->cache_file;
         file.image = &loader->decoded;

@@ -245,6 +245,14 @@ liana_status liana__source_read(const liana__source *source, uint64_t index, voi
     return source->kind->read(source, index, scratch, record, error);
 }
 
+liana_status liana__source_read_at(const liana__source *source, const liana_example_address *address, void *scratch,
+                                   liana__record *record, liana__error *error)
+{
+    if (!source->kind->read_at) return liana__source_read(source, address->record, scratch, record, error);
+    *record = (liana__record){0};
+    return source->kind->read_at(source, address, scratch, record, error);
+}
+
 liana__record_address liana__source_address(const liana__source *source, uint64_t index)
 {
     return source->kind->address(source, index);

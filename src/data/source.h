@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
+#include <liana/augment.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +90,9 @@ typedef struct liana__source_kind {
     /* Errors name the file and the record. */
     liana_status (*read)(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
                          liana__error *error);
+    /* The same record as it is in an epoch at a position; NULL: as always. */
+    liana_status (*read_at)(const liana__source *source, const liana_example_address *address, void *scratch,
+                            liana__record *record, liana__error *error);
     liana__record_address (*address)(const liana__source *source, uint64_t index);
     /* Where the record begins in its file; NULL where that has no meaning. */
     int64_t (*offset)(const liana__source *source, uint64_t index);
@@ -102,6 +106,8 @@ struct liana__source {
     const liana__source_kind *kind;
     uint64_t num_records;
     bool has_labels;
+    bool varies;  /* a record is something else in another epoch or at another position: nothing is to be kept of it */
+    bool streams; /* records come in their own order: what is read is that of the position */
     /* What lies in the folders of images and is none: files and folders that were left out. */
     uint64_t num_ignored;
     /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
@@ -128,6 +134,9 @@ void liana__source_scratch_destroy(const liana__source *source, void *scratch);
 /* Reads record `index` in [0, num_records). Any number of threads, each with a scratch of its own. */
 liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error) LIANA_MUST_USE;
+/* The same for address->record, as it is in that epoch at that position. */
+liana_status liana__source_read_at(const liana__source *source, const liana_example_address *address, void *scratch,
+                                   liana__record *record, liana__error *error) LIANA_MUST_USE;
 liana__record_address liana__source_address(const liana__source *source, uint64_t index);
 /* The offset of a record in its file; -1 where that is not known. */
 int64_t liana__source_offset(const liana__source *source, uint64_t index);

@@ -1,6 +1,6 @@
 /* fit, evaluate and predict of the public interface: a run without a folder, on a model that is there already. */
+#include "data/dataset_source.h"
 #include "formats/yaml.h"
-#include "train/dataset.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/run_internal.h"
@@ -120,16 +120,30 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     return liana__model_values_write(wanted->model, &run->variables, error);
 }
 
-/* The model and the sources are not the run's to close. */
+static void close_part(liana__run_data *part)
+{
+    liana__source *source = part->source;
+    part->source = NULL;
+    liana__run_close_data(part);
+    liana__dataset_close_view(source);
+}
+
+/* The model and the files of datasets are not the run's to close. */
 static void close_run(liana__run *run)
 {
     run->model = NULL;
+    close_part(&run->training);
+    close_part(&run->validation);
     liana__run_close(run);
 }
 
+/* What the model reads of a part of the data. */
 static liana_status start_loader(liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
-                                 liana__loader **loader, liana__error *error)
+                                 liana__run_data *part, liana__error *error)
 {
+    int64_t epoch = 0;
+    if (fit && __builtin_mul_overflow(fit->steps_per_epoch, run->config->train.batch_size, &epoch)) epoch = 0;
+    LIANA_TRY(liana__dataset_view(data, epoch, &part->source, error));
     liana_shape input = liana__model_input_shape(run->model);
     liana__loader_options options = {.image = {.height = input.dims[1],
                                                .width = input.dims[2],
@@ -139,7 +153,7 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
                                      .seed = (uint64_t)run->config->train.seed,
                                      .num_classes = liana__trainer_num_classes(run->trainer),
                                      .label_offset = data->label_offset,
-                                     .shuffle = fit && !fit->keep_order,
+                                     .shuffle = fit && !fit->keep_order && !part->source->streams,
                                      .steps_per_epoch = fit ? fit->steps_per_epoch : 0,
                                      .cache_memory = fit ? (size_t)1 << 30 : 0};
     if (input.dims[3] != 1 && input.dims[3] != 3) {
@@ -152,7 +166,7 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
         run->training.mixer = liana__augment_mixer(augment, run->config->train.microbatch);
         options.mixer = &run->training.mixer;
     }
-    return liana__loader_create(data->source, &options, loader, error);
+    return liana__loader_create(part->source, &options, &part->loader, error);
 }
 
 static liana_results means(const liana__totals *totals, size_t num_metrics)
@@ -184,9 +198,9 @@ static bool watch(void *user, const liana__fit_event *event)
 
 static liana_status fit(liana__run *run, const liana_fit_options *options, liana__error *error)
 {
-    LIANA_TRY(start_loader(run, options->training, options, &run->training.loader, error));
+    LIANA_TRY(start_loader(run, options->training, options, &run->training, error));
     if (options->validation) {
-        LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation.loader, error));
+        LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
     if (options->resume && options->checkpoints) {
         const char *path;
@@ -215,15 +229,15 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
 /* Class folders are numbered by their names: other folders in the validation data would be other classes. */
 static liana_status check_classes(const liana_dataset *training, const liana_dataset *validation, liana__error *error)
 {
-    const liana__strings *ours = &training->source->class_names, *theirs = &validation->source->class_names;
+    liana__strings ours = liana__dataset_class_names(training), theirs = liana__dataset_class_names(validation);
     size_t same = 0;
-    while (same < ours->count && same < theirs->count && strcmp(ours->items[same], theirs->items[same]) == 0) same++;
-    if (!ours->count || !theirs->count || (same == ours->count && same == theirs->count)) return LIANA_OK;
+    while (same < ours.count && same < theirs.count && strcmp(ours.items[same], theirs.items[same]) == 0) same++;
+    if (!ours.count || !theirs.count || (same == ours.count && same == theirs.count)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "class %zu is '%s' in the training data but '%s' in the validation data; open the validation "
                        "data with the option classes_of = the training data",
-                       same, same < ours->count ? ours->items[same] : "(none)",
-                       same < theirs->count ? theirs->items[same] : "(none)");
+                       same, same < ours.count ? ours.items[same] : "(none)",
+                       same < theirs.count ? theirs.items[same] : "(none)");
 }
 
 static liana_status check_fit(const liana_fit_options *options, liana__error *error)
@@ -272,16 +286,21 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
 
 /* ---- evaluate and predict ---- */
 
+static bool has_labels(const liana_dataset *dataset)
+{
+    return liana__spec_find(&dataset->spec, "label") >= 0;
+}
+
 /* Runs over the data once. */
-static liana_status measure(const request *wanted, bool has_labels, liana__on_outputs on_outputs, void *user,
+static liana_status measure(const request *wanted, bool labelled, liana__on_outputs on_outputs, void *user,
                             liana_results *results, liana__error *error)
 {
     liana__run run;
     liana__totals totals;
     liana_status status = open_run(&run, wanted, error);
-    if (status == LIANA_OK) status = start_loader(&run, wanted->data, NULL, &run.validation.loader, error);
+    if (status == LIANA_OK) status = start_loader(&run, wanted->data, NULL, &run.validation, error);
     if (status == LIANA_OK) {
-        status = liana__evaluate(run.trainer, run.validation.loader, has_labels, &totals, on_outputs, user, error);
+        status = liana__evaluate(run.trainer, run.validation.loader, labelled, &totals, on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = means(&totals, run.num_metrics);
     close_run(&run);
@@ -300,7 +319,7 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
                       .loss = options->loss,
                       .metrics = options->metrics,
                       .precision = model->precision};
-    if (dataset && !dataset->source->has_labels) {
+    if (dataset && !has_labels(dataset)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }
     return measure(&wanted, true, NULL, NULL, results, error);
@@ -326,5 +345,5 @@ liana_status liana_predict(liana_model *model, const liana_dataset *dataset, flo
     request wanted = {.model = model, .data = dataset, .batch_size = DEFAULT_BATCH_SIZE, .precision = model->precision};
     liana_shape output = liana__model_output_shape(model);
     destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
-    return measure(&wanted, dataset && dataset->source->has_labels, copy_outputs, &own, NULL, &model->context->error);
+    return measure(&wanted, dataset && has_labels(dataset), copy_outputs, &own, NULL, &model->context->error);
 }

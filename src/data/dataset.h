@@ -1,0 +1,180 @@
+/* dataset.h - datasets: stages that give elements, each made from others.
+ *
+ * A stage is random-access or replayed. A random-access one knows its length and computes any element at once, from any
+ * thread with a reader of its own. A replayed one (filter, flat_map, ...) gives its elements one after the other
+ * through a cursor; a cursor can begin at any element, for which stages with a known way to it jump and the others
+ * replay. Every element is a function of (seed, epoch, index), so order and values do not depend on the number of
+ * threads, and an iterator that begins at element k gives what it would have given there.
+ *
+ * A kind of stage is a file in stage/ and a row in stages.def. */
+#ifndef LIANA_DATA_DATASET_H
+#define LIANA_DATA_DATASET_H
+
+#include "base/context.h"
+#include "data/element.h"
+#include "data/source.h"
+
+#include <liana/dataset.h>
+#include <stdatomic.h>
+
+/* Which element: `index` of the elements that the stage gives in an epoch. `seed` is what functions draw from. */
+typedef struct liana__at {
+    uint64_t seed;
+    uint64_t epoch;
+    uint64_t index;
+} liana__at;
+
+typedef struct liana__reader liana__reader;
+typedef struct liana__cursor liana__cursor;
+
+typedef struct liana__stage_kind {
+    const char *name;
+    const char *doc; /* one sentence */
+    /* Releases what `own` holds beside the arena; NULL: nothing. */
+    void (*close)(liana_dataset *dataset);
+
+    /* Either apply or one or both of the other ways. Elements may borrow from the reader or the cursor until its next
+     * one.
+     *
+     * One element from one of the input, `at` being the same for both: random-access where the input is. Its errors
+     * get the stage's name before them. */
+    liana_status (*apply)(liana__reader *reader, const liana__at *at, const liana_element *input,
+                          liana_element *element, liana__error *error);
+    /* Random access: any element below the length. */
+    liana_status (*read)(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error);
+    /* Replayed: begin opens the inputs, and may skip up to `start` elements, which it adds to cursor->index; next gives
+     * the element cursor->index, or LIANA_END_OF_DATA, after which it is not called again. */
+    liana_status (*begin)(liana__cursor *cursor, uint64_t start, liana__error *error);
+    liana_status (*next)(liana__cursor *cursor, liana_element *element, liana__error *error);
+
+    /* Zeroed memory in reader->own and cursor->own. */
+    size_t reader_size;
+    void (*reader_free)(void *own);
+    size_t cursor_size;
+    void (*cursor_free)(liana__cursor *cursor);
+    bool works; /* enough for an element that several threads make elements ahead */
+} liana__stage_kind;
+
+struct liana_dataset {
+    liana_context *context;
+    const liana__stage_kind *kind;
+    atomic_int references;
+    liana__arena arena;
+    const char *name; /* of the stage in messages */
+    liana__spec spec;
+    size_t num_inputs;
+    liana_dataset **inputs;
+    void *own;      /* the kind's, in the arena */
+    int64_t length; /* of an epoch; LIANA_INFINITE, LIANA_UNKNOWN */
+    bool random_access;
+    bool works;  /* the kind or that of an input does */
+    bool varies; /* other elements in another epoch or for another seed */
+    /* How a model takes the images. */
+    liana__source *source; /* the files themselves; NULL where stages stand between */
+    liana_scale scale;
+    int64_t label_offset; /* added to the source's labels */
+    bool antialias;
+};
+
+/* ---- making stages ---- */
+
+/* A stage whose spec, length and access are those of its first input, to be changed by the caller. Takes the inputs'
+ * references, also on failure. `own_size` zeroed bytes are in `own`. NULL with the context's message on failure, and
+ * silently if an input is NULL: its maker has failed and left the message. */
+liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
+                                     liana_dataset *const *inputs, size_t num_inputs, size_t own_size);
+/* The same for the usual stage of one input, whose context it is. */
+liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size);
+/* For the last line of a maker: the dataset, or NULL if the status is a failure, to whose message the stage's name is
+ * added. The dataset is closed then. */
+liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status);
+/* Calls the stage "map 'NAME'" in messages. */
+void liana__dataset_call(liana_dataset *dataset, const char *name);
+
+/* ---- random access ---- */
+
+struct liana__reader {
+    const liana_dataset *dataset;
+    void *own;
+    liana__holder store; /* for the kind's elements */
+    size_t num_inputs;
+    liana__reader **inputs;
+};
+
+/* For one thread at a time. NULL when memory could not be had. */
+liana__reader *liana__reader_create(const liana_dataset *dataset);
+void liana__reader_destroy(liana__reader *reader);
+/* Bytes of its elements. */
+size_t liana__reader_bytes(const liana__reader *reader);
+liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- one after the other ---- */
+
+/* Memory for elements that are made ahead or wait in a buffer, in bytes. */
+typedef struct liana__budget {
+    size_t memory;
+    atomic_size_t used;
+} liana__budget;
+
+/* What the cursors of an iterator share. */
+typedef struct liana__pace {
+    int num_threads; /* that each stage that works makes elements ahead with; 0: none */
+    liana__budget *budget;
+} liana__pace;
+
+struct liana__cursor {
+    const liana_dataset *dataset;
+    liana__pace pace;
+    uint64_t seed;
+    uint64_t epoch;
+    uint64_t index; /* of the next element */
+    bool ended;
+    void *own;
+    liana__holder store;
+    liana__reader *reader;        /* of a random-access stage, or one that applies a function */
+    struct liana__window *window; /* makes elements ahead, in place of the reader; or NULL */
+    size_t num_inputs;            /* opened */
+    liana__cursor **inputs;
+};
+
+/* Opens the dataset, which must outlive the cursor, at an element of an epoch. An end before that is no error: the
+ * first `next` says so. */
+liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, const liana__at *start,
+                                liana__cursor **cursor, liana__error *error) LIANA_MUST_USE;
+/* LIANA_END_OF_DATA after the last element, without a message. */
+liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error) LIANA_MUST_USE;
+void liana__cursor_close(liana__cursor *cursor);
+/* For `begin`: opens input `number` of the stage, which must be the next one to open, at an element of an epoch. */
+liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
+                                      liana__error *error) LIANA_MUST_USE;
+/* For stages that keep elements: takes bytes of the iterator's memory. OUT_OF_RANGE beyond the limit. */
+liana_status liana__budget_take(liana__budget *budget, size_t bytes, liana__error *error) LIANA_MUST_USE;
+
+/* What draws of stages are for. */
+enum {
+    LIANA__SALT_INPUT = 1,
+    LIANA__SALT_SHUFFLE,
+    LIANA__SALT_SAMPLE,
+    LIANA__SALT_POSITION,
+};
+
+/* The seed of input `number` of a stage that has several, so that equal stages in them draw differently. */
+uint64_t liana__seed_of_input(uint64_t seed, size_t number);
+/* A word drawn for an element; `salt`: what for. */
+uint64_t liana__draw_for(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t salt);
+
+/* How functions of the program see an element's address. */
+liana_example_address liana__example_address(const liana__at *at, const liana_element *element);
+/* The failure of a function that makes an element: "position 3 of epoch 0 (record 7): MESSAGE". */
+liana_status liana__fail_function(liana__error *error, liana_status status, const liana__at *at, uint64_t record,
+                                  const char *message);
+
+#define LIANA__STAGE(stem, name) extern const liana__stage_kind liana__stage_##name;
+#include "data/stages.def"
+#undef LIANA__STAGE
+
+/* All kinds in the order of stages.def, NULL-terminated. */
+extern const liana__stage_kind *const liana__stages[];
+
+#endif

@@ -1,0 +1,189 @@
+/* Elements kept in memory: those of the first epoch (whatever epoch or position an iterator begins at), so that they do
+ * not depend on who comes first. */
+#include "data/dataset.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One element in one piece: this, then numbers, arrays of strings and their bytes. It never moves. */
+typedef struct block {
+    uint64_t record;
+    int64_t rows[LIANA_MAX_COMPONENTS];
+    size_t offsets[LIANA_MAX_COMPONENTS];
+} block;
+
+typedef struct cache {
+    atomic_size_t bytes;
+    /* Random access: a block for each element, or NULL. */
+    _Atomic(block *) *blocks;
+    /* Replayed: those seen so far, filled by one cursor for all. */
+    pthread_mutex_t mutex;
+    block **list;
+    size_t count;
+    size_t capacity;
+    bool complete;
+    liana__cursor *filler;
+    liana__budget budget; /* of the filler */
+    liana__error failure; /* for good: what comes after it would be at the wrong place */
+} cache;
+
+static block *pack(cache *own, const liana_element *element)
+{
+    enum { ALIGNMENT = 16 };
+    const liana__spec *spec = element->spec;
+    size_t offsets[LIANA_MAX_COMPONENTS] = {0}, size = sizeof(block), strings;
+    for (size_t i = 0; i < spec->count; i++) {
+        offsets[i] = size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+        size += liana__component_size(&spec->components[i], element->rows[i]);
+    }
+    strings = size;
+    for (size_t i = 0; i < spec->count; i++) {
+        if (spec->components[i].dtype != LIANA_STRING) continue;
+        const liana_bytes *values = element->data[i];
+        int64_t count = liana__component_count(&spec->components[i], element->rows[i]);
+        for (int64_t k = 0; k < count; k++) size += values[k].size;
+    }
+    block *made = malloc(size);
+    if (!made) return NULL;
+    *made = (block){.record = element->record};
+    memcpy(made->rows, element->rows, sizeof made->rows);
+    memcpy(made->offsets, offsets, sizeof made->offsets);
+    for (size_t i = 0; i < spec->count; i++) {
+        size_t bytes = liana__component_size(&spec->components[i], element->rows[i]);
+        char *at = (char *)made + offsets[i];
+        if (bytes) memcpy(at, element->data[i], bytes);
+        if (spec->components[i].dtype != LIANA_STRING) continue;
+        liana_bytes *values = (liana_bytes *)at;
+        for (size_t k = 0; k < bytes / sizeof *values; k++) {
+            if (values[k].size) memcpy((char *)made + strings, values[k].data, values[k].size);
+            values[k].data = (char *)made + strings;
+            strings += values[k].size;
+        }
+    }
+    atomic_fetch_add(&own->bytes, size);
+    return made;
+}
+
+static void unpack(const liana__spec *spec, const block *from, liana_element *element)
+{
+    *element = (liana_element){.spec = spec, .record = from->record};
+    memcpy(element->rows, from->rows, sizeof element->rows);
+    for (size_t i = 0; i < spec->count; i++) element->data[i] = (const char *)from + from->offsets[i];
+}
+
+static void close_cache(liana_dataset *dataset)
+{
+    cache *own = dataset->own;
+    for (int64_t i = 0; own->blocks && i < dataset->length; i++) free(atomic_load(&own->blocks[i]));
+    for (size_t i = 0; i < own->count; i++) free(own->list[i]);
+    liana__cursor_close(own->filler);
+    pthread_mutex_destroy(&own->mutex);
+    free(own->blocks);
+    free(own->list);
+}
+
+static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
+                                 liana__error *error)
+{
+    cache *own = reader->dataset->own;
+    block *kept = atomic_load(&own->blocks[at->index]), *none = NULL;
+    if (!kept) {
+        liana__at first = {.index = at->index};
+        liana_element input;
+        LIANA_TRY(liana__reader_read(reader->inputs[0], &first, &input, error));
+        kept = pack(own, &input);
+        if (!kept) return liana__fail_memory(error, "cache");
+        if (!atomic_compare_exchange_strong(&own->blocks[at->index], &none, kept)) {
+            free(kept); /* another thread was faster */
+            kept = none;
+        }
+    }
+    unpack(&reader->dataset->spec, kept, element);
+    return LIANA_OK;
+}
+
+static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
+{
+    (void)error;
+    cursor->index = start;
+    return LIANA_OK;
+}
+
+static liana_status add_next(const liana__cursor *cursor, cache *own, liana__error *error)
+{
+    static const liana__at first;
+    if (own->failure.status != LIANA_OK) {
+        if (error) *error = own->failure;
+        return own->failure.status;
+    }
+    if (!own->filler) {
+        own->budget.memory = cursor->pace.budget->memory;
+        liana__pace pace = {cursor->pace.num_threads, &own->budget};
+        LIANA_TRY(liana__cursor_open(cursor->dataset->inputs[0], pace, &first, &own->filler, error));
+    }
+    liana_element element;
+    liana_status status = liana__cursor_next(own->filler, &element, &own->failure);
+    if (status == LIANA_OK) {
+        if (!liana__grow(&own->list, own->count, &own->capacity, sizeof *own->list)) {
+            return liana__fail_memory(error, "cache");
+        }
+        own->list[own->count] = pack(own, &element);
+        if (!own->list[own->count]) return liana__fail_memory(&own->failure, "cache");
+        own->count++;
+        return LIANA_OK;
+    }
+    own->complete = status == LIANA_END_OF_DATA;
+    liana__cursor_close(own->filler);
+    own->filler = NULL;
+    if (!own->complete && error) *error = own->failure;
+    return own->complete ? LIANA_OK : status;
+}
+
+static liana_status next(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    cache *own = cursor->dataset->own;
+    liana_status status = LIANA_OK;
+    pthread_mutex_lock(&own->mutex);
+    while (status == LIANA_OK && !own->complete && own->count <= cursor->index) status = add_next(cursor, own, error);
+    if (status == LIANA_OK && cursor->index >= own->count) status = LIANA_END_OF_DATA;
+    const block *kept = status == LIANA_OK ? own->list[cursor->index] : NULL;
+    pthread_mutex_unlock(&own->mutex);
+    if (kept) unpack(&cursor->dataset->spec, kept, element);
+    return status;
+}
+
+liana_dataset *liana_dataset_cache(liana_dataset *input)
+{
+    liana_dataset *dataset = liana__dataset_stage(&liana__stage_cache, input, sizeof(cache));
+    if (!dataset) return NULL;
+    liana__error *error = &dataset->context->error;
+    cache *own = dataset->own;
+    pthread_mutex_init(&own->mutex, NULL);
+    dataset->varies = false;
+    liana_status status = LIANA_OK;
+    if (dataset->length == LIANA_INFINITE) {
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");
+    } else if (dataset->random_access) {
+        own->blocks = calloc((size_t)dataset->length + 1, sizeof *own->blocks);
+        if (!own->blocks) status = liana__fail_memory(error, "its index");
+    }
+    return liana__dataset_finish(dataset, status);
+}
+
+size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
+{
+    size_t bytes = 0;
+    if (dataset->kind == &liana__stage_cache) bytes = atomic_load(&((cache *)dataset->own)->bytes);
+    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana_dataset_cached_bytes(dataset->inputs[i]);
+    return bytes;
+}
+
+const liana__stage_kind liana__stage_cache = {
+    .name = "cache",
+    .doc = "The elements of the first epoch are kept in memory.",
+    .close = close_cache,
+    .read = read_element,
+    .begin = begin,
+    .next = next,
+};

@@ -1,0 +1,153 @@
+/* Labelled images in files, of every kind of source. */
+#include "data/dataset.h"
+#include "data/dataset_source.h"
+#include "data/decode.h"
+
+#include <string.h>
+
+static void close_files(liana_dataset *dataset)
+{
+    liana__source_close(dataset->source);
+}
+
+/* What a reader needs: the source's scratch, and where labels and strings lie. */
+typedef struct files_reader {
+    const liana__source *source;
+    void *scratch;
+    int64_t label;
+    liana_bytes image;
+    liana_bytes id;
+} files_reader;
+
+static void free_reader(void *pointer)
+{
+    files_reader *own = pointer;
+    if (own->source) liana__source_scratch_destroy(own->source, own->scratch);
+}
+
+static liana_status put_image(const liana_dataset *dataset, files_reader *own, const liana__record *record,
+                              liana_element *element, liana__error *error)
+{
+    const liana_component *image = &dataset->spec.components[0];
+    const int64_t *dims = image->shape.dims;
+    if (image->dtype == LIANA_STRING && record->bytes) {
+        own->image = (liana_bytes){record->bytes, record->size};
+        element->data[0] = &own->image;
+        return LIANA_OK;
+    }
+    if (image->dtype == LIANA_U8 && record->pixels && record->height == dims[0] && record->width == dims[1] &&
+        record->channels == dims[2]) {
+        element->data[0] = record->pixels;
+        element->rows[0] = dims[0];
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "its image is %s of %lld x %lld x %d, expected %s as in the first "
+                       "record",
+                       record->bytes ? "an encoded file" : "pixels", (long long)record->height,
+                       (long long)record->width, record->channels, liana__component_describe(image).text);
+}
+
+static liana_status read_file(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+{
+    const liana_dataset *dataset = reader->dataset;
+    const liana__source *source = dataset->source;
+    files_reader *own = reader->own;
+    if (!own->source) {
+        own->scratch = liana__source_scratch_create(source);
+        if (!own->scratch) return liana__fail_memory(error, "reading files");
+        own->source = source;
+    }
+    liana__record record;
+    LIANA_TRY(liana__source_read(source, at->index, own->scratch, &record, error));
+    *element = (liana_element){.spec = &dataset->spec, .record = at->index};
+    if (put_image(dataset, own, &record, element, error) != LIANA_OK) {
+        return liana__source_fail_within(source, at->index, &record, error);
+    }
+    size_t next = 1;
+    if (source->has_labels) {
+        int32_t label;
+        LIANA_TRY(liana__source_label(source, at->index, &record, dataset->label_offset, 0, &label, error));
+        own->label = label;
+        element->data[next++] = &own->label;
+    }
+    own->id = (liana_bytes){record.id ? record.id : "", record.id ? record.id_size : 0};
+    element->data[next] = &own->id;
+    return LIANA_OK;
+}
+
+/* Components as the first record has them. */
+static liana_status make_spec(liana_dataset *dataset, liana__error *error)
+{
+    const liana__source *source = dataset->source;
+    liana_component made[3] = {{.name = "image", .dtype = LIANA_STRING}};
+    size_t count = 1;
+    void *scratch = liana__source_scratch_create(source);
+    if (!scratch) return liana__fail_memory(error, "reading files");
+    liana__record record;
+    liana_status status = liana__source_read(source, 0, scratch, &record, error);
+    if (status == LIANA_OK && !record.bytes) {
+        made[0].dtype = LIANA_U8;
+        made[0].shape = (liana_shape){3, {record.height, record.width, record.channels}};
+    }
+    liana__source_scratch_destroy(source, scratch);
+    if (source->has_labels) made[count++] = (liana_component){.name = "label", .dtype = LIANA_S64};
+    made[count++] = (liana_component){.name = "id", .dtype = LIANA_STRING};
+    return status == LIANA_OK ? liana__spec_make(&dataset->arena, made, count, &dataset->spec, error) : status;
+}
+
+liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *source, int64_t label_offset)
+{
+    liana_dataset *dataset = liana__dataset_create(context, &liana__stage_files, NULL, 0, 0);
+    if (!dataset) {
+        liana__source_close(source);
+        return NULL;
+    }
+    dataset->source = source;
+    dataset->label_offset = label_offset;
+    dataset->random_access = true;
+    dataset->length = (int64_t)source->num_records;
+    liana_status status = make_spec(dataset, &context->error);
+    if (status == LIANA_OK) return dataset;
+    liana_dataset_close(dataset); /* the message names the file */
+    return NULL;
+}
+
+liana_status liana_dataset_open(liana_context *context, const char *pattern, const liana_dataset_options *options,
+                                liana_dataset **out)
+{
+    static const liana_dataset_options defaults;
+    if (!options) options = &defaults;
+    *out = NULL;
+    liana__error *error = &context->error;
+    if (options->take < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "take is %lld, expected 0 (all) or more",
+                           (long long)options->take);
+    }
+    liana__source_options wanted = {.image_feature = options->image_feature,
+                                    .label_feature = options->label_feature,
+                                    .id_feature = options->id_feature,
+                                    .labels = options->labels,
+                                    .class_names = options->classes_of ? liana__dataset_class_names(options->classes_of)
+                                                                       : (liana__strings){0},
+                                    .take = (uint64_t)options->take,
+                                    .need_labels = !options->unlabelled,
+                                    .ignore_labels = options->unlabelled};
+    liana__source *source;
+    LIANA_TRY(liana__source_open(&pattern, 1, &wanted, &source, error));
+    liana_dataset *dataset = liana__dataset_of_source(context, source, options->label_offset);
+    if (!dataset) return error->status;
+    dataset->scale = options->scale;
+    dataset->antialias = options->antialias;
+    *out = dataset;
+    return LIANA_OK;
+}
+
+const liana__stage_kind liana__stage_files = {
+    .name = "files",
+    .doc = "Labelled images in files.",
+    .close = close_files,
+    .read = read_file,
+    .reader_size = sizeof(files_reader),
+    .reader_free = free_reader,
+};

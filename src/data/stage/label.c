@@ -1,0 +1,74 @@
+/* enumerate and rename: what components there are, and what they are called. */
+#include "data/dataset.h"
+
+typedef struct counter {
+    int64_t start;
+} counter;
+
+static liana_status enumerate(liana__reader *reader, const liana__at *at, const liana_element *input,
+                              liana_element *element, liana__error *error)
+{
+    (void)error;
+    int64_t *number = reader->own;
+    *number = ((const counter *)reader->dataset->own)->start + (int64_t)at->index;
+    *element = (liana_element){.spec = &reader->dataset->spec, .record = input->record, .data = {number}, .rows = {1}};
+    for (size_t i = 0; i < input->spec->count; i++) {
+        element->data[i + 1] = input->data[i];
+        element->rows[i + 1] = input->rows[i];
+    }
+    return LIANA_OK;
+}
+
+static liana_status rename_component(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                     liana_element *element, liana__error *error)
+{
+    (void)at;
+    (void)error;
+    *element = *input;
+    element->spec = &reader->dataset->spec;
+    return LIANA_OK;
+}
+
+liana_dataset *liana_dataset_enumerate(liana_dataset *input, int64_t start)
+{
+    liana_dataset *dataset = liana__dataset_stage(&liana__stage_enumerate, input, sizeof(counter));
+    if (!dataset) return NULL;
+    *(counter *)dataset->own = (counter){start};
+    liana_component made[LIANA_MAX_COMPONENTS + 1] = {{.name = "index", .dtype = LIANA_S64}};
+    for (size_t i = 0; i < input->spec.count; i++) made[i + 1] = input->spec.components[i];
+    return liana__dataset_finish(dataset, liana__spec_make(&dataset->arena, made, input->spec.count + 1, &dataset->spec,
+                                                           &dataset->context->error));
+}
+
+liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, const char *to)
+{
+    liana_dataset *dataset = liana__dataset_stage(&liana__stage_rename, input, 0);
+    if (!dataset) return NULL;
+    liana__error *error = &dataset->context->error;
+    liana__spec made = dataset->spec;
+    int index = liana__spec_find(&made, from);
+    liana_status status = LIANA_OK;
+    if (index < 0) {
+        const char *names[LIANA_MAX_COMPONENTS];
+        for (size_t i = 0; i < made.count; i++) names[i] = made.components[i].name;
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no component '%.100s'%s", from,
+                             liana__hint(liana__nearest(from, names, made.count)).text);
+    } else {
+        made.components[index].name = to;
+        status = liana__spec_make(&dataset->arena, made.components, made.count, &dataset->spec, error);
+    }
+    return liana__dataset_finish(dataset, status);
+}
+
+const liana__stage_kind liana__stage_enumerate = {
+    .name = "enumerate",
+    .doc = "The number of each element as another component.",
+    .apply = enumerate,
+    .reader_size = sizeof(int64_t),
+};
+
+const liana__stage_kind liana__stage_rename = {
+    .name = "rename",
+    .doc = "Another name for a component.",
+    .apply = rename_component,
+};

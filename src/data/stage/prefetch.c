@@ -1,0 +1,24 @@
+/* Elements made ahead: the stage does nothing but count as work, so that a cursor has threads for it. */
+#include "data/dataset.h"
+
+static liana_status pass_on(liana__reader *reader, const liana__at *at, const liana_element *input,
+                            liana_element *element, liana__error *error)
+{
+    (void)reader;
+    (void)at;
+    (void)error;
+    *element = *input;
+    return LIANA_OK;
+}
+
+liana_dataset *liana_dataset_prefetch(liana_dataset *input)
+{
+    return liana__dataset_stage(&liana__stage_prefetch, input, 0);
+}
+
+const liana__stage_kind liana__stage_prefetch = {
+    .name = "prefetch",
+    .doc = "Elements are made ahead.",
+    .apply = pass_on,
+    .works = true,
+};

@@ -1,0 +1,134 @@
+/* Another order: a permutation of all elements where any can be had at once, else draws from a buffer. */
+#include "data/dataset.h"
+
+#include "base/random.h"
+
+#include <stdlib.h>
+
+enum { DEFAULT_BUFFER = 1024 };
+
+typedef struct shuffle {
+    uint64_t buffer_size;
+    uint64_t seed;
+    bool same_each_epoch;
+} shuffle;
+
+static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
+                                 liana__error *error)
+{
+    const shuffle *own = reader->dataset->own;
+    uint64_t epoch = own->same_each_epoch ? 0 : at->epoch;
+    liana__at inner = *at;
+    inner.index = liana__permute(own->seed, epoch, at->index, (uint64_t)reader->dataset->length);
+    return liana__reader_read(reader->inputs[0], &inner, element, error);
+}
+
+typedef struct kept {
+    liana__holder store;
+    liana_element element;
+} kept;
+
+typedef struct buffer {
+    kept *items;
+    uint64_t count;
+    size_t num_items; /* whose stores have memory */
+    size_t capacity;
+    size_t bytes;
+    bool drained;
+} buffer;
+
+static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
+{
+    (void)start;
+    return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
+}
+
+static void free_buffer(liana__cursor *cursor)
+{
+    buffer *at = cursor->own;
+    for (size_t i = 0; i < at->num_items; i++) liana__holder_free(&at->items[i].store);
+    atomic_fetch_sub(&cursor->pace.budget->used, at->bytes);
+    free(at->items);
+}
+
+static liana_status keep(liana__cursor *cursor, const liana_element *element, liana__error *error)
+{
+    buffer *at = cursor->own;
+    size_t before = at->capacity;
+    if (at->count == at->num_items) {
+        if (!liana__grow(&at->items, at->num_items, &at->capacity, sizeof *at->items)) {
+            return liana__fail_memory(error, "its buffer");
+        }
+        at->items[at->num_items++] = (kept){0};
+    }
+    kept *own = &at->items[at->count];
+    size_t more = (at->capacity - before) * sizeof *at->items - liana__holder_bytes(&own->store);
+    LIANA_TRY(liana__holder_copy(&own->store, element, &own->element, error));
+    more += liana__holder_bytes(&own->store);
+    at->bytes += more;
+    at->count++;
+    return liana__budget_take(cursor->pace.budget, more, error);
+}
+
+/* Fills the buffer up. */
+static liana_status fill(liana__cursor *cursor, liana__error *error)
+{
+    const shuffle *own = cursor->dataset->own;
+    buffer *at = cursor->own;
+    while (!at->drained && at->count < own->buffer_size) {
+        liana_element element;
+        liana_status status = liana__cursor_next(cursor->inputs[0], &element, error);
+        at->drained = status == LIANA_END_OF_DATA;
+        if (at->drained) break;
+        if (status != LIANA_OK) return status;
+        if (keep(cursor, &element, error) != LIANA_OK) {
+            return liana__fail_within(error, "%s", cursor->dataset->name);
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status next(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    const shuffle *own = cursor->dataset->own;
+    buffer *at = cursor->own;
+    LIANA_TRY(fill(cursor, error));
+    if (at->count == 0) return LIANA_END_OF_DATA;
+    uint64_t epoch = own->same_each_epoch ? 0 : cursor->epoch;
+    uint64_t word = liana__draw_for(own->seed, epoch, cursor->index, LIANA__SALT_SHUFFLE);
+    /* The chosen one goes to the end, where the next element is put only after the consumer has come back. */
+    kept *last = &at->items[--at->count], *chosen = &at->items[word % (at->count + 1)], swapped = *chosen;
+    *chosen = *last;
+    *last = swapped;
+    *element = last->element;
+    return LIANA_OK;
+}
+
+liana_dataset *liana_dataset_shuffle(liana_dataset *input, const liana_shuffle_options *options)
+{
+    static const liana_shuffle_options defaults;
+    if (!options) options = &defaults;
+    liana_dataset *dataset = liana__dataset_stage(&liana__stage_shuffle, input, sizeof(shuffle));
+    if (!dataset) return NULL;
+    int64_t size = options->buffer_size ? options->buffer_size : DEFAULT_BUFFER;
+    *(shuffle *)dataset->own = (shuffle){(uint64_t)size, options->seed, options->same_each_epoch};
+    dataset->random_access = dataset->random_access && dataset->length >= 0;
+    dataset->varies = dataset->varies || !options->same_each_epoch;
+    liana_status status = LIANA_OK;
+    if (size < 1 || size > INT32_MAX) {
+        status =
+            liana__fail(&dataset->context->error, LIANA_INVALID_ARGUMENT,
+                        "the buffer_size is %lld, expected 1 to 2^31 - 1 (or 0: %d)", (long long)size, DEFAULT_BUFFER);
+    }
+    return liana__dataset_finish(dataset, status);
+}
+
+const liana__stage_kind liana__stage_shuffle = {
+    .name = "shuffle",
+    .doc = "Another order in each epoch: of all elements, or of a buffer of a stream.",
+    .read = read_element,
+    .begin = begin,
+    .next = next,
+    .cursor_size = sizeof(buffer),
+    .cursor_free = free_buffer,
+};

@@ -1,0 +1,327 @@
+/* Models are fitted to datasets made of stages as to the files themselves, bit for bit where these are the same. */
+#include "harness/command_run.h"
+
+#include "data/dataset_source.h"
+#include "data/loader.h"
+
+#include <liana/liana.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUM_TRAINING = 200, NUM_VALIDATION = 100, CLASSES = LIANA__TINY_CLASSES, SIZE = LIANA__TINY_SIZE };
+
+typedef struct fixture {
+    liana_context *context;
+    liana_dataset *training; /* files */
+    liana_dataset *validation;
+} fixture;
+
+static fixture set_up(int num_threads)
+{
+    fixture own;
+    liana__test_folder();
+    liana__test_tiny_run(NUM_TRAINING);
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &own.context),
+                     LIANA_OK);
+    assert_int_equal(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &own.training), LIANA_OK);
+    assert_int_equal(liana_dataset_open(own.context, liana__test_path("validation-images"), NULL, &own.validation),
+                     LIANA_OK);
+    return own;
+}
+
+static void tear_down(fixture *own)
+{
+    liana_dataset_close(own->training);
+    liana_dataset_close(own->validation);
+    liana_context_destroy(own->context);
+}
+
+static void check_status(const fixture *own, liana_status status, liana_status expected, const char *text, int line)
+{
+    const char *message = liana_context_message(own->context);
+    if (status != expected || !strstr(message, text)) {
+        print_error("line %d: %s: %s\n", line, liana_status_name(status), message);
+    }
+    assert_int_equal(status, expected);
+    assert_non_null(strstr(message, text));
+}
+#define done(status) check_status(&own, (status), LIANA_OK, "", __LINE__)
+#define refused(status, expected, text) check_status(&own, (status), (expected), (text), __LINE__)
+
+static liana_model *make_model(liana_context *context)
+{
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(SIZE, SIZE, 1));
+    liana_flatten(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+    assert_int_equal(liana_model_status(model), LIANA_OK);
+    return model;
+}
+
+/* What a model fitted so gives for the validation data. */
+static float *fit_to(const fixture *own, const liana_fit_options *options)
+{
+    liana_model *model = make_model(own->context);
+    float *outputs = malloc(NUM_VALIDATION * CLASSES * sizeof *outputs);
+    check_status(own, liana_fit(model, options), LIANA_OK, "", __LINE__);
+    check_status(own, liana_predict(model, own->validation, outputs), LIANA_OK, "", __LINE__);
+    liana_model_destroy(model);
+    return outputs;
+}
+
+static void check_same(float *a, float *b)
+{
+    assert_memory_equal(a, b, NUM_VALIDATION * CLASSES * sizeof *a);
+    free(a);
+    free(b);
+}
+
+static bool keep_all(void *user, const liana_example_address *address, const liana_element *element)
+{
+    (void)user;
+    (void)address;
+    (void)element;
+    return true;
+}
+
+/* The training data as a program may have them. */
+static liana_dataset *make_arrays(liana_context *context)
+{
+    static uint8_t images[NUM_TRAINING][SIZE][SIZE], labels[NUM_TRAINING];
+    liana_dataset *files;
+    assert_int_equal(liana_dataset_open(context, liana__test_path("train-images"), NULL, &files), LIANA_OK);
+    liana_iterator *iterator;
+    assert_int_equal(liana_iterator_create(files, NULL, &iterator), LIANA_OK);
+    for (int i = 0; i < NUM_TRAINING; i++) {
+        const liana_element *element;
+        assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
+        memcpy(images[i], liana_element_data(element, "image"), SIZE * SIZE);
+        labels[i] = (uint8_t) * (const int64_t *)liana_element_data(element, "label");
+        assert_int_equal(liana_element_string(element, "id", 0).size, 0);
+    }
+    liana_iterator_destroy(iterator);
+    liana_dataset_close(files);
+    const liana_array arrays[] = {{"label", LIANA_U8, liana_shape_of(NUM_TRAINING), labels},
+                                  {"image", LIANA_U8, liana_shape_of(NUM_TRAINING, SIZE, SIZE), images}};
+    return liana_dataset_from_tensor_slices(context, arrays, 2);
+}
+
+static void test_stages_that_change_nothing_change_no_weight(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    liana_fit_options options = {.training = own.training, .epochs = 3, .seed = 5};
+    liana_dataset *arrays = make_arrays(own.context);
+    liana_dataset *stages = liana_dataset_prefetch(liana_dataset_retain(own.training));
+    for (int keep_order = 0; keep_order < 2; keep_order++) {
+        options.keep_order = keep_order;
+        options.training = own.training;
+        float *files = fit_to(&own, &options), *copy = malloc(NUM_VALIDATION * CLASSES * sizeof *copy);
+        memcpy(copy, files, NUM_VALIDATION * CLASSES * sizeof *copy);
+        options.training = arrays;
+        check_same(fit_to(&own, &options), files);
+        options.training = stages;
+        check_same(fit_to(&own, &options), copy);
+    }
+    /* A stream keeps its order. */
+    options.training = own.training;
+    float *files = fit_to(&own, &options);
+    liana_dataset *stream =
+        liana_dataset_filter(liana_dataset_retain(own.training), &(liana_filter_options){.function = keep_all});
+    options.training = stream;
+    options.keep_order = false;
+    check_same(fit_to(&own, &options), files);
+    liana_dataset_close(arrays);
+    liana_dataset_close(stages);
+    liana_dataset_close(stream);
+    tear_down(&own);
+}
+
+/* Bright by chance, another way each time. */
+static liana_status brighten(void *user, const liana_example_address *address, const liana_element *input,
+                             liana_element *output)
+{
+    (void)user;
+    (void)input;
+    uint8_t *pixels = liana_element_output(output, "image");
+    int more = (int)(40 * liana_example_uniform(address, 0));
+    for (int i = 0; i < SIZE * SIZE; i++) pixels[i] = (uint8_t)(pixels[i] > 255 - more ? 255 : pixels[i] + more);
+    return LIANA_OK;
+}
+
+static liana_dataset *make_stream(const fixture *own)
+{
+    liana_dataset *stream =
+        liana_dataset_filter(liana_dataset_retain(own->training), &(liana_filter_options){.function = keep_all});
+    stream = liana_dataset_shuffle(stream, &(liana_shuffle_options){.buffer_size = 50, .seed = 3});
+    return liana_dataset_map(stream, &(liana_map_options){.name = "brighten", .function = brighten});
+}
+
+static liana_dataset *make_random_access(const fixture *own)
+{
+    return liana_dataset_map(liana_dataset_retain(own->training),
+                             &(liana_map_options){.name = "brighten", .function = brighten});
+}
+
+static liana_dataset *make_mixture(const fixture *own)
+{
+    liana_dataset *both[2] = {liana_dataset_repeat(make_stream(own), -1),
+                              liana_dataset_repeat(make_random_access(own), -1)};
+    return liana_dataset_sample_from_datasets(both, 2, &(liana_sample_options){.weights = (const double[]){2, 1}});
+}
+
+static uint32_t sum_batch(const liana__batch *batch)
+{
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < batch->count * SIZE * SIZE; i++) sum = sum * 31 + batch->images[i];
+    for (int64_t i = 0; i < batch->count; i++) sum = sum * 31 + (uint32_t)batch->labels[i];
+    return sum;
+}
+
+/* The batches of three epochs, from each of some steps on, with 1, 2 and 5 reading threads. */
+static void check_batches(liana_dataset *dataset, int64_t steps)
+{
+    enum { BATCH = 24, EPOCHS = 3, MAX_STEPS = 16 };
+    static const int threads[] = {1, 2, 5};
+    liana__error error = {0};
+    uint32_t expected[EPOCHS][MAX_STEPS];
+    for (int t = 0; t < 3; t++) {
+        liana__source *source;
+        liana__loader *loader;
+        assert_ok(liana__dataset_view(dataset, steps * BATCH, &source, &error), &error);
+        liana__loader_options options = {.image = {.height = SIZE, .width = SIZE, .channels = 1},
+                                         .batch_size = BATCH,
+                                         .steps_per_epoch = steps,
+                                         .num_epochs = EPOCHS,
+                                         .shuffle = !source->streams,
+                                         .seed = 8,
+                                         .num_classes = CLASSES,
+                                         .cache_memory = 1 << 20,
+                                         .num_threads = threads[t]};
+        assert_ok(liana__loader_create(source, &options, &loader, &error), &error);
+        uint64_t per_epoch = liana__loader_steps_per_epoch(loader, 0);
+        for (uint64_t first = 0; first < EPOCHS * per_epoch; first += 1 + first / 2) {
+            assert_ok(liana__loader_begin(loader, first / per_epoch, first % per_epoch, &error), &error);
+            for (uint64_t k = first; k < EPOCHS * per_epoch; k++) {
+                liana__batch *batch;
+                assert_ok(liana__loader_next(loader, &batch, &error), &error);
+                uint32_t *sum = &expected[k / per_epoch][k % per_epoch];
+                if (t == 0 && first == 0) *sum = sum_batch(batch);
+                assert_int_equal(sum_batch(batch), *sum);
+                liana__loader_release(loader, batch);
+            }
+        }
+        /* Each epoch looks different. */
+        assert_int_not_equal(expected[0][0], expected[1][0]);
+        liana__loader_destroy(loader);
+        liana__dataset_close_view(source);
+    }
+    liana_dataset_close(dataset);
+}
+
+static void test_batches_are_the_same_from_any_step_on(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    for (int64_t steps = 0; steps <= 11; steps += 11) {
+        check_batches(make_random_access(&own), steps);
+        check_batches(make_stream(&own), steps);
+    }
+    check_batches(make_mixture(&own), 5);
+    tear_down(&own);
+}
+
+static void test_fits_go_on_from_a_checkpoint(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    liana_dataset *mixture = make_mixture(&own);
+    liana_fit_options options = {.training = mixture, .epochs = 3, .steps_per_epoch = 4, .batch_size = 20};
+    float *whole = fit_to(&own, &options);
+    options.checkpoints = liana__test_path("checkpoints");
+    options.epochs = 1;
+    free(fit_to(&own, &options));
+    options.epochs = 3;
+    options.resume = true;
+    check_same(fit_to(&own, &options), whole);
+    liana_dataset_close(mixture);
+    tear_down(&own);
+}
+
+static void test_evaluate_and_predict_take_stages(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    liana_model *model = make_model(own.context);
+    done(liana_fit(model, &(liana_fit_options){.training = own.training, .validation = own.validation}));
+    liana_dataset *half = liana_dataset_shard(liana_dataset_retain(own.validation), 2, 1);
+    float all[NUM_VALIDATION * CLASSES], some[NUM_VALIDATION / 2 * CLASSES];
+    done(liana_predict(model, own.validation, all));
+    done(liana_predict(model, half, some));
+    for (int i = 0; i < NUM_VALIDATION / 2; i++) {
+        for (int k = 0; k < CLASSES; k++) {
+            assert_true(fabsf(some[i * CLASSES + k] - all[(2 * i + 1) * CLASSES + k]) < 1e-5f);
+        }
+    }
+    liana_results results;
+    done(liana_evaluate(model, half, NULL, &results));
+    assert_int_equal(results.num_examples, NUM_VALIDATION / 2);
+    int64_t shape[3], classes;
+    done(liana_dataset_image_shape(half, shape));
+    assert_true(shape[0] == SIZE && shape[1] == SIZE && shape[2] == 1);
+    done(liana_dataset_count_classes(half, &classes));
+    assert_int_equal(classes, CLASSES);
+    liana_dataset_close(half);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+static liana_status forget_label(void *user, const liana_example_address *address, const liana_element *input,
+                                 liana_element *output)
+{
+    (void)address;
+    (void)input;
+    *(int64_t *)liana_element_output(output, "label") = *(const int *)user;
+    return LIANA_OK;
+}
+
+static void test_what_a_model_cannot_take_is_said(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    liana_model *model = make_model(own.context);
+    liana_dataset *files = own.training, *batches, *endless, *renamed, *none, *wrong;
+    static const int seven = 7;
+    batches = liana_dataset_batch(liana_dataset_retain(files), &(liana_batch_options){8, LIANA_REMAINDER_DROP});
+    endless = liana_dataset_repeat(liana_dataset_retain(files), -1);
+    renamed = liana_dataset_rename(liana_dataset_retain(files), "image", "picture");
+    none = liana_dataset_take(liana_dataset_retain(files), 0);
+    wrong = liana_dataset_map(liana_dataset_retain(files),
+                              &(liana_map_options){.name = "seven", .function = forget_label, .user = (void *)&seven});
+    refused(liana_fit(model, &(liana_fit_options){.training = batches}), LIANA_INVALID_ARGUMENT,
+            "'image' is u8 [8, 12, 12, 1], expected");
+    refused(liana_fit(model, &(liana_fit_options){.training = endless}), LIANA_INVALID_ARGUMENT, "set steps_per_epoch");
+    refused(liana_fit(model, &(liana_fit_options){.training = renamed}), LIANA_INVALID_ARGUMENT,
+            "no component 'image'");
+    refused(liana_fit(model, &(liana_fit_options){.training = none}), LIANA_INVALID_DATA, "no elements");
+    refused(liana_fit(model, &(liana_fit_options){.training = wrong, .keep_order = true}), LIANA_OUT_OF_RANGE,
+            "'map 'seven'', record 0: label 7 is out of range [0, 4)");
+    liana_dataset *all[] = {batches, endless, renamed, none, wrong};
+    for (int i = 0; i < 5; i++) liana_dataset_close(all[i]);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stages_that_change_nothing_change_no_weight),
+        cmocka_unit_test(test_batches_are_the_same_from_any_step_on),
+        cmocka_unit_test(test_fits_go_on_from_a_checkpoint),
+        cmocka_unit_test(test_evaluate_and_predict_take_stages),
+        cmocka_unit_test(test_what_a_model_cannot_take_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -12,23 +12,26 @@ list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 # Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
 set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -O3
   -DLIANA_VECTOR_BYTES=64)
-foreach(source ${LIANA_SOURCES})
-  if(source MATCHES "\\.avx2\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "-mavx2;-mfma;-mf16c;-O3;-DLIANA_VECTOR_BYTES=32")
-  elseif(source MATCHES "\\.avx512\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
-  elseif(source MATCHES "\\.avx512_bf16\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
-  elseif(source MATCHES "\\.amx\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16")
-  elseif(source MATCHES "\\.generic\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
-  elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # their plain loops are to become vectors
-  endif()
-endforeach()
+function(liana_choose_instruction_sets)
+  foreach(source ${ARGN})
+    if(source MATCHES "\\.avx2\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "-mavx2;-mfma;-mf16c;-O3;-DLIANA_VECTOR_BYTES=32")
+    elseif(source MATCHES "\\.avx512\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
+    elseif(source MATCHES "\\.avx512_bf16\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
+    elseif(source MATCHES "\\.amx\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16")
+    elseif(source MATCHES "\\.generic\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
+    elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # their plain loops are to become vectors
+    endif()
+  endforeach()
+endfunction()
+liana_choose_instruction_sets(${LIANA_SOURCES})
 if(NOT LIANA_X86)
   list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16|amx)\\.c$")
 endif()

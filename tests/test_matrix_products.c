@@ -5,6 +5,7 @@
 #include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "harness/emulated_kernels.h"
 #include "ops/conv2d.h"
 #include "ops/matmul.h"
 
@@ -51,14 +52,18 @@ static liana_graph *new_graph(void)
     return graph;
 }
 
-/* The kernels that take a node here, oneDNN's and the reference left out. */
+/* liana's own kernels that take a node here, on emulated tiles too. */
 static int own_kernels(const liana__node *node, const liana__kernel **found)
 {
+    const liana__kernel *const *const lists[] = {node->op->kernels, liana__emulated_kernels(node->op)};
     int count = 0;
-    for (const liana__kernel *const *k = node->op->kernels; *k; k++) {
-        const char *reason = NULL;
-        if (strncmp((*k)->name, "avx", 3) != 0 || (*k)->isa > context->isa) continue;
-        if ((*k)->applicable(node, &reason)) found[count++] = *k;
+    for (int list = 0; list < 2; list++) {
+        for (const liana__kernel *const *k = lists[list]; *k; k++) {
+            const char *reason = NULL;
+            const bool of_others = strstr((*k)->name, "onednn") || strcmp((*k)->name, "reference") == 0;
+            if (of_others || (*k)->isa > context->isa) continue;
+            if ((*k)->applicable(node, &reason)) found[count++] = *k;
+        }
     }
     return count;
 }
@@ -73,6 +78,9 @@ static void run(const liana__kernel *kernel, const liana__node *node, const void
     const liana__call call = {.node = node, .src = src, .dst = c, .scratch = scratch, .plan = prepared.plan};
     assert_int_equal(kernel->run(&call), LIANA_OK);
     free(scratch);
+    const char *fault = liana__emulated_fault();
+    if (fault) fail_msg("%s: %s", kernel->name, fault);
+    assert_false(liana__emulated_tiles_held());
 }
 
 static void *fill(liana_dtype dtype, int64_t count, double (*value)(int64_t index))
@@ -104,7 +112,7 @@ static void check(liana_dtype dtype, sizes s, bool transpose_a, bool transpose_b
     const liana__node *node = build_matmul(graph, dtype, s, transpose_a, transpose_b);
     void *a = fill(dtype, s.m * s.k, value), *b = fill(dtype, s.k * s.n, value);
     float *c = liana__allocate_aligned((size_t)(s.m * s.n) * sizeof *c);
-    const liana__kernel *kernels[4];
+    const liana__kernel *kernels[8];
     for (int left = own_kernels(node, kernels); left > 0; left--) {
         const liana__kernel *kernel = kernels[left - 1];
         memset(c, 0xff, (size_t)(s.m * s.n) * sizeof *c);
@@ -129,22 +137,49 @@ static double whole(int64_t index)
     return (double)((index * 5 + index / 7) % 17 - 8);
 }
 
-static void test_sizes(void **state)
+typedef struct size_lists {
+    int64_t rows[8], depths[8], columns[12]; /* up to the first 0 */
+} size_lists;
+
+/* All combinations, in all three forms. */
+static void check_lists(liana_dtype dtype, const size_lists *lists)
 {
-    (void)state;
-    static const int64_t rows[] = {1, 2, 7, 8, 9, 23}, depths[] = {1, 2, 3, 4, 31, 64, 130, 600};
-    static const int64_t columns[] = {1, 5, 8, 12, 16, 17, 24, 33, 40, 56, 96, 105};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (size_t j = 0; j < sizeof depths / sizeof *depths; j++) {
-            for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
-                sizes s = {rows[i], depths[j], columns[k]};
+    for (const int64_t *m = lists->rows; *m; m++) {
+        for (const int64_t *k = lists->depths; *k; k++) {
+            for (const int64_t *n = lists->columns; *n; n++) {
                 for (int form = 0; form < 3; form++) {
-                    check(LIANA_F32, s, form == 1, form == 2, whole, 0);
-                    check(LIANA_BF16, s, form == 1, form == 2, whole, 0);
+                    check(dtype, (sizes){*m, *k, *n}, form == 1, form == 2, whole, 0);
                 }
             }
         }
     }
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const size_lists lists = {{1, 2, 7, 8, 9, 23},
+                                     {1, 2, 3, 4, 31, 64, 130},
+                                     {1, 5, 8, 12, 16, 17, 24, 33, 40, 56, 105}};
+    static const size_lists deep = {{2, 8, 23}, {600}, {5, 16, 24, 33, 96}};
+    check_lists(LIANA_F32, &lists);
+    check_lists(LIANA_BF16, &lists);
+    check_lists(LIANA_F32, &deep);
+    check_lists(LIANA_BF16, &deep);
+}
+
+/* Around tiles of 16 rows and columns, blocks of two by two of them, steps of 32, 256 rows taken at once and blocks of
+ * a sum, which are not cut before 768. */
+static void test_sizes_of_tiles(void **state)
+{
+    (void)state;
+    static const size_lists blocks = {{15, 16, 17, 32, 33, 49}, {32, 33, 95}, {15, 16, 17, 31, 32, 48, 49, 64}};
+    static const size_lists tall = {{255, 257, 290}, {31, 64, 65}, {7, 33}};
+    static const size_lists deep = {{33}, {767, 768, 1281}, {16, 70}};
+    check_lists(LIANA_BF16, &blocks);
+    check_lists(LIANA_BF16, &tall);
+    check_lists(LIANA_BF16, &deep);
+    check(LIANA_BF16, (sizes){70, 2000, 21}, true, false, whole, 0); /* its transpose is computed */
 }
 
 /* 1 to 2, exact in bf16. */
@@ -176,6 +211,7 @@ static void test_choice(void **state)
 {
     (void)state;
     const sizes large = {4608, 64, 384}, few_rows = {36, 576, 160}, half = {4608, 96, 24}, pixels = {96, 18432, 24};
+    const sizes wide = {256, 4608, 512};
     assert_string_equal(choice(LIANA_F32, large, false, LIANA__ISA_AVX512), "avx512");
     assert_string_equal(choice(LIANA_F32, large, false, LIANA__ISA_AMX), "avx512");
     assert_string_equal(choice(LIANA_F32, large, false, LIANA__ISA_AVX2), "avx2");
@@ -185,8 +221,11 @@ static void test_choice(void **state)
     assert_string_equal(choice(LIANA_F32, pixels, true, LIANA__ISA_AVX2), "onednn");
     assert_string_equal(choice(LIANA_F32, pixels, true, LIANA__ISA_AVX512_BF16), "avx512");
     assert_string_equal(choice(LIANA_BF16, large, false, LIANA__ISA_AVX512_BF16), "avx512_bf16");
-    assert_string_equal(choice(LIANA_BF16, large, false, LIANA__ISA_AMX), "onednn_bf16");
-    assert_string_equal(choice(LIANA_BF16, pixels, true, LIANA__ISA_AMX), "avx512_bf16");
+    assert_string_equal(choice(LIANA_BF16, large, false, LIANA__ISA_AMX), "amx");
+    assert_string_equal(choice(LIANA_BF16, wide, false, LIANA__ISA_AMX), "onednn_bf16");
+    assert_string_equal(choice(LIANA_BF16, wide, true, LIANA__ISA_AMX), "amx");
+    assert_string_equal(choice(LIANA_BF16, pixels, true, LIANA__ISA_AMX), "amx");
+    assert_string_equal(choice(LIANA_BF16, pixels, true, LIANA__ISA_AVX512_BF16), "avx512_bf16");
     assert_string_equal(choice(LIANA_BF16, large, false, LIANA__ISA_AVX512), "onednn_widened");
 }
 #endif
@@ -195,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_sizes_of_tiles),
         cmocka_unit_test(test_long_sums),
 #if defined(LIANA_X86)
         cmocka_unit_test(test_choice),

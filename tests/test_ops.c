@@ -3,6 +3,7 @@
 
 #include "backends/kernel_choice.h"
 #include "base/memory.h"
+#include "harness/emulated_kernels.h"
 #include "harness/graph_run.h"
 #include "ops/samples.h"
 
@@ -236,29 +237,42 @@ static void compare_results(const liana__sample *sample, const liana__kernel *ke
     }
 }
 
+/* One kernel, if it takes the node here, against what the reference gave. */
+static void check_kernel(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
+                         const void *const *src, const char *expected)
+{
+    const char *reason = NULL, *fault;
+    if (kernel->isa > context->isa) return;
+    if (kernel->applicable && !kernel->applicable(node, &reason)) {
+        if (!reason) fail_msg("%s, kernel %s declines without a reason", node->op->name, kernel->name);
+        return;
+    }
+    char *got = run_kernel(kernel, node, src), *again = run_kernel(kernel, node, src);
+    compare_results(sample, kernel, node, got, expected);
+    if (memcmp(got, again, liana__byte_size(node->dtype, &node->shape)) != 0) {
+        fail_msg("%s, sample '%s', kernel %s: two runs differ", node->op->name, sample->name, kernel->name);
+    }
+    check_in_place(sample, kernel, node, src, got);
+    if ((fault = liana__emulated_fault()) != NULL || liana__emulated_tiles_held()) {
+        fail_msg("%s, sample '%s', kernel %s: %s", node->op->name, sample->name, kernel->name,
+                 fault ? fault : "the tiles were not released");
+    }
+    free(got - GUARD);
+    free(again - GUARD);
+}
+
 /* Each kernel of a node against its reference, on inputs that the reference computed. */
 static void check_node(const liana__sample *sample, const liana__node *node, const void *const *values)
 {
     const void *src[64];
     assert_true(node->num_inputs <= 64);
     for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = values[node->inputs[i]->id];
-    size_t size = liana__byte_size(node->dtype, &node->shape);
     char *expected = run_kernel(liana__reference_kernel(node), node, src);
-    for (const liana__kernel *const *kernel = node->op->kernels; *kernel; kernel++) {
-        const char *reason = NULL;
-        if ((*kernel)->isa > context->isa) continue;
-        if ((*kernel)->applicable && !(*kernel)->applicable(node, &reason)) {
-            if (!reason) fail_msg("%s, kernel %s declines without a reason", node->op->name, (*kernel)->name);
-            continue;
+    const liana__kernel *const *const lists[] = {node->op->kernels, liana__emulated_kernels(node->op)};
+    for (int list = 0; list < 2; list++) {
+        for (const liana__kernel *const *kernel = lists[list]; *kernel; kernel++) {
+            check_kernel(sample, *kernel, node, src, expected);
         }
-        char *got = run_kernel(*kernel, node, src), *again = run_kernel(*kernel, node, src);
-        compare_results(sample, *kernel, node, got, expected);
-        if (memcmp(got, again, size) != 0) {
-            fail_msg("%s, sample '%s', kernel %s: two runs differ", node->op->name, sample->name, (*kernel)->name);
-        }
-        check_in_place(sample, *kernel, node, src, got);
-        free(got - GUARD);
-        free(again - GUARD);
     }
     free(expected - GUARD);
 }

@@ -181,23 +181,24 @@ static int64_t columns_cost(int64_t rows, int64_t columns)
 /* Units of bf16 must be made; floats are taken from where they are. */
 enum { PACK_COLUMNS = TILE_STEP > 1 };
 
-static columns_plan plan_columns(int64_t a_columns, int64_t b_columns)
+static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_columns)
 {
+    const int64_t steps = at_most(STEPS_AT_ONCE, divide_round_up(depth, TILE_STEP));
     columns_plan plan = {.swapped = columns_cost(b_columns, a_columns) < columns_cost(a_columns, b_columns)};
     plan.rows = plan.swapped ? b_columns : a_columns;
     plan.columns = plan.swapped ? a_columns : b_columns;
     if (PACK_COLUMNS) {
-        plan.left_size = divide_round_up(plan.rows, VECTOR_LENGTH) * VECTOR_LENGTH * STEPS_AT_ONCE;
-        plan.right_size = TILE_VECTORS * VECTOR_LENGTH * STEPS_AT_ONCE;
+        plan.left_size = divide_round_up(plan.rows, VECTOR_LENGTH) * VECTOR_LENGTH * steps;
+        plan.right_size = TILE_VECTORS * VECTOR_LENGTH * steps;
     }
     if (plan.swapped) plan.result_size = plan.rows * plan.columns;
     return plan;
 }
 
 /* In bytes. */
-static size_t columns_scratch(int64_t a_columns, int64_t b_columns)
+static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_columns)
 {
-    const columns_plan plan = plan_columns(a_columns, b_columns);
+    const columns_plan plan = plan_columns(depth, a_columns, b_columns);
     return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit);
 }
 
@@ -250,7 +251,7 @@ static void multiply_columns_block(const columns_plan *plan, const tile_element 
 static void multiply_columns(int64_t depth, const tile_element *a, int64_t a_columns, const tile_element *b,
                              int64_t b_columns, float *c, void *scratch)
 {
-    const columns_plan plan = plan_columns(a_columns, b_columns);
+    const columns_plan plan = plan_columns(depth, a_columns, b_columns);
     const tile_element *left = plan.swapped ? b : a, *right = plan.swapped ? a : b;
     float *swapped = (float *)scratch + plan.left_size + plan.right_size;
     columns_block block = {.c = plan.swapped ? swapped : c, .c_stride = plan.columns};

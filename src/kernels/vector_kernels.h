@@ -3,15 +3,17 @@
  * The source is src/ops/<stem>.kernels.h. The files <stem>.avx512.c, <stem>.avx2.c and <stem>.generic.c include it, and
  * CMake compiles them for vectors of LIANA_VECTOR_BYTES = 64, 32 and 16 bytes. The generic one is for any processor
  * that has vectors of 16 bytes (SSE2, NEON), and still right where the compiler must do without. A fourth,
- * <stem>.avx512_bf16.c, is for those that gain from the instructions for bf16 (__AVX512BF16__ is then defined). */
+ * <stem>.avx512_bf16.c, is for those that gain from the instructions for bf16 (__AVX512BF16__ is then defined), a
+ * fifth, <stem>.amx.c, for tiles (__AMX_BF16__ too). Tests define LIANA__VECTOR_KERNEL themselves, for kernels on
+ * emulated tiles. */
 #ifndef LIANA_KERNELS_VECTOR_KERNELS_H
 #define LIANA_KERNELS_VECTOR_KERNELS_H
 
 #include "ir/op.h"
 
-#define LIANA__DECLARE_VECTOR_KERNELS(name)                                                               \
-    extern const liana__kernel liana__##name##_avx512_bf16, liana__##name##_avx512, liana__##name##_avx2, \
-        liana__##name##_generic
+#define LIANA__DECLARE_VECTOR_KERNELS(name)                                                              \
+    extern const liana__kernel liana__##name##_amx, liana__##name##_avx512_bf16, liana__##name##_avx512, \
+        liana__##name##_avx2, liana__##name##_generic
 
 /* They in an op's list of kernels: without the one for bf16, or with it. */
 #if defined(LIANA_X86)
@@ -23,8 +25,11 @@
 #endif
 
 /* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. */
-#if defined(LIANA_VECTOR_BYTES)
-#if defined(__AVX512BF16__)
+#if defined(LIANA_VECTOR_BYTES) && !defined(LIANA__VECTOR_KERNEL)
+#if defined(__AMX_BF16__)
+#define LIANA__VECTOR_KERNEL(kernel, ...) \
+    const liana__kernel liana__##kernel##_amx = {.name = "amx", .isa = LIANA__ISA_AMX, __VA_ARGS__}
+#elif defined(__AVX512BF16__)
 #define LIANA__VECTOR_KERNEL(kernel, ...)                                               \
     const liana__kernel liana__##kernel##_avx512_bf16 = {.name = "avx512_bf16",         \
                                                          .isa = LIANA__ISA_AVX512_BF16, \

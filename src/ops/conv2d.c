@@ -358,6 +358,7 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {
 #if defined(LIANA_X86)
+    &liana__conv2d_pointwise_amx,
     &liana__conv2d_pointwise_avx512_bf16,
     &liana__conv2d_pointwise_avx512,
     &liana__conv2d_pointwise_avx2,

@@ -3,7 +3,12 @@
 #ifndef LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
 #define LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
 
+#if defined(__AMX_BF16__) || defined(LIANA_EMULATED_TILES)
+#define LIANA__TILES_OF_AMX
+#include "kernels/amx_product.h"
+#else
 #include "kernels/matrix_product.h"
+#endif
 #include "kernels/vector_kernels.h"
 #include "ops/applicable.h"
 
@@ -16,13 +21,28 @@ typedef struct product {
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
 {
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) || defined(LIANA__TILES_OF_AMX)
     return liana__applicable_bf16(node, reason);
 #else
     return liana__applicable_f32(node, reason);
 #endif
 }
 
+#if defined(LIANA__TILES_OF_AMX)
+/* By what is known of oneDNN 2.6 on such a machine and by counting, untuned (docs/performance.md): its sums over many
+ * pixels and gradients of images reach a tenth to a quarter of the tiles' peak, forward products of few channels as
+ * little; where both sides are wide it reaches two thirds. A tile of rows is worth its while from 8 rows on. */
+static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
+{
+    (void)isa;
+    *reason = "too short a sum";
+    if (p->transpose_a) return p->depth >= 32;
+    *reason = "oneDNN's tiles are as fast";
+    if (!p->transpose_b && p->depth > 64 && p->columns > 32) return false;
+    *reason = "too few rows to pack the smaller matrix for";
+    return p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
+}
+#else
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
  * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
  * sides are wide, in AVX2 less so than liana's. */
@@ -54,11 +74,12 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
     const int64_t least_transposed = p->depth * p->columns > 1 << 18 ? 256 : 144;
     return p->rows >= (idle_lanes ? 72 : p->transpose_b ? least_transposed : TILE_STEP == 2 ? 128 : 512);
 }
+#endif
 
 /* In bytes. */
 static size_t product_scratch(const product *p)
 {
-    if (p->transpose_a) return columns_scratch(p->rows, p->columns);
+    if (p->transpose_a) return columns_scratch(p->depth, p->rows, p->columns);
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     return packed_size(&matrix);
 }

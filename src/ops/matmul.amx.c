@@ -1,0 +1,1 @@
+#include "ops/matmul.kernels.h"

@@ -1,0 +1,44 @@
+/* tfrecord_blocks.h - compressed TFRecord files, read in blocks of a few megabytes.
+ *
+ * gzip and zlib have no index, so a record in the middle costs the inflation of what lies before it. One pass when the
+ * file is opened finds the records and, every few megabytes, a place to start from (formats/gzip_index.h). A record is
+ * then read with its block: all the records that begin between two places. Blocks are kept in a cache that several
+ * files share; who reads the records of few blocks at a time inflates each once. */
+#ifndef LIANA_FORMATS_TFRECORD_BLOCKS_H
+#define LIANA_FORMATS_TFRECORD_BLOCKS_H
+
+#include "base/block_cache.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct liana__tfrecord_blocks liana__tfrecord_blocks;
+
+/* Inflated bytes from one place to the next, and of the largest record that is read (it has to be in memory whole). */
+enum { LIANA__TFRECORD_BLOCK = 4 << 20, LIANA__TFRECORD_LARGEST = 1 << 30 };
+
+/* Whether the bytes at the beginning of a file are those of a compressed one. */
+bool liana__tfrecord_is_compressed(const uint8_t *bytes, size_t size);
+
+/* Opens a compressed file and goes through it once; `span` is LIANA__TFRECORD_BLOCK (tests use less). The cache must
+ * outlive it. Errors: those of liana__tfrecord_open; OUT_OF_RANGE (a record above LIANA__TFRECORD_LARGEST). */
+liana_status liana__tfrecord_blocks_open(const char *path, uint64_t span, liana__block_cache *cache,
+                                         liana__tfrecord_blocks **file, liana__error *error) LIANA_MUST_USE;
+/* NULL is allowed. What its records were read with must have been released. */
+void liana__tfrecord_blocks_close(liana__tfrecord_blocks *file);
+
+const char *liana__tfrecord_blocks_name(const liana__tfrecord_blocks *file);
+uint64_t liana__tfrecord_blocks_count(const liana__tfrecord_blocks *file);
+/* The number of blocks that have records, and the first record of each. */
+size_t liana__tfrecord_blocks_num_blocks(const liana__tfrecord_blocks *file);
+uint64_t liana__tfrecord_blocks_first(const liana__tfrecord_blocks *file, size_t block);
+
+/* The data of a record (numbered from 0), which stay as long as *held, the block that was read before (NULL at first),
+ * is not released or read into again. Checksums are verified at each call. Any number of threads, each with its own
+ * `held`. Errors: DATA_LOSS, OUT_OF_RANGE, OUT_OF_MEMORY. */
+liana_status liana__tfrecord_blocks_get(const liana__tfrecord_blocks *file, uint64_t record, liana__block **held,
+                                        const uint8_t **bytes, size_t *size, liana__error *error) LIANA_MUST_USE;
+
+#endif

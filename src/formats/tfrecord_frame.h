@@ -1,0 +1,39 @@
+/* tfrecord_frame.h - the frame around a record in a TFRecord file: what its readers share. */
+#ifndef LIANA_FORMATS_TFRECORD_FRAME_H
+#define LIANA_FORMATS_TFRECORD_FRAME_H
+
+#include "formats/crc32c.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes: of the length, of a checksum, and of both, which a record begins with. */
+enum {
+    LIANA__TFRECORD_LENGTH = 8,
+    LIANA__TFRECORD_CHECKSUM = 4,
+    LIANA__TFRECORD_HEADER = LIANA__TFRECORD_LENGTH + LIANA__TFRECORD_CHECKSUM,
+};
+
+static inline uint32_t liana__load_u32(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static inline uint64_t liana__load_u64(const uint8_t *bytes)
+{
+    return liana__load_u32(bytes) | (uint64_t)liana__load_u32(bytes + 4) << 32;
+}
+
+static inline uint32_t liana__tfrecord_checksum(const uint8_t *bytes, size_t size)
+{
+    return liana__crc32c_mask(liana__crc32c(bytes, size));
+}
+
+static inline bool liana__tfrecord_header_is_right(const uint8_t *bytes, size_t size)
+{
+    return size >= LIANA__TFRECORD_HEADER &&
+           liana__tfrecord_checksum(bytes, LIANA__TFRECORD_LENGTH) == liana__load_u32(bytes + LIANA__TFRECORD_LENGTH);
+}
+
+#endif

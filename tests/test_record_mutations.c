@@ -131,6 +131,7 @@ static void test_compressed_tfrecord(void **state)
     uint8_t bytes[MAX_SIZE], packed[MAX_SIZE];
     size_t size = make_records(bytes, true);
     try_mutants(bytes, size, liana__try_tfrecord);
+    try_mutants(bytes, size, liana__try_gzip_index);
     uLongf packed_size = sizeof packed;
     size = make_records(bytes, false);
     assert_int_equal(compress(packed, &packed_size, bytes, size), Z_OK);

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "data/block_order.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -87,12 +88,13 @@ struct liana__loader {
     bool begun;
     bool paused;
     bool stopping;
-    bool failed;       /* no new batch is begun; all before the failing one are being filled */
-    int num_busy;      /* threads working on a chunk */
-    cursor fill;       /* the batch whose examples are handed out */
-    int64_t fill_next; /* its first example not handed out */
-    cursor next;       /* the batch that `next` waits for */
-    pass_table table;  /* of the batch whose examples are handed out */
+    bool failed;               /* no new batch is begun; all before the failing one are being filled */
+    int num_busy;              /* threads working on a chunk */
+    cursor fill;               /* the batch whose examples are handed out */
+    int64_t fill_next;         /* its first example not handed out */
+    cursor next;               /* the batch that `next` waits for */
+    pass_table table;          /* of the batch whose examples are handed out */
+    liana__block_order *order; /* NULL: records are permuted one by one, or not at all */
     liana__recorder *recorder;
 };
 
@@ -143,9 +145,9 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
     liana__loader *loader = self->loader;
     const liana__loader_options *options = &loader->options;
     uint64_t position = slot->batch.positions[i], index = slot->batch.records[i], pass = slot->batch.epoch;
-    if (!loader->table.records) {
+    if (!loader->table.records) pass = position / loader->source->num_records;
+    if (!loader->table.records && !loader->order) {
         uint64_t num_records = loader->source->num_records;
-        pass = position / num_records;
         index = position % num_records;
         if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
         slot->batch.records[i] = index;
@@ -244,7 +246,12 @@ static void begin_batch(liana__loader *loader, ring_slot *slot)
     slot->remaining = slot->first_failure = batch->count;
     for (int64_t i = 0; i < batch->count; i++) {
         batch->positions[i] = at->span.start + at->step * size + (uint64_t)i;
-        if (loader->table.records) batch->records[i] = sampled_record(loader, batch->positions[i]);
+        uint64_t position = batch->positions[i], num_records = loader->source->num_records;
+        if (loader->table.records) batch->records[i] = sampled_record(loader, position);
+        if (loader->order) {
+            batch->records[i] =
+                liana__block_order_record(loader->order, position / num_records, position % num_records);
+        }
     }
 }
 
@@ -522,6 +529,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     pthread_cond_init(&loader->ready, NULL);
     pthread_cond_init(&loader->idle, NULL);
     liana_status status = set_epoch(loader, error);
+    if (status == LIANA_OK && options->shuffle && source->block_starts && !options->sampler) {
+        status = liana__block_order_create(source, options->seed, &loader->order, error);
+    }
     if (status == LIANA_OK) status = make_slots(loader, error);
     if (status == LIANA_OK) status = make_cache(loader, error);
     loader->options.cache_file = NULL;
@@ -555,6 +565,7 @@ void liana__loader_destroy(liana__loader *loader)
         free_slot(&loader->slots[i], loader->options.batch_size);
     }
     liana__image_cache_destroy(loader->cache);
+    liana__block_order_destroy(loader->order);
     free(loader->table.records);
     free(loader->readers);
     free(loader->slots);

@@ -2,8 +2,9 @@
  *
  * The data are an endless stream of positions 0, 1, 2, ...: position p is record p % num_records of pass
  * p / num_records, in the order of the files or, shuffled, in the order liana__permute gives for (seed, pass). The
- * whole data set is shuffled, without a buffer. An epoch is epoch_length positions, whatever the size of the data; step
- * k of epoch e is the positions [e * epoch_length + k * batch_size, ...), cut at the epoch's end. So any batch can be
+ * whole data set is shuffled, without a buffer; where the source is read in blocks, these are and the records in
+ * windows of them (data/block_order.h). An epoch is epoch_length positions, whatever the size of the data; step k of
+ * epoch e is the positions [e * epoch_length + k * batch_size, ...), cut at the epoch's end. So any batch can be
  * computed at once: a run resumes anywhere without replaying, and the number of threads changes nothing. With a sampler
  * a pass is what it says, of another length in each, and without steps_per_epoch an epoch is one pass.
  *

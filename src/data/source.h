@@ -112,10 +112,17 @@ struct liana__source {
     uint64_t num_ignored;
     /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
     liana__strings class_names;
+    /* Where it costs much to jump from record to record (compressed files): the first record of each block of records
+     * that are read together, ascending from 0. NULL: any order is as good. */
+    size_t num_blocks;
+    const uint64_t *block_starts;
     /* With skip_damage: what is missing. */
     size_t num_lost;
     liana__lost *lost;
 };
+
+/* How many blocks a source keeps at hand; a shuffled order draws from so many at a time. */
+enum { LIANA__BLOCK_WINDOW = 8 };
 
 /* How much of a file `recognises` is shown. */
 enum { LIANA__SOURCE_HEAD = 64 };

@@ -2,14 +2,18 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "formats/crc32c.h"
 #include "formats/sniff.h"
+#include "formats/tfrecord_frame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_SIZE = 8, CHECKSUM_SIZE = 4, HEADER_SIZE = LENGTH_SIZE + CHECKSUM_SIZE };
+enum {
+    LENGTH_SIZE = LIANA__TFRECORD_LENGTH,
+    CHECKSUM_SIZE = LIANA__TFRECORD_CHECKSUM,
+    HEADER_SIZE = LIANA__TFRECORD_HEADER,
+};
 
 struct liana__tfrecord {
     char *name;
@@ -25,29 +29,9 @@ struct liana__tfrecord {
     size_t end;        /* of the last record */
 };
 
-static uint32_t load_u32(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-static uint64_t load_u64(const uint8_t *bytes)
-{
-    return load_u32(bytes) | (uint64_t)load_u32(bytes + 4) << 32;
-}
-
 static void store_u32(uint8_t *bytes, uint32_t value)
 {
     for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint32_t masked_checksum(const uint8_t *bytes, size_t size)
-{
-    return liana__crc32c_mask(liana__crc32c(bytes, size));
-}
-
-static bool header_is_right(const uint8_t *bytes, size_t size)
-{
-    return size >= HEADER_SIZE && masked_checksum(bytes, LENGTH_SIZE) == load_u32(bytes + LENGTH_SIZE);
 }
 
 /* What offsets in messages count in. */
@@ -81,8 +65,8 @@ static liana_status fail_length_checksum(const liana__tfrecord *file, size_t off
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': the checksum of the length of record %zu at offset %zu%s is wrong: the file says "
                        "0x%08" PRIx32 ", the bytes give 0x%08" PRIx32 "; %s",
-                       file->name, file->count, offset, offset_unit(file), load_u32(header + LENGTH_SIZE),
-                       masked_checksum(header, LENGTH_SIZE),
+                       file->name, file->count, offset, offset_unit(file), liana__load_u32(header + LENGTH_SIZE),
+                       liana__tfrecord_checksum(header, LENGTH_SIZE),
                        file->count == 0 ? "the file is damaged or not a TFRecord file"
                                         : "the file is damaged; copy or download it again");
 }
@@ -104,8 +88,9 @@ static liana_status build_index(liana__tfrecord *file, liana__error *error)
     while (offset < file->size) {
         size_t left = file->size - offset;
         if (left < HEADER_SIZE) return fail_short_header(file, offset, error);
-        if (!header_is_right(file->bytes + offset, left)) return fail_length_checksum(file, offset, error);
-        uint64_t length = load_u64(file->bytes + offset);
+        if (!liana__tfrecord_header_is_right(file->bytes + offset, left))
+            return fail_length_checksum(file, offset, error);
+        uint64_t length = liana__load_u64(file->bytes + offset);
         left -= HEADER_SIZE;
         if (left < CHECKSUM_SIZE || length > left - CHECKSUM_SIZE) return fail_short_data(file, offset, length, error);
         if (!liana__grow(&file->offsets, file->count, &file->capacity, sizeof *file->offsets)) {
@@ -131,11 +116,10 @@ static liana_status build_start_of_index(liana__tfrecord *file, liana__error *er
     return status;
 }
 
-/* The length of a first record can look like the magic number of gzip or zlib, so a right checksum comes first. */
 static const char *find_compression(const uint8_t *bytes, size_t size)
 {
-    if (header_is_right(bytes, size)) return "none";
-    return liana__is_gzip(bytes, size) ? "gzip" : liana__is_zlib(bytes, size) ? "zlib" : "none";
+    if (!liana__tfrecord_is_compressed(bytes, size)) return "none";
+    return liana__is_gzip(bytes, size) ? "gzip" : "zlib";
 }
 
 static liana_status read_records(liana__tfrecord *file, const uint8_t *bytes, size_t size,
@@ -247,7 +231,7 @@ liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, con
     size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->end;
     const uint8_t *data = file->bytes + offset + HEADER_SIZE;
     size_t length = end - offset - HEADER_SIZE - CHECKSUM_SIZE;
-    uint32_t said = load_u32(data + length), found = masked_checksum(data, length);
+    uint32_t said = liana__load_u32(data + length), found = liana__tfrecord_checksum(data, length);
     if (said != found) {
         return liana__fail(error, LIANA_DATA_LOSS,
                            "'%s': the checksum of record %zu (%zu bytes at offset %zu%s) is wrong: the file says "
@@ -280,8 +264,8 @@ liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const vo
     uint8_t header[HEADER_SIZE], footer[CHECKSUM_SIZE];
     store_u32(header, (uint32_t)size);
     store_u32(header + 4, (uint32_t)((uint64_t)size >> 32));
-    store_u32(header + LENGTH_SIZE, masked_checksum(header, LENGTH_SIZE));
-    store_u32(footer, masked_checksum(bytes, size));
+    store_u32(header + LENGTH_SIZE, liana__tfrecord_checksum(header, LENGTH_SIZE));
+    store_u32(footer, liana__tfrecord_checksum(bytes, size));
     LIANA_TRY(write_bytes(writer, header, sizeof header, error));
     LIANA_TRY(write_bytes(writer, bytes, size, error));
     LIANA_TRY(write_bytes(writer, footer, sizeof footer, error));

@@ -33,11 +33,14 @@ typedef struct record_finder {
     uint64_t left; /* bytes of data and their checksum still to come */
 } record_finder;
 
-bool liana__tfrecord_is_compressed(const uint8_t *bytes, size_t size)
+liana_status liana__tfrecord_probe(const char *path, bool *compressed, liana__error *error)
 {
-    /* The length of a first record can look like the magic number of gzip or zlib. */
-    if (liana__tfrecord_header_is_right(bytes, size)) return false;
-    return liana__is_gzip(bytes, size) || liana__is_zlib(bytes, size);
+    liana__mapping mapping;
+    *compressed = false;
+    LIANA_TRY(liana__file_map(path, &mapping, error));
+    if (mapping.data) *compressed = liana__tfrecord_is_compressed(mapping.data, mapping.size);
+    liana__file_unmap(&mapping);
+    return LIANA_OK;
 }
 
 static liana_status fail_header(const record_finder *finder, liana__error *error)
@@ -193,6 +196,11 @@ size_t liana__tfrecord_blocks_num_blocks(const liana__tfrecord_blocks *file)
 uint64_t liana__tfrecord_blocks_first(const liana__tfrecord_blocks *file, size_t block)
 {
     return file->firsts[block];
+}
+
+uint64_t liana__tfrecord_blocks_offset(const liana__tfrecord_blocks *file, uint64_t record)
+{
+    return file->offsets[record];
 }
 
 /* ---- reading ---- */

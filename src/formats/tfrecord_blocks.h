@@ -19,8 +19,8 @@ typedef struct liana__tfrecord_blocks liana__tfrecord_blocks;
 /* Inflated bytes from one place to the next, and of the largest record that is read (it has to be in memory whole). */
 enum { LIANA__TFRECORD_BLOCK = 4 << 20, LIANA__TFRECORD_LARGEST = 1 << 30 };
 
-/* Whether the bytes at the beginning of a file are those of a compressed one. */
-bool liana__tfrecord_is_compressed(const uint8_t *bytes, size_t size);
+/* Whether a file begins as a compressed one does. Errors: NOT_FOUND, IO_ERROR. */
+liana_status liana__tfrecord_probe(const char *path, bool *compressed, liana__error *error) LIANA_MUST_USE;
 
 /* Opens a compressed file and goes through it once; `span` is LIANA__TFRECORD_BLOCK (tests use less). The cache must
  * outlive it. Errors: those of liana__tfrecord_open; OUT_OF_RANGE (a record above LIANA__TFRECORD_LARGEST). */
@@ -34,6 +34,9 @@ uint64_t liana__tfrecord_blocks_count(const liana__tfrecord_blocks *file);
 /* The number of blocks that have records, and the first record of each. */
 size_t liana__tfrecord_blocks_num_blocks(const liana__tfrecord_blocks *file);
 uint64_t liana__tfrecord_blocks_first(const liana__tfrecord_blocks *file, size_t block);
+
+/* Where a record begins in the inflated bytes. */
+uint64_t liana__tfrecord_blocks_offset(const liana__tfrecord_blocks *file, uint64_t record);
 
 /* The data of a record (numbered from 0), which stay as long as *held, the block that was read before (NULL at first),
  * is not released or read into again. Checksums are verified at each call. Any number of threads, each with its own

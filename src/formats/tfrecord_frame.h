@@ -3,6 +3,7 @@
 #define LIANA_FORMATS_TFRECORD_FRAME_H
 
 #include "formats/crc32c.h"
+#include "formats/gzip.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,14 @@ static inline bool liana__tfrecord_header_is_right(const uint8_t *bytes, size_t 
 {
     return size >= LIANA__TFRECORD_HEADER &&
            liana__tfrecord_checksum(bytes, LIANA__TFRECORD_LENGTH) == liana__load_u32(bytes + LIANA__TFRECORD_LENGTH);
+}
+
+/* Whether the bytes at the beginning of a file are those of a compressed one. The length of a first record can look
+ * like the magic number of gzip or zlib, so a right checksum comes first. */
+static inline bool liana__tfrecord_is_compressed(const uint8_t *bytes, size_t size)
+{
+    return !liana__tfrecord_header_is_right(bytes, size) &&
+           (liana__is_gzip(bytes, size) || liana__is_zlib(bytes, size));
 }
 
 #endif

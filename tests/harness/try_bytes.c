@@ -3,6 +3,7 @@
 #include "formats/crc32c.h"
 #include "formats/csv.h"
 #include "formats/example.h"
+#include "formats/gzip_index.h"
 #include "formats/idx.h"
 #include "formats/tar.h"
 #include "formats/tfrecord.h"
@@ -152,6 +153,49 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     }
     liana__idx_close(&idx);
     return true;
+}
+
+/* What a stream inflates to; too much of it ends the pass. */
+typedef struct gathered {
+    uint8_t bytes[LIMIT];
+    size_t size;
+} gathered;
+
+static liana_status gather(void *context, const uint8_t *bytes, size_t size, liana__error *error)
+{
+    gathered *all = context;
+    if (size > LIMIT - all->size) return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' is too long to try", NAME);
+    memcpy(all->bytes + all->size, bytes, size);
+    all->size += size;
+    return LIANA_OK;
+}
+
+static void read_parts(const liana__gzip_index *index, const gathered *all)
+{
+    uint8_t *part = malloc(all->size + 1);
+    if (!part) return;
+    for (size_t place = 0; place < liana__gzip_index_count(index) && place < 16; place++) {
+        liana__error error;
+        size_t begin = (size_t)liana__gzip_index_offset(index, place), left = all->size - begin;
+        size_t skip = left / 3, length = place % 2 ? left - skip : left / 2;
+        demand(liana__gzip_index_read(index, begin + skip, part, length, &error) == LIANA_OK,
+               "what was there is there");
+        demand(memcmp(part, all->bytes + begin + skip, length) == 0, "and is the same");
+    }
+    free(part);
+}
+
+bool liana__try_gzip_index(const uint8_t *bytes, size_t size)
+{
+    static gathered all;
+    liana__error error;
+    liana__gzip_index *index;
+    all.size = 0;
+    liana_status status = liana__gzip_index_build(NAME, bytes, size, 100, gather, &all, &index, &error);
+    if (status != LIANA_OK) demand_message(status, &error);
+    if (status == LIANA_OK) read_parts(index, &all);
+    liana__gzip_index_free(index);
+    return status == LIANA_OK;
 }
 
 bool liana__try_csv(const uint8_t *bytes, size_t size)

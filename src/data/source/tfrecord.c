@@ -1,24 +1,46 @@
 /* TFRecord files of tf.Example: an encoded image, and perhaps a label and an id, under names that are found by looking
- * at the first record unless they are given. */
+ * at the first record unless they are given. Compressed files are read in blocks. */
 #include "formats/tfrecord.h"
 #include "data/source.h"
-#include "formats/crc32c.h"
 #include "formats/example.h"
+#include "formats/tfrecord_blocks.h"
+#include "formats/tfrecord_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+/* One of the two. */
+typedef struct record_file {
+    liana__tfrecord *plain;
+    liana__tfrecord_blocks *blocks; /* compressed */
+} record_file;
+
 typedef struct tfrecord_source {
     liana__source base;
     liana__arena arena;
     size_t num_files;
-    liana__tfrecord **files;
+    record_file *files;
+    liana__block_cache *cache; /* of the compressed files; NULL: none is */
+    uint64_t *block_starts;
+    size_t block_capacity;
     uint64_t *starts; /* [num_files + 1] index of each file's first record */
     const char *image;
     const char *label; /* NULL: no labels */
     const char *id;    /* NULL: no ids */
 } tfrecord_source;
+
+/* What a thread reads with. */
+typedef struct reading {
+    liana__example example;
+    liana__block *block; /* that it read last */
+} reading;
+
+enum {
+    /* Inflated blocks that are kept: two windows of a shuffled order, the one that is read and the next. */
+    CACHE_LIMIT = 2 * LIANA__BLOCK_WINDOW * LIANA__TFRECORD_BLOCK,
+    PLAIN_BLOCK = 256, /* records of a plain file among compressed ones that count as a block */
+};
 
 /* The usual names, best first: those of Kaggle's flowers, then TF-slim's. */
 static const char *const IMAGE_NAMES[] = {"image", "image/encoded", "image_bytes", "jpeg", "png"};
@@ -30,15 +52,28 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
 {
     const char *name = liana__path_name(path);
     if (strstr(name, "tfrec") || strstr(name, ".record")) return true;
-    if (head_size < 12) return false;
-    uint32_t said = (uint32_t)head[8] | (uint32_t)head[9] << 8 | (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
-    return liana__crc32c_mask(liana__crc32c(head, 8)) == said;
+    return liana__tfrecord_header_is_right(head, head_size);
+}
+
+static const char *file_name(const record_file *file)
+{
+    return file->plain ? liana__tfrecord_name(file->plain) : liana__tfrecord_blocks_name(file->blocks);
+}
+
+static uint64_t file_count(const record_file *file)
+{
+    return file->plain ? liana__tfrecord_count(file->plain) : liana__tfrecord_blocks_count(file->blocks);
 }
 
 static void close_source(liana__source *base)
 {
     tfrecord_source *source = (tfrecord_source *)base;
-    for (size_t i = 0; i < source->num_files; i++) liana__tfrecord_close(source->files[i]);
+    for (size_t i = 0; i < source->num_files; i++) {
+        liana__tfrecord_close(source->files[i].plain);
+        liana__tfrecord_blocks_close(source->files[i].blocks);
+    }
+    liana__block_cache_destroy(source->cache);
+    free(source->block_starts);
     liana__arena_free(&source->arena);
     free(source);
 }
@@ -62,24 +97,29 @@ static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const tfrecord_source *source = (const tfrecord_source *)base;
     size_t file = file_of(source, index);
-    return (liana__record_address){liana__tfrecord_name(source->files[file]), (int64_t)(index - source->starts[file])};
+    return (liana__record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file])};
 }
 
-static liana_status parse(const tfrecord_source *source, uint64_t index, liana__example *example, liana__error *error)
+static liana_status parse(const tfrecord_source *source, uint64_t index, reading *scratch, liana__error *error)
 {
-    size_t file = file_of(source, index);
-    size_t record = (size_t)(index - source->starts[file]), size;
+    size_t number = file_of(source, index), size;
+    const record_file *file = &source->files[number];
+    size_t record = (size_t)(index - source->starts[number]);
     const uint8_t *bytes;
-    LIANA_TRY(liana__tfrecord_get(source->files[file], record, &bytes, &size, error));
-    return liana__example_parse(example, liana__tfrecord_name(source->files[file]), record, bytes, size, error);
+    if (file->plain) {
+        LIANA_TRY(liana__tfrecord_get(file->plain, record, &bytes, &size, error));
+    } else {
+        LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &scratch->block, &bytes, &size, error));
+    }
+    return liana__example_parse(&scratch->example, file_name(file), record, bytes, size, error);
 }
 
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
     const tfrecord_source *source = (const tfrecord_source *)base;
-    liana__example *example = scratch;
-    LIANA_TRY(parse(source, index, example, error));
+    const liana__example *example = &((reading *)scratch)->example;
+    LIANA_TRY(parse(source, index, scratch, error));
     liana__feature id;
     if (source->id && liana__example_find(example, source->id, &id) && id.kind == LIANA__FEATURE_BYTES &&
         id.count == 1) {
@@ -110,17 +150,19 @@ static int64_t offset(const liana__source *base, uint64_t index)
 {
     const tfrecord_source *source = (const tfrecord_source *)base;
     size_t file = file_of(source, index);
-    return (int64_t)liana__tfrecord_offset(source->files[file], (size_t)(index - source->starts[file]));
+    uint64_t record = index - source->starts[file];
+    return (int64_t)(source->files[file].plain ? liana__tfrecord_offset(source->files[file].plain, (size_t)record)
+                                               : liana__tfrecord_blocks_offset(source->files[file].blocks, record));
 }
 
 /* The record at which features are looked for: the first one, or the first that can be read. */
-static liana_status find_pattern(const tfrecord_source *source, bool skip_damage, liana__example *example,
-                                 uint64_t *index, liana__error *error)
+static liana_status find_pattern(const tfrecord_source *source, bool skip_damage, reading *scratch, uint64_t *index,
+                                 liana__error *error)
 {
     liana_status status = LIANA_OK;
     for (*index = 0; *index < source->base.num_records; ++*index) {
         liana__error own = {0};
-        status = parse(source, *index, example, &own);
+        status = parse(source, *index, scratch, &own);
         if (status == LIANA_OK) return LIANA_OK;
         if (error && *index == 0) *error = own;
         if (!skip_damage || !liana__source_is_bad_record(status)) return status;
@@ -129,15 +171,16 @@ static liana_status find_pattern(const tfrecord_source *source, bool skip_damage
     return status;
 }
 
-static liana_status choose_features(tfrecord_source *source, const liana__source_options *options,
-                                    liana__example *example, liana__error *error)
+static liana_status choose_features(tfrecord_source *source, const liana__source_options *options, reading *scratch,
+                                    liana__error *error)
 {
+    const liana__example *example = &scratch->example;
     source->image = liana__arena_string(&source->arena, options->image_feature);
     source->label = liana__arena_string(&source->arena, options->label_feature);
     source->id = liana__arena_string(&source->arena, options->id_feature);
     if (source->arena.failed) return liana__fail_memory(error, "feature names");
     uint64_t pattern;
-    LIANA_TRY(find_pattern(source, options->skip_damage, example, &pattern, error));
+    LIANA_TRY(find_pattern(source, options->skip_damage, scratch, &pattern, error));
     if (!source->image) source->image = look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
     if (!source->label) source->label = look(example, LABEL_NAMES, COUNT(LABEL_NAMES), LIANA__FEATURE_INT64);
     if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
@@ -145,7 +188,7 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
     liana__record record = {0};
-    return read_record(&source->base, pattern, example, &record, error);
+    return read_record(&source->base, pattern, scratch, &record, error);
 }
 
 static liana_status add_lost(tfrecord_source *source, const liana__lost *lost, liana__error *error)
@@ -157,13 +200,31 @@ static liana_status add_lost(tfrecord_source *source, const liana__lost *lost, l
     return source->arena.failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
 }
 
+static liana_status open_blocks(tfrecord_source *source, const char *path, record_file *file, liana__error *error)
+{
+    if (!source->cache) source->cache = liana__block_cache_create(CACHE_LIMIT);
+    if (!source->cache) return liana__fail_memory(error, path);
+    return liana__tfrecord_blocks_open(path, LIANA__TFRECORD_BLOCK, source->cache, &file->blocks, error);
+}
+
+/* A damaged compressed file may still have a good start, which is found by inflating it as a whole. */
+static liana_status open_either(tfrecord_source *source, const char *path, bool skip_damage, record_file *file,
+                                liana__error *error)
+{
+    bool compressed;
+    LIANA_TRY(liana__tfrecord_probe(path, &compressed, error));
+    liana_status status = compressed ? open_blocks(source, path, file, error) : LIANA_OK;
+    if (compressed && !(skip_damage && liana__source_is_bad_record(status))) return status;
+    liana__tfrecord_options options = {.keep_start = skip_damage};
+    return liana__tfrecord_open(path, &options, &file->plain, error);
+}
+
 /* Opens the next file as far as it can be read; one that cannot be at all is lost as a whole. */
 static liana_status open_file(tfrecord_source *source, const char *path, bool skip_damage, liana__error *error)
 {
-    liana__tfrecord_options options = {.keep_start = skip_damage};
-    liana__tfrecord **file = &source->files[source->num_files];
+    record_file *file = &source->files[source->num_files];
     liana__error own = {0};
-    liana_status status = liana__tfrecord_open(path, &options, file, &own);
+    liana_status status = open_either(source, path, skip_damage, file, &own);
     if (status != LIANA_OK && skip_damage && liana__source_is_bad_record(status)) {
         struct stat info;
         int64_t bytes = stat(path, &info) == 0 ? (int64_t)info.st_size : 0;
@@ -173,25 +234,57 @@ static liana_status open_file(tfrecord_source *source, const char *path, bool sk
         if (error) *error = own;
         return status;
     }
-    size_t count = liana__tfrecord_count(*file);
+    uint64_t count = file_count(file);
     source->starts[source->num_files + 1] = source->starts[source->num_files] + count;
     source->num_files++;
     uint64_t begin, bytes;
-    const char *damage = liana__tfrecord_damage(*file, &begin, &bytes);
+    const char *damage = file->plain ? liana__tfrecord_damage(file->plain, &begin, &bytes) : NULL;
     if (!damage) return LIANA_OK;
     return add_lost(source, &(liana__lost){path, (int64_t)count, (int64_t)begin, (int64_t)bytes, damage}, error);
+}
+
+static liana_status add_block(tfrecord_source *source, uint64_t start, liana__error *error)
+{
+    if (!liana__grow(&source->block_starts, source->base.num_blocks, &source->block_capacity, sizeof start)) {
+        return liana__fail_memory(error, "a list of blocks");
+    }
+    source->block_starts[source->base.num_blocks++] = start;
+    return LIANA_OK;
+}
+
+/* Where compressed files are among the files, an order that jumps would inflate a block for each record. */
+static liana_status list_blocks(tfrecord_source *source, liana__error *error)
+{
+    if (!source->cache) return LIANA_OK;
+    for (size_t i = 0; i < source->num_files; i++) {
+        const record_file *file = &source->files[i];
+        uint64_t count = file_count(file), plain_blocks = (count + PLAIN_BLOCK - 1) / PLAIN_BLOCK;
+        uint64_t num_blocks = file->plain ? plain_blocks : liana__tfrecord_blocks_num_blocks(file->blocks);
+        for (uint64_t k = 0; k < num_blocks; k++) {
+            uint64_t first = file->plain ? k * PLAIN_BLOCK : liana__tfrecord_blocks_first(file->blocks, (size_t)k);
+            LIANA_TRY(add_block(source, source->starts[i] + first, error));
+        }
+    }
+    source->base.block_starts = source->block_starts;
+    return LIANA_OK;
 }
 
 static liana_status open_files(tfrecord_source *source, const liana__paths *paths, bool skip_damage,
                                liana__error *error)
 {
-    source->files = liana__arena_allocate(&source->arena, paths->count * sizeof(liana__tfrecord *));
+    source->files = liana__arena_allocate(&source->arena, paths->count * sizeof *source->files);
     source->starts = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->starts);
     source->base.lost = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->base.lost);
     if (source->arena.failed) return liana__fail_memory(error, "a list of files");
     for (size_t i = 0; i < paths->count; i++) LIANA_TRY(open_file(source, paths->items[i], skip_damage, error));
     source->base.num_records = source->starts[source->num_files];
-    return LIANA_OK;
+    return list_blocks(source, error);
+}
+
+static void scratch_free(void *scratch)
+{
+    liana__example_free(&((reading *)scratch)->example);
+    liana__block_release(((reading *)scratch)->block);
 }
 
 static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
@@ -202,9 +295,9 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     source->base.kind = &liana__source_tfrecord;
     liana_status status = open_files(source, paths, options->skip_damage, error);
     if (status == LIANA_OK && source->base.num_records > 0) {
-        liana__example example = {0};
-        status = choose_features(source, options, &example, error);
-        liana__example_free(&example);
+        reading scratch = {0};
+        status = choose_features(source, options, &scratch, error);
+        scratch_free(&scratch);
     }
     if (status != LIANA_OK) {
         close_source(&source->base);
@@ -212,11 +305,6 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     }
     *out = &source->base;
     return LIANA_OK;
-}
-
-static void scratch_free(void *scratch)
-{
-    liana__example_free(scratch);
 }
 
 const liana__source_kind liana__source_tfrecord = {
@@ -228,6 +316,6 @@ const liana__source_kind liana__source_tfrecord = {
     .read = read_record,
     .address = address,
     .offset = offset,
-    .scratch_size = sizeof(liana__example),
+    .scratch_size = sizeof(reading),
     .scratch_free = scratch_free,
 };

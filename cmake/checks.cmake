@@ -22,6 +22,6 @@ if(NOT LIANA_SANITIZE)
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
     -DCMAKE_BUILD_TYPE=Debug)
   liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF)
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF)
   set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
 endif()

@@ -20,6 +20,9 @@ set(LIANA_PC_REQUIRES "libjpeg libpng libexif cairo jansson libfyaml libprotobuf
 if(LIANA_HDF5)
   string(APPEND LIANA_PC_REQUIRES " hdf5-serial")
 endif()
+if(LIANA_REMOTE)
+  string(APPEND LIANA_PC_REQUIRES " libcurl libcrypto expat")
+endif()
 set(LIANA_PC_LIBS "-ldnnl -lgomp -lpthread -lm")
 
 file(RELATIVE_PATH LIANA_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -35,11 +35,18 @@ liana_choose_instruction_sets(${LIANA_SOURCES})
 if(NOT LIANA_X86)
   list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16|amx)\\.c$")
 endif()
+if(LIANA_REMOTE)
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/src/remote/remote_missing\\.c$")
+else()
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/src/remote/(.*/)?[^/]*\\.c$")
+  list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/remote/remote_missing.c ${PROJECT_SOURCE_DIR}/src/remote/name.c)
+endif()
 
 # What every part of liana is compiled with.
 add_library(liana_options INTERFACE)
 target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
-  $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>)
+  $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>
+  $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE>)
 target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off)
 if(LIANA_WERROR)
@@ -57,6 +64,9 @@ target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} Pk
   Threads::Threads m)
 if(LIANA_HDF5)
   target_link_libraries(liana_options INTERFACE PkgConfig::HDF5)
+endif()
+if(LIANA_REMOTE)
+  target_link_libraries(liana_options INTERFACE PkgConfig::CURL PkgConfig::CRYPTO PkgConfig::EXPAT)
 endif()
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})

@@ -1,6 +1,9 @@
 # Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link the static library.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
+if(NOT LIANA_REMOTE)
+  list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/test_(remote.*|sigv4|listing)\\.c$")
+endif()
 file(GLOB LIANA_TEST_HARNESS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/harness/*.c)
 liana_choose_instruction_sets(${LIANA_TEST_HARNESS})
 if(NOT LIANA_X86)

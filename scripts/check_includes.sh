@@ -41,7 +41,8 @@ function rules(    lines, count, i, parts) {
         "metrics: ops;" \
         "optimizers: ops;" \
         "formats: base;" \
-        "data: formats;" \
+        "remote: formats;" \
+        "data: remote;" \
         "distribute: backends;" \
         "train: distribute models losses metrics optimizers data;" \
         "report: train;" \
@@ -68,6 +69,7 @@ function library_place(header) {
     if (header ~ /dnnl/) return "src/kernels/onednn."
     if (header ~ /^(hdf5|H5)/) return "src/formats/"
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
+    if (header ~ /^(curl|openssl|expat)/) return "src/remote/"
     return ""
 }
 

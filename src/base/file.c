@@ -16,8 +16,17 @@ static liana_status fail_errno(liana__error *error, const char *what, const char
 {
     int code = errno;
     liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
-    const char *hint = code == ENOSPC ? "; free some space and run again" : "";
+    const char *hint = code == ENOSPC                ? "; free some space and run again"
+                       : liana__path_is_remote(path) ? ": only a local file will do here; download it and name the copy"
+                                                     : "";
     return liana__fail(error, status, "cannot %s '%s': %s%s", what, path, strerror(code), hint);
+}
+
+static liana_status refuse_remote(const char *path, liana__error *error)
+{
+    if (!liana__path_is_remote(path)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "cannot write to '%s': results are written to local folders only",
+                       path);
 }
 
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
@@ -140,6 +149,7 @@ liana_status liana__file_read(const char *path, size_t limit, char **data, size_
 liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error)
 {
     *writer = (liana__file_writer){.descriptor = -1};
+    LIANA_TRY(refuse_remote(path, error));
     size_t length = strlen(path);
     writer->path = strdup(path);
     writer->temporary = malloc(length + 5);
@@ -225,6 +235,7 @@ liana_status liana__file_replace(const char *path, const void *data, size_t size
 
 liana_status liana__folder_make(const char *path, liana__error *error)
 {
+    LIANA_TRY(refuse_remote(path, error));
     char *copy = strdup(path);
     if (!copy) return liana__fail_memory(error, path);
     liana_status status = LIANA_OK;
@@ -332,9 +343,15 @@ liana_status liana__folder_list(const char *path, liana__arena *arena, liana__pa
     return enough && !arena->failed ? status : liana__fail_memory(error, path);
 }
 
+bool liana__path_is_remote(const char *path)
+{
+    size_t length = strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+    return length > 1 && strncmp(path + length, "://", 3) == 0;
+}
+
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path)
 {
-    if (path[0] == '/' || !folder || !folder[0]) return liana__arena_string(arena, path);
+    if (path[0] == '/' || liana__path_is_remote(path) || !folder || !folder[0]) return liana__arena_string(arena, path);
     size_t length = strlen(folder);
     return liana__arena_format(arena, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", path);
 }

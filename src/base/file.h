@@ -80,7 +80,11 @@ liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__
 liana_status liana__folder_list(const char *path, liana__arena *arena, liana__paths *names, liana__error *error)
     LIANA_MUST_USE;
 
-/* `path` if it is absolute, else `folder`/`path` ("" and NULL folders count as the current one). In the arena. */
+/* Whether a name is a URL ("gs://bucket/file"), not a path. What a URL names is made a local file first (src/remote).
+ */
+bool liana__path_is_remote(const char *path);
+/* `path` if it is absolute or a URL, else `folder`/`path` ("" and NULL folders count as the current one). In the arena.
+ */
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path);
 /* The folder part of a path, "." if there is none. In the arena. */
 char *liana__path_folder(liana__arena *arena, const char *path);

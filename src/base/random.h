@@ -19,6 +19,7 @@ typedef enum liana__stream {
     LIANA__STREAM_SYNTH = 6,       /* drawn data sets */
     LIANA__STREAM_TEST = 7,        /* inputs of tests */
     LIANA__STREAM_DATASET = 8,     /* stages of datasets: counter = index, epoch */
+    LIANA__STREAM_RETRY = 9,       /* how long to wait before asking a server again: counter = request, attempt */
 } liana__stream;
 
 typedef struct liana__philox_key {

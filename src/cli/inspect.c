@@ -5,6 +5,7 @@
 #include "formats/idx.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
+#include "remote/remote.h"
 
 #include <string.h>
 
@@ -108,6 +109,27 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
                        path, looks);
 }
 
+static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
+    return kind(path, report, arena, error);
+}
+
+static liana_status inspect_remote(const char *url, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__remote *remote;
+    liana__paths paths;
+    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = liana__remote_resolve(remote, &url, 1, arena, &paths, error);
+    if (status == LIANA_OK && paths.count > 1) {
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one", url, paths.count);
+    }
+    if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__remote_destroy(remote);
+    return status;
+}
+
 static liana_status run(liana__invocation *invocation)
 {
     const char *path = invocation->operands[0];
@@ -115,8 +137,8 @@ static liana_status run(liana__invocation *invocation)
     liana__value *report = liana__value_map(arena);
     liana__inspect_text(arena, report, "event", "inspected");
     liana__inspect_text(arena, report, "path", path);
-    liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
-    liana_status status = kind(path, report, arena, &invocation->error);
+    liana_status status = liana__path_is_remote(path) ? inspect_remote(path, report, arena, &invocation->error)
+                                                      : inspect_path(path, report, arena, &invocation->error);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* A damaged file's report says what was found before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;

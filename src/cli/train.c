@@ -64,6 +64,12 @@ static void note(void *user, const char *text)
     liana__reporter_note(&own->reporter, "%s", text);
 }
 
+static bool stop(void *user)
+{
+    (void)user;
+    return liana__signals_caught() != 0;
+}
+
 static liana_status train(liana__invocation *invocation, liana_context *context, const liana__config *config,
                           watcher *own)
 {
@@ -79,6 +85,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                  .resume = liana__invocation_has(invocation, "resume"),
                                  .on_event = watch,
                                  .on_note = note,
+                                 .stop = stop,
                                  .user = own};
     liana__run run;
     own->run = &run;

@@ -188,11 +188,9 @@ static liana_status check_source(const liana__source *source, const char *patter
     return LIANA_OK;
 }
 
-liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
-                                liana__source **source, liana__error *error)
+static liana_status open_local(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+                               liana__source **source, liana__error *error)
 {
-    static const liana__source_options defaults;
-    if (!options) options = &defaults;
     *source = NULL;
     if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files were named to read data from");
     const liana__source_kind *kind;
@@ -218,9 +216,59 @@ liana_status liana__source_open(const char *const *patterns, size_t num_patterns
     return status;
 }
 
+/* Opens what the URLs are once they are fetched, all of them together. Labels that are named go behind the patterns. */
+static liana_status open_resolved(liana__remote *remote, const char *const *patterns, size_t num_patterns,
+                                  const liana__source_options *options, liana__source **source, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__paths paths;
+    liana__source_options local = *options;
+    size_t count = num_patterns + (options->labels != NULL);
+    const char **names = liana__arena_allocate(&arena, (count + 1) * sizeof *names);
+    if (!names) return liana__fail_memory(error, "a list of files");
+    for (size_t i = 0; i < num_patterns; i++) names[i] = patterns[i];
+    if (options->labels) names[num_patterns] = options->labels;
+    liana_status status = liana__remote_resolve(remote, names, count, &arena, &paths, error);
+    if (status == LIANA_OK && options->labels) local.labels = paths.items[--paths.count];
+    if (status == LIANA_OK) status = open_local((const char *const *)paths.items, paths.count, &local, source, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status open_remote(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+                                liana__source **source, liana__error *error)
+{
+    liana__remote *remote = options->remote;
+    if (!remote) LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = open_resolved(remote, patterns, num_patterns, options, source, error);
+    if (status == LIANA_OK) {
+        (*source)->remote = remote;
+        (*source)->owns_remote = remote != options->remote;
+    } else if (remote != options->remote) {
+        liana__remote_destroy(remote);
+    }
+    return status;
+}
+
+liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+                                liana__source **source, liana__error *error)
+{
+    static const liana__source_options defaults;
+    if (!options) options = &defaults;
+    *source = NULL;
+    bool is_remote = options->labels && liana__path_is_remote(options->labels);
+    for (size_t i = 0; i < num_patterns; i++) is_remote = is_remote || liana__path_is_remote(patterns[i]);
+    return is_remote ? open_remote(patterns, num_patterns, options, source, error)
+                     : open_local(patterns, num_patterns, options, source, error);
+}
+
 void liana__source_close(liana__source *source)
 {
-    if (source) source->kind->close(source);
+    if (!source) return;
+    liana__remote *remote = source->owns_remote ? source->remote : NULL;
+    source->kind->close(source);
+    liana__remote_destroy(remote);
 }
 
 void *liana__source_scratch_create(const liana__source *source)
@@ -242,7 +290,8 @@ liana_status liana__source_read(const liana__source *source, uint64_t index, voi
         return liana__fail(error, LIANA_OUT_OF_RANGE, "there is no record %" PRIu64 ": there are %" PRIu64, index,
                            source->num_records);
     }
-    return source->kind->read(source, index, scratch, record, error);
+    liana_status status = source->kind->read(source, index, scratch, record, error);
+    return status == LIANA_OK ? LIANA_OK : liana__remote_fail_within(source->remote, error);
 }
 
 liana_status liana__source_read_at(const liana__source *source, const liana_example_address *address, void *scratch,
@@ -255,7 +304,9 @@ liana_status liana__source_read_at(const liana__source *source, const liana_exam
 
 liana__record_address liana__source_address(const liana__source *source, uint64_t index)
 {
-    return source->kind->address(source, index);
+    liana__record_address address = source->kind->address(source, index);
+    address.file = liana__remote_name(address.file);
+    return address;
 }
 
 int64_t liana__source_offset(const liana__source *source, uint64_t index)

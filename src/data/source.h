@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "remote/remote.h"
 
 #include <liana/augment.h>
 #include <stdbool.h>
@@ -63,6 +64,8 @@ typedef struct liana__source_options {
     uint64_t take;
     /* Refuse data without labels when it is opened. */
     bool need_labels;
+    /* Where URLs are fetched to; NULL: the source makes one for itself, if there are any. Must outlive the source. */
+    liana__remote *remote;
     /* Take the data as if they had no labels, whatever these are and whatever class folders are called. */
     bool ignore_labels;
     /* Go on without what cannot be read: files that cannot be opened, and what lies behind damage that hides where
@@ -110,6 +113,8 @@ struct liana__source {
     bool streams; /* records come in their own order: what is read is that of the position */
     /* What lies in the folders of images and is none: files and folders that were left out. */
     uint64_t num_ignored;
+    liana__remote *remote; /* where its URLs are local files, or NULL */
+    bool owns_remote;
     /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
     liana__strings class_names;
     /* Where it costs much to jump from record to record (compressed files): the first record of each block of records
@@ -127,9 +132,9 @@ enum { LIANA__BLOCK_WINDOW = 8 };
 /* How much of a file `recognises` is shown. */
 enum { LIANA__SOURCE_HEAD = 64 };
 
-/* Opens what `patterns` (shell patterns, files, folders) match, in the order of the list and in byte order below it.
- * Errors: NOT_FOUND (nothing matches), INVALID_CONFIG (an unknown kind), INVALID_DATA (no kind fits, or several do; no
- * records; no labels where they are needed), and those of the kind. */
+/* Opens what `patterns` (shell patterns, files, folders, also as URLs: remote/remote.h) match, in the order of the list
+ * and in byte order below it. Errors: NOT_FOUND (nothing matches), INVALID_CONFIG (an unknown kind), INVALID_DATA (no
+ * kind fits, or several do; no records; no labels where they are needed), and those of the kind. */
 liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
                                 liana__source **source, liana__error *error) LIANA_MUST_USE;
 void liana__source_close(liana__source *source);

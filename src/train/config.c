@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
+#include "remote/remote.h"
 #include "train/config_internal.h"
 
 #include <limits.h>
@@ -14,6 +15,7 @@
 static const char *absolute_path(liana__arena *arena, const char *path)
 {
     char current[PATH_MAX];
+    if (liana__path_is_remote(path)) return path;
     if (*path != '/') {
         if (!getcwd(current, sizeof current)) return path;
         path = liana__path_join(arena, current, path);
@@ -88,7 +90,7 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
     char *text;
     size_t size;
     *config = (liana__config){0};
-    liana_status status = liana__file_read(path, LIANA__YAML_MAX_SIZE, &text, &size, error);
+    liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
         return LIANA_INVALID_CONFIG;

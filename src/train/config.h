@@ -79,6 +79,8 @@ typedef struct liana__data_config {
     int64_t threads;             /* that decode; 0: as many as compute */
     const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
     liana__oversample_config oversample;
+    const char *remote_cache;           /* where copies of remote files are kept; NULL: as remote/remote.h says */
+    int64_t remote_cache_limit;         /* most MiB of them; 0: as much as the file system has */
     const liana__value *sample_weights; /* of training examples: "balanced", a map by class, or NULL */
     const char *quarantine;             /* a list of records to leave out (data/bad_records.h), or NULL */
 } liana__data_config;

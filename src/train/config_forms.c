@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
+#include "remote/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,11 @@ liana_status liana__config_read_class_names(liana__value *root, liana__arena *ar
     if (!names || !path) return liana__fail_memory(error, "the names of the classes");
     char *text;
     size_t size;
-    liana_status status = liana__file_read(path, LIANA__YAML_MAX_SIZE, &text, &size, error);
+    const liana__value *cache = get(data, "remote_cache");
+    liana__remote_options options = {
+        .cache_folder = cache && cache->kind == LIANA__VALUE_STRING ? cache->string : NULL,
+    };
+    liana_status status = liana__remote_read(path, &options, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_OK) {
         status = split_names(path, text, size, arena, names, error);
         free(text);

@@ -28,6 +28,7 @@ void liana__run_close(liana__run *run)
     liana__device_close(run->device);
     liana_model_destroy(run->model);
     liana__history_free(&run->state.history);
+    liana__remote_destroy(run->remote);
     if (run->locked) close(run->lock);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
@@ -152,6 +153,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
 static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (options->training && run->folder) LIANA_TRY(liana__run_check_folder(run, options->resume, error));
+    LIANA_TRY(liana__run_find_remote(run, NULL, options, error));
     LIANA_TRY(liana__run_find_data(run, options, error));
     return liana__run_build_model(run, error);
 }

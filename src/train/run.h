@@ -46,6 +46,8 @@ typedef struct liana__run {
     const char *metric_names[LIANA__MAX_METRICS];
     size_t num_metrics;
     liana__run_state state;
+    liana__remote *remote; /* where URLs of the configuration are local files, or NULL */
+    struct liana__run_fetch *fetch;
     bool locked; /* the folder, by `lock` */
     int lock;
 } liana__run;
@@ -57,6 +59,8 @@ typedef struct liana__run_options {
     bool resume;     /* with training: go on from the newest checkpoint that is whole, if there is one */
     /* What happens; see liana__fit_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
+    /* Asked a few times a second while remote files are fetched: true ends it with CANCELLED. May be NULL. */
+    bool (*stop)(void *user);
     /* A sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
     void (*on_note)(void *user, const char *note);
     void *user;

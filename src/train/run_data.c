@@ -22,6 +22,7 @@ static liana_status open_source(const liana__run *run, const liana__source_confi
     options.take = (uint64_t)take;
     options.need_labels = use == LABELS_NEEDED;
     options.ignore_labels = use == LABELS_IGNORED;
+    options.remote = run->remote;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
@@ -177,6 +178,7 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
                                   liana__error *error)
 {
     *data = (liana__run_data){0};
+    LIANA_TRY(liana__run_find_remote(run, where, NULL, error));
     LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
     liana_status status = start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);

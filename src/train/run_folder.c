@@ -70,8 +70,14 @@ static const char *first_difference(const liana__value *a, const liana__value *b
 }
 
 /* Keys that may change between the parts of a run: they change no result. */
-static const char *const FREE_KEYS[] = {"output",     "data.threads",   "data.memory",
-                                        "data.cache", "data.cache_dir", "train.threads"};
+static const char *const FREE_KEYS[] = {"output",
+                                        "data.threads",
+                                        "data.memory",
+                                        "data.cache",
+                                        "data.cache_dir",
+                                        "data.remote_cache",
+                                        "data.remote_cache_limit",
+                                        "train.threads"};
 
 static void drop_free_keys(liana__value *config, liana__arena *arena)
 {

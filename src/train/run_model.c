@@ -146,10 +146,13 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     float **values = calloc(model->num_weights + 1, sizeof *values);
     if (!values) return liana__fail_memory(error, "the weights");
     liana__weights_report report = {0};
+    const char *file = path;
     liana_status status = read_values(run, values, error);
+    if (status == LIANA_OK && run->remote) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
     if (status == LIANA_OK) {
-        status = liana__weights_load(model, path, run->num_backbone_layers, values, &run->arena, &report, error);
+        status = liana__weights_load(model, file, run->num_backbone_layers, values, &run->arena, &report, error);
     }
+    if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
     if (status == LIANA_OK) status = write_values(run, values, error);
     for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
     free(values);

@@ -1,6 +1,7 @@
 #include "train/weights.h"
 
 #include "ir/shape.h"
+#include "remote/remote.h"
 #include "train/weight_source.h"
 
 #include <math.h>
@@ -216,15 +217,28 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     return status;
 }
 
+static liana_status load_file(const liana_model *model, const char *path, size_t num_required, float *const *values,
+                              liana__arena *arena, liana__weights_report *report, liana__error *error)
+{
+    liana__weight_source source;
+    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    liana_status status = load(model, &source, num_required, values, arena, report, error);
+    liana__weight_source_close(&source);
+    return status;
+}
+
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,
                                  liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
     liana__weights_report ignored;
     if (!report) report = &ignored;
     *report = (liana__weights_report){0};
-    liana__weight_source source;
-    LIANA_TRY(liana__weight_source_open(path, &source, error));
-    liana_status status = load(model, &source, num_required, values, arena, report, error);
-    liana__weight_source_close(&source);
+    if (!liana__path_is_remote(path)) return load_file(model, path, num_required, values, arena, report, error);
+    liana__remote *remote;
+    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = liana__remote_file(remote, path, arena, &path, error);
+    if (status == LIANA_OK) status = load_file(model, path, num_required, values, arena, report, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__remote_destroy(remote);
     return status;
 }

@@ -11,10 +11,11 @@ typedef struct liana__weights_report {
     liana__strings unused;  /* layers of the file that the model does not have */
 } liana__weights_report;
 
-/* Reads a Keras HDF5 file (.h5: of weights, or of a whole model, also where the layers lie in a model within the model)
- * or a safetensors file ("layer/weight" as in liana's checkpoints); which of the two, the first bytes say. Layers are
- * matched by name; within a layer, HDF5 weights by their order (the names differ between versions of Keras) and
- * safetensors by name. values[w] has room for weight w of the model and is left as it is where the layer is missing.
+/* Reads (also by URL) a Keras HDF5 file (.h5: of weights, or of a whole model, also where the layers lie in a model
+ * within the model) or a safetensors file ("layer/weight" as in liana's checkpoints); which of the two, the first bytes
+ * say. Layers are matched by name; within a layer, HDF5 weights by their order (the names differ between versions of
+ * Keras) and safetensors by name. values[w] has room for weight w of the model and is left as it is where the layer is
+ * missing.
  *
  * The first `num_required` layers of the model must be in the file (so that a backbone is never left half loaded);
  * later ones (a new head) may be missing. No layer may differ in number or shape of weights, and at least one must be

@@ -1,0 +1,313 @@
+#include "remote/cache.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static liana_status fail_cache(liana__error *error, const char *what, const char *path)
+{
+    return liana__fail(error, LIANA_IO_ERROR,
+                       "cannot %s '%s': %s; remote files are kept there (data.remote_cache, LIANA_CACHE)", what, path,
+                       strerror(errno));
+}
+
+/* ---- locks ---- */
+
+/* What a name's byte is: even, so that the byte behind it is free for the other lock. Two names on one byte would only
+ * be taken for used a little too often. */
+static uint64_t byte_of(const char *name)
+{
+    uint8_t digest[32];
+    unsigned size = sizeof digest;
+    uint64_t byte = 0;
+    EVP_Digest(name, strlen(name), digest, &size, EVP_sha256(), NULL);
+    for (int i = 0; i < 8; i++) byte = byte << 8 | digest[i];
+    return (byte >> 2) << 1;
+}
+
+static bool lock_byte(const liana__cache *cache, uint64_t byte, short kind)
+{
+    struct flock range = {.l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    return fcntl(cache->lock, F_OFD_SETLK, &range) == 0;
+}
+
+static bool is_taken(int code)
+{
+    return code == EAGAIN || code == EACCES;
+}
+
+static size_t find_used(const liana__cache *cache, uint64_t byte)
+{
+    size_t low = 0, high = cache->num_used;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (cache->used[middle] < byte) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool uses(const liana__cache *cache, uint64_t byte)
+{
+    size_t at = find_used(cache, byte);
+    return at < cache->num_used && cache->used[at] == byte;
+}
+
+/* Somebody who removes a file holds its lock for a moment. */
+static liana_status use_byte(liana__cache *cache, uint64_t byte, liana__error *error)
+{
+    if (uses(cache, byte)) return LIANA_OK;
+    if (!liana__grow(&cache->used, cache->num_used, &cache->used_capacity, sizeof *cache->used)) {
+        return liana__fail_memory(error, "the cache of remote files");
+    }
+    for (int i = 0; !lock_byte(cache, byte, F_RDLCK); i++) {
+        if (!is_taken(errno) || i == 5000) return fail_cache(error, "lock a byte of", cache->folder);
+        usleep(2000);
+    }
+    size_t at = find_used(cache, byte);
+    memmove(cache->used + at + 1, cache->used + at, (cache->num_used - at) * sizeof *cache->used);
+    cache->used[at] = byte;
+    cache->num_used++;
+    return LIANA_OK;
+}
+
+liana_status liana__cache_use(liana__cache *cache, const liana__cache_id *id, liana__error *error)
+{
+    return use_byte(cache, byte_of(id->text), error);
+}
+
+liana_status liana__cache_claim(liana__cache *cache, const liana__cache_id *id, bool *claimed, liana__error *error)
+{
+    *claimed = lock_byte(cache, byte_of(id->text) + 1, F_WRLCK);
+    return *claimed || is_taken(errno) ? LIANA_OK : fail_cache(error, "lock a byte of", cache->folder);
+}
+
+void liana__cache_release(liana__cache *cache, const liana__cache_id *id)
+{
+    lock_byte(cache, byte_of(id->text) + 1, F_UNLCK);
+}
+
+/* ---- folders ---- */
+
+/* A view that nobody has locked belonged to a process that is gone. */
+static void remove_old_views(const liana__cache *cache, const char *views)
+{
+    liana__arena arena = {0};
+    liana__paths names;
+    if (liana__folder_list(views, &arena, &names, NULL) != LIANA_OK) names.count = 0;
+    for (size_t i = 0; i < names.count; i++) {
+        uint64_t byte = byte_of(names.items[i]);
+        if (!lock_byte(cache, byte, F_WRLCK)) continue;
+        const char *path = liana__path_join(&arena, views, names.items[i]);
+        liana_status ignored = path ? liana__folder_remove(path, NULL) : LIANA_OK;
+        (void)ignored;
+        lock_byte(cache, byte, F_UNLCK);
+    }
+    liana__arena_free(&arena);
+}
+
+static liana_status make_view(liana__cache *cache, const char *views, liana__arena *arena, liana__error *error)
+{
+    remove_old_views(cache, views);
+    uint64_t chance;
+    if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
+        return fail_cache(error, "name a view in", views);
+    const char *name = liana__arena_format(arena, "%016llx", (unsigned long long)chance);
+    const char *view = name ? liana__path_join(arena, views, name) : NULL;
+    if (!view) return liana__fail_memory(error, "the cache of remote files");
+    LIANA_TRY(use_byte(cache, byte_of(name), error));
+    LIANA_TRY(liana__folder_make(view, error));
+    cache->view = view;
+    return LIANA_OK;
+}
+
+liana_status liana__cache_open(liana__cache *cache, const char *folder, uint64_t limit, liana__arena *arena,
+                               liana__error *error)
+{
+    *cache = (liana__cache){.limit = limit, .lock = -1};
+    liana_status status = liana__folder_make(folder, error);
+    if (status != LIANA_OK)
+        return liana__fail_within(error, "the cache of remote files (data.remote_cache, LIANA_CACHE)");
+    char *real = realpath(folder, NULL);
+    if (!real) return fail_cache(error, "open", folder);
+    cache->folder = liana__arena_string(arena, real);
+    free(real);
+    cache->files = liana__arena_format(arena, "%s/files", cache->folder);
+    const char *views = liana__arena_format(arena, "%s/views", cache->folder);
+    const char *lock = liana__arena_format(arena, "%s/lock", cache->folder);
+    if (arena->failed) return liana__fail_memory(error, "the cache of remote files");
+    LIANA_TRY(liana__folder_make(cache->files, error));
+    LIANA_TRY(liana__folder_make(views, error));
+    cache->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (cache->lock < 0) return fail_cache(error, "open", lock);
+    return make_view(cache, views, arena, error);
+}
+
+void liana__cache_close(liana__cache *cache)
+{
+    if (cache->view) {
+        liana_status ignored = liana__folder_remove(cache->view, NULL);
+        (void)ignored;
+    }
+    if (cache->folder && cache->lock >= 0) close(cache->lock);
+    free(cache->used);
+    *cache = (liana__cache){.lock = -1};
+}
+
+/* ---- files ---- */
+
+liana__cache_id liana__cache_id_of(const char *url, const char *version, uint64_t size)
+{
+    liana__cache_id id = {""};
+    uint8_t digest[32];
+    unsigned length = sizeof digest;
+    liana__text text = {0};
+    liana__text_add(&text, "%s\n%s\n%llu", url, version, (unsigned long long)size);
+    EVP_Digest(text.data ? text.data : "", text.length, digest, &length, EVP_sha256(), NULL);
+    liana__text_free(&text);
+    for (int i = 0; i < 16; i++) snprintf(id.text + 2 * i, 3, "%02x", digest[i]);
+    return id;
+}
+
+const char *liana__cache_path(const liana__cache *cache, const liana__cache_id *id, const char *suffix,
+                              liana__arena *arena)
+{
+    return liana__arena_format(arena, "%s/%s%s", cache->files, id->text, suffix);
+}
+
+bool liana__cache_has(const liana__cache *cache, const liana__cache_id *id, uint64_t size, liana__arena *arena)
+{
+    const char *path = liana__cache_path(cache, id, "", arena);
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size != size) return false;
+    utimensat(AT_FDCWD, path, NULL, 0);
+    return true;
+}
+
+/* ---- room ---- */
+
+typedef struct kept_file {
+    const char *name; /* of the file, or of its part */
+    uint64_t bytes;
+    struct timespec used;
+} kept_file;
+
+static int compare_use(const void *a, const void *b)
+{
+    const struct timespec *x = &((const kept_file *)a)->used, *y = &((const kept_file *)b)->used;
+    if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
+    return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+static liana_status list_files(const liana__cache *cache, liana__arena *arena, kept_file **files, size_t *count,
+                               uint64_t *total, liana__error *error)
+{
+    liana__paths names;
+    LIANA_TRY(liana__folder_list(cache->files, arena, &names, error));
+    *files = liana__arena_allocate(arena, (names.count + 1) * sizeof **files);
+    *count = 0;
+    *total = 0;
+    for (size_t i = 0; *files && i < names.count; i++) {
+        const char *path = liana__path_join(arena, cache->files, names.items[i]);
+        struct stat info;
+        if (!path || stat(path, &info) != 0) continue;
+        kept_file file = {names.items[i], (uint64_t)info.st_blocks * 512, info.st_mtim};
+        *total += file.bytes;
+        (*files)[(*count)++] = file;
+    }
+    return arena->failed ? liana__fail_memory(error, "the cache of remote files") : LIANA_OK;
+}
+
+/* Removes a file that nobody uses, whole or in part. */
+static void remove_unused(const liana__cache *cache, const kept_file *file, liana__arena *arena, uint64_t *total)
+{
+    liana__cache_id id;
+    snprintf(id.text, sizeof id.text, "%.32s", file->name);
+    uint64_t byte = byte_of(id.text);
+    if (uses(cache, byte) || !lock_byte(cache, byte, F_WRLCK)) return;
+    const char *path = liana__path_join(arena, cache->files, file->name);
+    if (path && unlink(path) == 0) *total -= file->bytes;
+    lock_byte(cache, byte, F_UNLCK);
+}
+
+liana_status liana__cache_make_room(liana__cache *cache, uint64_t bytes, liana__error *error)
+{
+    liana__arena arena = {0};
+    kept_file *files;
+    size_t count;
+    uint64_t total, limit = cache->limit;
+    liana_status status = list_files(cache, &arena, &files, &count, &total, error);
+    struct statvfs system;
+    if (status == LIANA_OK && statvfs(cache->files, &system) != 0)
+        status = fail_cache(error, "ask about", cache->files);
+    if (status == LIANA_OK && !limit) limit = total + (uint64_t)system.f_bavail * system.f_frsize / 10 * 9;
+    if (status == LIANA_OK && (bytes > limit || total > limit - bytes)) {
+        qsort(files, count, sizeof *files, compare_use);
+        for (size_t i = 0; i < count && (bytes > limit || total > limit - bytes); i++) {
+            remove_unused(cache, &files[i], &arena, &total);
+        }
+        if (bytes > limit || total > limit - bytes) {
+            status =
+                liana__fail(error, LIANA_OUT_OF_RANGE,
+                            "remote files of %.1f MiB are wanted, but '%s' may hold %.1f MiB, of which %.1f MiB are "
+                            "in use; %s, or name another folder (data.remote_cache, LIANA_CACHE)",
+                            (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
+                            cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
+        }
+    }
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* ---- the view ---- */
+
+static bool has_part(const char *name, const char *part)
+{
+    size_t length = strlen(part);
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, part, length) == 0 && (at[length] == '/' || !at[length])) return true;
+    }
+    return false;
+}
+
+static liana_status fail_show(const char *name, const char *why, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' cannot become the name of a local file: %s", name, why);
+}
+
+liana_status liana__cache_show(liana__cache *cache, const liana__cache_id *id, const char *name, liana__arena *arena,
+                               const char **path, liana__error *error)
+{
+    if (has_part(name, ".") || has_part(name, "..")) return fail_show(name, "it has '.' or '..' in it", error);
+    const char *link = liana__arena_format(arena, "%s/%s", cache->view, name);
+    const char *target = liana__cache_path(cache, id, "", arena);
+    const char *folder = link ? liana__path_folder(arena, link) : NULL;
+    if (!folder || !target) return liana__fail_memory(error, name);
+    liana__error reason = {0};
+    if (liana__folder_make(folder, &reason) != LIANA_OK) return fail_show(name, reason.message, error);
+    *path = link;
+    if (symlink(target, link) == 0) return LIANA_OK;
+    char *there = errno == EEXIST ? realpath(link, NULL) : NULL;
+    bool same = there && strcmp(there, target) == 0;
+    free(there);
+    if (same) return LIANA_OK;
+    /* A name that was resolved before, when the server had another version. */
+    if (errno == EEXIST || access(link, F_OK) == 0) {
+        return liana__fail(error, LIANA_DATA_LOSS,
+                           "'%s' changed on its server while it was in use here; run again with the new one", name);
+    }
+    return fail_show(name, strerror(errno), error);
+}

@@ -1,0 +1,66 @@
+/* cache.h - the folder in which copies of remote files lie.
+ *
+ *   CACHE/files/ID          a whole file; ID is a hash of URL, version and length
+ *   CACHE/files/ID.part     one that is on its way
+ *   CACHE/files/ID.pieces   which pieces of it are there, with their checksums (fetch.c)
+ *   CACHE/views/NAME/...    what one liana__remote shows of it: links under the names of URLs
+ *   CACHE/lock              an empty file whose bytes stand for files and views: whoever uses one holds a read lock on
+ *                           its byte, whoever fetches a file a write lock on the byte beside it
+ *
+ * The time of a file's last change is when it was used last. */
+#ifndef LIANA_REMOTE_CACHE_H
+#define LIANA_REMOTE_CACHE_H
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct liana__cache {
+    const char *folder; /* absolute */
+    const char *files;
+    const char *view; /* without a '/' at the end */
+    uint64_t limit;   /* 0: as much as the file system gives */
+    int lock;         /* a descriptor, or -1 */
+    uint64_t *used;   /* bytes of the lock that this cache holds for reading, sorted */
+    size_t num_used;
+    size_t used_capacity;
+} liana__cache;
+
+typedef struct liana__cache_id {
+    char text[33];
+} liana__cache_id;
+
+/* Makes folder and view, and removes views that processes left behind. The strings are in the arena.
+ * Errors: IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__cache_open(liana__cache *cache, const char *folder, uint64_t limit, liana__arena *arena,
+                               liana__error *error) LIANA_MUST_USE;
+/* Removes the view and ends all locks. */
+void liana__cache_close(liana__cache *cache);
+
+liana__cache_id liana__cache_id_of(const char *url, const char *version, uint64_t size);
+/* "CACHE/files/ID" with a suffix. In the arena. */
+const char *liana__cache_path(const liana__cache *cache, const liana__cache_id *id, const char *suffix,
+                              liana__arena *arena);
+
+/* From now on the file is not removed by anybody. */
+liana_status liana__cache_use(liana__cache *cache, const liana__cache_id *id, liana__error *error) LIANA_MUST_USE;
+/* Whether the file is there whole; then this is its last use. */
+bool liana__cache_has(const liana__cache *cache, const liana__cache_id *id, uint64_t size, liana__arena *arena);
+
+/* Takes the right to fetch the file, if nobody has it. */
+liana_status liana__cache_claim(liana__cache *cache, const liana__cache_id *id, bool *claimed, liana__error *error)
+    LIANA_MUST_USE;
+void liana__cache_release(liana__cache *cache, const liana__cache_id *id);
+
+/* Makes room for so many bytes more: removes the files that were used longest ago and are in nobody's use, until all
+ * are within the limit. Errors: OUT_OF_RANGE (there is not enough to remove), IO_ERROR. */
+liana_status liana__cache_make_room(liana__cache *cache, uint64_t bytes, liana__error *error) LIANA_MUST_USE;
+
+/* Shows the file as VIEW/name. */
+liana_status liana__cache_show(liana__cache *cache, const liana__cache_id *id, const char *name, liana__arena *arena,
+                               const char **path, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,142 @@
+/* gs://: Google Cloud Storage, through its JSON interface (cloud.google.com/storage/docs/json_api/v1). */
+#include "remote/scheme.h"
+#include "remote/sigv4.h"
+
+#include <string.h>
+
+#define FIELDS "name,size,generation,crc32c,md5Hash"
+
+static liana_status prepare(liana__remote *remote, liana__error *error)
+{
+    if (remote->prepared_google) return LIANA_OK;
+    LIANA_TRY(liana__google_credentials_find(&remote->arena, &remote->google, error));
+    remote->prepared_google = true;
+    return LIANA_OK;
+}
+
+static const char *endpoint(const liana__remote *remote)
+{
+    return remote->google.endpoint;
+}
+
+static void explain_access(const liana__remote *remote, liana__text *text)
+{
+    const liana__google_credentials *google = &remote->google;
+    switch (google->kind) {
+    case LIANA__GOOGLE_ANONYMOUS:
+        liana__text_add(text, "without credentials; set GOOGLE_APPLICATION_CREDENTIALS to a file of them, or run "
+                              "'gcloud auth application-default login'");
+        break;
+    case LIANA__GOOGLE_TOKEN:
+        liana__text_add(text, "with the token in %s, which may have expired (they live an hour)", google->origin);
+        break;
+    case LIANA__GOOGLE_SERVICE:
+        liana__text_add(text, "as %s, whose key is in %s; it needs the role Storage Object Viewer", google->account,
+                        google->origin);
+        break;
+    case LIANA__GOOGLE_USER:
+    case LIANA__GOOGLE_METADATA:
+        liana__text_add(text, "with the credentials of %s; they need the role Storage Object Viewer", google->origin);
+        break;
+    }
+}
+
+/* "ENDPOINT/storage/v1/b/BUCKET/o", with "/KEY" if there is one. */
+static liana_status begin_request(liana__remote *remote, const char *name, const char *bucket, const char *key,
+                                  liana__http_request *request, liana__error *error)
+{
+    liana__google_credentials *google = &remote->google;
+    LIANA_TRY(liana__google_credentials_refresh(&remote->http, name, &remote->arena, google, error));
+    liana__text_add(&request->url, "%s/storage/v1/b/", google->endpoint);
+    liana__url_encode(&request->url, bucket, true);
+    liana__text_add(&request->url, "/o%s", key ? "/" : "");
+    if (key) liana__url_encode(&request->url, key, true);
+    if (google->token && liana__url_is_private(google->endpoint)) {
+        liana__text value = {0};
+        liana__text_add(&value, "Bearer %s", google->token);
+        liana__http_request_header(request, "Authorization", value.data ? value.data : "");
+        request->failed |= value.failed;
+        liana__text_free(&value);
+    }
+    return LIANA_OK;
+}
+
+static liana_status describe(liana__remote *remote, liana__remote_object *object, liana__arena *arena,
+                             liana__error *error)
+{
+    liana__http_request request = {0};
+    liana__http_response response = {0};
+    liana__listed listed;
+    liana_status status = begin_request(remote, object->name, object->bucket, object->key, &request, error);
+    liana__text_add(&request.url, "?fields=" FIELDS);
+    if (status == LIANA_OK)
+        status = liana__remote_ask(remote, object->scheme, object->name, &request, &response, error);
+    if (status == LIANA_OK) {
+        const char *body = response.body.data ? response.body.data : "";
+        status = liana__listing_read_object(body, response.body.length, arena, &listed, error);
+        if (status != LIANA_OK) liana__fail_within(error, "cannot read '%s'", object->name);
+    }
+    if (status == LIANA_OK) {
+        object->size = listed.size;
+        object->version = listed.version;
+        object->has_crc32c = listed.has_crc32c;
+        object->crc32c = listed.crc32c;
+        object->has_md5 = listed.has_md5;
+        memcpy(object->md5, listed.md5, sizeof object->md5);
+    }
+    liana__http_request_free(&request);
+    liana__http_response_free(&response);
+    return status;
+}
+
+static liana_status list(liana__remote *remote, const char *bucket, const char *prefix, bool flat, liana__arena *arena,
+                         liana__listing *listing, liana__error *error)
+{
+    const char *name = liana__arena_format(arena, "gs://%s/%s", bucket, prefix);
+    if (!name) return liana__fail_memory(error, bucket);
+    liana__http_request request = {0};
+    liana__http_response response = {0};
+    liana_status status = begin_request(remote, name, bucket, NULL, &request, error);
+    liana__text_add(&request.url, "?fields=nextPageToken%%2Citems(" FIELDS ")%s&prefix=", flat ? "&delimiter=%2F" : "");
+    liana__url_encode(&request.url, prefix, true);
+    if (listing->next) {
+        liana__text_add(&request.url, "&pageToken=");
+        liana__url_encode(&request.url, listing->next, true);
+    }
+    if (status == LIANA_OK) status = liana__remote_ask(remote, &liana__scheme_gs, name, &request, &response, error);
+    if (status == LIANA_OK) {
+        const char *body = response.body.data ? response.body.data : "";
+        status = liana__listing_read_json(body, response.body.length, arena, listing, error);
+        if (status != LIANA_OK) liana__fail_within(error, "cannot list '%s'", name);
+    }
+    liana__http_request_free(&request);
+    liana__http_response_free(&response);
+    return status;
+}
+
+static liana_status make_request(liana__remote *remote, const liana__remote_object *object,
+                                 liana__http_request *request, liana__error *error)
+{
+    LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
+    liana__text_add(&request->url, "?alt=media&generation=");
+    liana__url_encode(&request->url, object->version, true);
+    /* Without it the server would inflate what was stored with gzip, and then the length is another. */
+    liana__http_request_header(request, "Accept-Encoding", "gzip");
+    return LIANA_OK;
+}
+
+static bool same(const liana__remote_object *object, const liana__http_response *response)
+{
+    return !*response->generation || strcmp(response->generation, object->version) == 0;
+}
+
+const liana__scheme liana__scheme_gs = {
+    .name = "gs",
+    .prepare = prepare,
+    .endpoint = endpoint,
+    .describe = describe,
+    .list = list,
+    .request = make_request,
+    .same = same,
+    .explain_access = explain_access,
+};

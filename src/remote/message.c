@@ -1,0 +1,64 @@
+#include "remote/scheme.h"
+
+liana_status liana__remote_changed(const char *name, liana__error *error)
+{
+    return liana__fail(error, LIANA_DATA_LOSS,
+                       "'%s' changed on its server while it was being read; run again, when nobody writes to it", name);
+}
+
+static const char *status_text(long status)
+{
+    switch (status) {
+    case 400: return " Bad Request";
+    case 401: return " Unauthorized";
+    case 403: return " Forbidden";
+    case 404: return " Not Found";
+    case 408: return " Request Timeout";
+    case 410: return " Gone";
+    case 429: return " Too Many Requests";
+    case 500: return " Internal Server Error";
+    case 502: return " Bad Gateway";
+    case 503: return " Service Unavailable";
+    case 504: return " Gateway Timeout";
+    default: return "";
+    }
+}
+
+liana_status liana__remote_refused(const liana__remote *remote, const liana__scheme *scheme, const char *name,
+                                   const liana__http_response *response, liana__error *error)
+{
+    long status = response->status;
+    liana__refusal refusal =
+        liana__listing_read_refusal(response->body.data ? response->body.data : "", response->body.length);
+    liana__text said = {0}, access = {0};
+    liana__text_add(&said, "HTTP %ld%s%s%s", status, status_text(status), *refusal.text ? ": " : "", refusal.text);
+    scheme->explain_access(remote, &access);
+    const char *what = said.data ? said.data : "", *how = access.data ? access.data : "";
+    liana_status result;
+    if ((status == 301 || status == 307 || status == 400) && *response->region) {
+        result = liana__fail(error, LIANA_INVALID_CONFIG,
+                             "cannot read '%s': its bucket is in the region %s; set AWS_REGION=%s", name,
+                             response->region, response->region);
+    } else if (status == 404 || status == 410) {
+        result = liana__fail(error, LIANA_NOT_FOUND, "there is no '%s' (%s); check the name", name, what);
+    } else if (status == 401 || status == 403) {
+        result = liana__fail(error, LIANA_IO_ERROR, "access to '%s' was denied (%s); the request was made %s", name,
+                             what, how);
+    } else if (status == 408 || status == 429 || status >= 500) {
+        result = liana__fail(error, LIANA_IO_ERROR,
+                             "cannot read '%s': the server failed (%s; tried %d times); try again later", name, what,
+                             remote->http.max_attempts);
+    } else {
+        result = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server answered with %s", name, what);
+    }
+    liana__text_free(&said);
+    liana__text_free(&access);
+    return result;
+}
+
+liana_status liana__remote_ask(liana__remote *remote, const liana__scheme *scheme, const char *name,
+                               const liana__http_request *request, liana__http_response *response, liana__error *error)
+{
+    LIANA_TRY(liana__http_send(&remote->http, name, request, response, error));
+    return response->status / 100 == 2 ? LIANA_OK : liana__remote_refused(remote, scheme, name, response, error);
+}

@@ -1,0 +1,56 @@
+/* The remote files of a run. */
+#include "train/run_internal.h"
+
+#include <time.h>
+
+/* Lines about a long fetch come this far apart. */
+enum { SECONDS_BETWEEN_NOTES = 5 };
+
+/* Who is told. The options live as long as the call that opens the run, and data are opened later as well. */
+struct liana__run_fetch {
+    const liana__run_options *options;
+    time_t told;
+};
+
+static bool on_progress(void *user, const liana__remote_progress *progress)
+{
+    struct liana__run_fetch *fetch = user;
+    const liana__run_options *options = fetch->options;
+    if (!options) return true;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bool last = progress->files_done == progress->files;
+    if (last || now.tv_sec >= fetch->told + SECONDS_BETWEEN_NOTES) {
+        fetch->told = now.tv_sec;
+        liana__run_note(options, "remote files: %zu of %zu, %.1f of %.1f MiB", progress->files_done, progress->files,
+                        (double)progress->bytes_done / 0x1p20, (double)progress->bytes / 0x1p20);
+    }
+    return !options->stop || !options->stop(options->user);
+}
+
+static bool names_url(const liana__source_config *where)
+{
+    bool is = (where->images && liana__path_is_remote(where->images)) ||
+              (where->labels && liana__path_is_remote(where->labels));
+    for (size_t i = 0; i < where->paths.count; i++) is = is || liana__path_is_remote(where->paths.items[i]);
+    return is;
+}
+
+liana_status liana__run_find_remote(liana__run *run, const liana__source_config *where,
+                                    const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    const char *weights = run->config->model.weights;
+    bool wanted = names_url(&data->train) || names_url(&data->validation) || names_url(&data->test) ||
+                  (weights && liana__path_is_remote(weights)) || (where && names_url(where));
+    if (run->fetch) run->fetch->options = options;
+    if (!wanted || run->remote) return LIANA_OK;
+    run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);
+    if (!run->fetch) return liana__fail_memory(error, "remote files");
+    run->fetch->options = options;
+    return liana__remote_create(&(liana__remote_options){.cache_folder = data->remote_cache,
+                                                         .cache_limit = (uint64_t)data->remote_cache_limit << 20,
+                                                         .progress = on_progress,
+                                                         .user = run->fetch},
+                                &run->remote, error);
+}

@@ -116,6 +116,16 @@ static void add_file(const char *path, uint64_t num_records, liana__fingerprint 
     liana__fingerprint_add(sources, facts, sizeof facts);
 }
 
+/* Of a remote file, what its server calls this state of it. */
+static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
+                            liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    liana__remote_version version = liana__remote_version_of(remote, url);
+    add_text(settings, url);
+    add_text(sources, version.text);
+    liana__fingerprint_add(sources, &num_records, sizeof num_records);
+}
+
 static void add_source(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources)
 {
     const char *file = NULL;
@@ -124,7 +134,11 @@ static void add_source(const liana__source *source, liana__fingerprint *settings
         const char *next = i < source->num_records ? liana__source_address(source, i).file : NULL;
         bool same = file && next && (file == next || strcmp(file, next) == 0);
         if (same) continue;
-        if (file) add_file(file, i - first, settings, sources);
+        if (file && liana__path_is_remote(file)) {
+            add_remote_file(source->remote, file, i - first, settings, sources);
+        } else if (file) {
+            add_file(file, i - first, settings, sources);
+        }
         file = next;
         first = i;
     }

@@ -157,6 +157,7 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
     made->kind.offset = offset;
     made->base = *made->inner;
     made->base.kind = &made->kind;
+    made->base.owns_remote = false; /* the inner one does */
     made->base.num_records -= made->count;
     if (num_left_out) *num_left_out = made->count;
     *source = &made->base;

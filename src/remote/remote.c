@@ -400,6 +400,21 @@ liana_status liana__remote_file(liana__remote *remote, const char *name, liana__
     return LIANA_OK;
 }
 
+liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)
+{
+    liana__remote_version version = {""};
+    liana__arena arena = {0};
+    char target[4096];
+    const char *link = remote ? liana__arena_format(&arena, "%s/%s", remote->cache.view, name) : NULL;
+    ssize_t length = link ? readlink(link, target, sizeof target - 1) : -1;
+    if (length > 0) {
+        target[length] = 0;
+        snprintf(version.text, sizeof version.text, "%.32s", liana__path_name(target));
+    }
+    liana__arena_free(&arena);
+    return version;
+}
+
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error)
 {
     if (!error) return LIANA_OK;

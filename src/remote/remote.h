@@ -66,6 +66,12 @@ liana_status liana__remote_file(liana__remote *remote, const char *name, liana__
 liana_status liana__remote_read(const char *name, const liana__remote_options *options, size_t limit, char **data,
                                 size_t *size, liana__error *error) LIANA_MUST_USE;
 
+/* What tells this version of a file of the view from others, for a name that was resolved; "" for any other. */
+typedef struct liana__remote_version {
+    char text[40];
+} liana__remote_version;
+liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name);
+
 /* What to show to people for a path: the URL that it ends with, if it lies in a view, else the path. Borrowed from
  * `path`. */
 const char *liana__remote_name(const char *path);

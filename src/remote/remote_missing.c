@@ -40,6 +40,13 @@ liana_status liana__remote_file(liana__remote *remote, const char *name, liana__
     return refuse(name, error);
 }
 
+liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)
+{
+    (void)remote;
+    (void)name;
+    return (liana__remote_version){""};
+}
+
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error)
 {
     (void)remote;

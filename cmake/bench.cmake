@@ -3,9 +3,10 @@ add_executable(bench_step ${PROJECT_SOURCE_DIR}/bench/bench_step.c ${PROJECT_SOU
 add_executable(bench_kernels ${PROJECT_SOURCE_DIR}/bench/bench_kernels.c)
 add_executable(bench_run ${PROJECT_SOURCE_DIR}/bench/bench_run.c)
 add_executable(bench_products ${PROJECT_SOURCE_DIR}/bench/bench_products.c)
+add_executable(bench_data ${PROJECT_SOURCE_DIR}/bench/bench_data.c)
 add_executable(bench_report ${PROJECT_SOURCE_DIR}/bench/bench_report.c ${PROJECT_SOURCE_DIR}/bench/bench_plot.c
   ${PROJECT_SOURCE_DIR}/bench/bench_records.c)
-foreach(program bench_step bench_kernels bench_run bench_report bench_products)
+foreach(program bench_step bench_kernels bench_run bench_report bench_products bench_data)
   target_link_libraries(${program} PRIVATE liana_static liana_options)
 endforeach()
 add_test(NAME bench_products_runs COMMAND bench_products mlp 3)

@@ -201,6 +201,55 @@ static void test_stages_take_any_size(void **state)
     liana_context_destroy(context);
 }
 
+static void change_nothing(void *user, const liana_example_address *address, liana_image *image)
+{
+    (void)address;
+    (void)image;
+    ++*(int *)user;
+}
+
+/* Neighbouring changes of colour are one. A function that changes nothing, where it is applied, keeps them apart; then
+ * each rounds for itself. */
+static void test_changes_of_colour_are_joined(void **state)
+{
+    (void)state;
+    enum { SIDE = 40 };
+    liana_context *context = make_context();
+    int calls = 0;
+    assert_int_equal(liana_augmentation_register(context, "nothing", change_nothing, &calls), LIANA_OK);
+    static const char format[] =
+        "[random_brightness: {factor: 0.1}, nothing: {probability: %d}, random_contrast: "
+        "{factor: 0.3}, nothing: {probability: %d}, random_saturation: {factor: 0.5}, nothing: "
+        "{probability: %d}, random_contrast: {factor: 0.3}, random_grayscale]";
+    for (int channels = 1; channels <= 3; channels += 2) {
+        char lists[2][400];
+        for (int i = 0; i < 2; i++) snprintf(lists[i], sizeof lists[i], format, i, i, i);
+        liana__augment *joined = make(context, lists[0], SIDE, SIDE, channels);
+        liana__augment *apart = make(context, lists[1], SIDE, SIDE, channels);
+        uint8_t src[SIDE * SIDE * 3], first[SIDE * SIDE * 3], second[SIDE * SIDE * 3];
+        size_t size = (size_t)(SIDE * SIDE * channels);
+        draw_image(src, &(liana__augment_shape){SIDE, SIDE, channels});
+        for (size_t i = 0; i < size; i++) src[i] = (uint8_t)(80 + src[i] % 96); /* nothing is cut off */
+        int differences = 0;
+        for (uint64_t position = 0; position < 50; position++) {
+            liana_example_address address = at(position);
+            calls = 0;
+            apply(joined, &address, src, first, size);
+            assert_int_equal(calls, 0);
+            apply(apart, &address, src, second, size);
+            assert_int_equal(calls, 3);
+            for (size_t i = 0; i < size; i++) {
+                assert_true(abs(first[i] - second[i]) <= 2);
+                differences += first[i] != second[i];
+            }
+        }
+        assert_true(differences > 0);
+        liana__augment_destroy(joined);
+        liana__augment_destroy(apart);
+    }
+    liana_context_destroy(context);
+}
+
 /* ---- draws ---- */
 
 /* In how many of `count` images anything changed. */
@@ -381,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_stages_do_what_torch_does),
         cmocka_unit_test(test_wrong_lists_are_refused),
         cmocka_unit_test(test_stages_take_any_size),
+        cmocka_unit_test(test_changes_of_colour_are_joined),
         cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
         cmocka_unit_test(test_stages_draw_independently),
         cmocka_unit_test(test_mixed_images_have_the_shares_that_they_say),

@@ -37,7 +37,7 @@ typedef struct reader {
     liana__loader *loader;
     void *scratch;
     void *stage_scratch;
-    uint8_t *decoded; /* an image before the stage */
+    uint8_t *decoded; /* memory for an image before the stage, which begins LIANA__IMAGE_OFFSET bytes on */
     void *mix_scratch;
     liana__decoder decoder;
 } reader;
@@ -153,7 +153,8 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
         slot->batch.records[i] = index;
     }
     const liana__stage *stage = options->stage;
-    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size, *decoded = stage ? self->decoded : pixels;
+    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size,
+            *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
     if (liana__image_cache_find(loader->cache, index, &cached)) {
         slot->batch.labels[i] = cached.label;
@@ -491,7 +492,7 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
         if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
         if (!stage) continue;
         self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
-        self->decoded = liana__allocate_aligned(loader->decoded_size);
+        self->decoded = liana__allocate_aligned(loader->decoded_size + LIANA__IMAGE_OFFSET);
         if (!self->stage_scratch || !self->decoded) return liana__fail_memory(error, stage->name);
     }
     /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for

@@ -100,11 +100,12 @@ liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t w
 {
     size_t size;
     if (__builtin_mul_overflow((size_t)height, (size_t)width, &size) ||
-        __builtin_mul_overflow(size, (size_t)channels, &size)) {
+        __builtin_mul_overflow(size, (size_t)channels, &size) ||
+        __builtin_add_overflow(size, (size_t)LIANA__IMAGE_OFFSET, &size)) {
         return liana__fail_memory(error, "an image");
     }
     LIANA_TRY(liana__image_reserve_bytes(&image->memory, &image->capacity, size, error));
-    image->pixels = image->memory;
+    image->pixels = image->memory + LIANA__IMAGE_OFFSET;
     image->height = height;
     image->width = width;
     image->channels = channels;

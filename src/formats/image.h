@@ -15,13 +15,17 @@ typedef enum liana__image_kind {
     LIANA__IMAGE_PNG,
 } liana__image_kind;
 
+/* libjpeg-turbo writes rows that are aligned to vectors past the caches. Pixels that are read again at once, to be
+ * resized or augmented, must not be: they begin so many bytes after an aligned place. */
+enum { LIANA__IMAGE_OFFSET = 8 };
+
 /* Pixels in memory that is kept and reused by the next decode. Zero-initialise; free with liana__image_free. */
 typedef struct liana__image {
     uint8_t *pixels; /* [height, width, channels], rows without gaps: `memory`, or the target of the options */
     int64_t height;
     int64_t width;
     int channels;    /* 1 (grey) or 3 (red, green, blue) */
-    uint8_t *memory; /* the image's own, aligned to LIANA__ALIGNMENT */
+    uint8_t *memory; /* the image's own; pixels begin LIANA__IMAGE_OFFSET bytes on */
     size_t capacity;
     uint8_t *spare; /* where a rotated image is decoded first */
     size_t spare_capacity;

@@ -1,8 +1,9 @@
 /* augment.h - augmentation: training images are changed by chance, each time otherwise.
  *
- * A stage is one of three kinds. A geometric one gives a mapping from points of its output to points of its input;
- * where several follow each other, their mappings are multiplied and the image is sampled once. One of pixels changes
- * an image in place. One that mixes joins the images of a shard two by two, after all others. To add a stage: the
+ * A stage is one of four kinds. A geometric one gives a mapping from points of its output to points of its input;
+ * where several follow each other, their mappings are multiplied and the image is sampled once. One of colour gives a
+ * change that is linear in a pixel's channels; those of neighbours are multiplied too. One of pixels changes an image
+ * in place. One that mixes joins the images of a shard two by two, after all others. To add a stage: the
  * struct in src/data/augment/<family>.c and a row in augment.def. */
 #ifndef LIANA_DATA_AUGMENT_AUGMENT_H
 #define LIANA_DATA_AUGMENT_AUGMENT_H
@@ -68,6 +69,13 @@ typedef struct liana__geometry {
     bool inside;               /* no output point falls outside the input: nothing is filled in */
 } liana__geometry;
 
+/* A change of colours: each becomes scale * itself + grey * its own grey + offset. */
+typedef struct liana__colour_change {
+    double scale;
+    double grey;
+    double offset[3]; /* of each channel, in levels */
+} liana__colour_change;
+
 /* What a stage finds out before the first image. */
 typedef struct liana__augment_setup {
     liana__augment_shape in;
@@ -112,9 +120,12 @@ typedef struct liana__augmentation {
     bool draws_chance;            /* the stage looks at the probability itself */
     /* Checks what the table of options cannot (NULL: nothing). Errors are those of people: INVALID_CONFIG. */
     liana_status (*prepare)(const void *options, liana__augment_setup *setup, liana__error *error);
-    /* One of the three. */
+    bool uses_means; /* `colour` looks at the image's means */
+    /* One of the four. */
     void (*geometry)(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
                      liana__draws *draws, liana__geometry *geometry);
+    /* `means` of each channel. */
+    void (*colour)(const void *options, const double means[3], liana__draws *draws, liana__colour_change *change);
     liana_status (*apply)(const liana__augment_call *call);
     /* Writes the mixed image and returns the share of `own` in it, from 0 to 1. */
     double (*mix)(const liana__mix_call *call);

@@ -38,14 +38,22 @@ typedef struct liana__warp {
 /* Values that repeat with the channels: a multiple of 3 and of a vector. */
 enum { LIANA__PATTERN = 192 };
 
+/* Output channel c is the sum over k of weights[3 c + k] * input channel k, plus offset[c], without its `shift` last
+ * bits and kept in [0, 255]. The sum stays within 32 bits whatever the pixels are. */
+typedef struct liana__recolour {
+    int16_t weights[9];
+    int32_t offset[3];
+    int shift; /* 0 to 14 */
+} liana__recolour;
+
 typedef struct liana__pixel_kernels {
     void (*warp)(const liana__warp *warp);
     /* pixels[i] * scale[i % LIANA__PATTERN] + offset[...], rounded to nearest, kept in [0, 255] */
     void (*linear)(uint8_t *pixels, size_t size, const float *scale, const float *offset);
+    /* Each pixel of three channels by a matrix of whole numbers. */
+    void (*recolour)(uint8_t *pixels, size_t num_pixels, const liana__recolour *change);
     /* Sums of each channel (one number for grey), and of 0.299 R + 0.587 G + 0.114 B. */
     void (*sums)(const uint8_t *pixels, size_t num_pixels, int channels, double *sums, double *grey);
-    /* Colours between grey (factor 0) and themselves (1), or beyond. */
-    void (*saturate)(uint8_t *pixels, size_t num_pixels, float factor);
     /* Turns the hue by a share of the circle, -1 to 1; value and chroma stay. */
     void (*turn_hue)(uint8_t *pixels, size_t num_pixels, float turn);
     /* Correlates with weights [2 radius + 1] along both axes; the image goes on mirrored at its outermost pixels.

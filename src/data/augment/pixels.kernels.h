@@ -319,24 +319,129 @@ static void linear(uint8_t *restrict pixels, size_t size, const float *restrict 
     for (size_t k = 0; i < size; i++, k++) pixels[i] = to_byte(pixels[i] * scale[k] + offset[k]);
 }
 
+#if defined(__AVX2__)
+/* Of as many whole groups of 32 pixels as there are; returns how many pixels that is. */
+static size_t sum_groups(const uint8_t *pixels, size_t num_pixels, uint64_t each[3])
+{
+    uint8_t bytes[32 + 2]; /* every third byte, from the first, second and third one on */
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = i % 3 == 2 ? 0xFF : 0;
+    __m256i masks[3], total[3], zero = _mm256_setzero_si256();
+    for (int c = 0; c < 3; c++) {
+        masks[c] = _mm256_loadu_si256((const void *)(bytes + 2 - c));
+        total[c] = zero;
+    }
+    size_t done = 0;
+    for (; done + 32 <= num_pixels; done += 32, pixels += 96) {
+        for (int part = 0; part < 3; part++) {
+            __m256i values = _mm256_loadu_si256((const void *)(pixels + 32 * part));
+            /* 32 is 2 more than a multiple of 3: the next part begins with another channel. */
+            for (int c = 0; c < 3; c++) {
+                __m256i own = _mm256_and_si256(values, masks[(c + part) % 3]);
+                total[c] = _mm256_add_epi64(total[c], _mm256_sad_epu8(own, zero));
+            }
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        uint64_t lanes[4];
+        _mm256_storeu_si256((void *)lanes, total[c]);
+        each[c] = lanes[0] + lanes[1] + lanes[2] + lanes[3];
+    }
+    return done;
+}
+#else
+static size_t sum_groups(const uint8_t *pixels, size_t num_pixels, uint64_t each[3])
+{
+    (void)pixels;
+    (void)num_pixels;
+    each[0] = each[1] = each[2] = 0;
+    return 0;
+}
+#endif
+
 static void sums(const uint8_t *pixels, size_t num_pixels, int channels, double *each, double *grey)
 {
+    uint64_t total[3] = {0};
     if (channels == 1) {
-        uint64_t sum = 0;
-        for (size_t i = 0; i < num_pixels; i++) sum += pixels[i];
-        *grey = each[0] = (double)sum;
+        for (size_t i = 0; i < num_pixels; i++) total[0] += pixels[i];
+        *grey = each[0] = (double)total[0];
         return;
     }
-    uint64_t red = 0, green = 0, blue = 0;
-    for (size_t i = 0; i < num_pixels; i++) {
-        red += pixels[3 * i];
-        green += pixels[3 * i + 1];
-        blue += pixels[3 * i + 2];
+    for (size_t i = sum_groups(pixels, num_pixels, total); i < num_pixels; i++) {
+        for (int c = 0; c < 3; c++) total[c] += pixels[3 * i + (size_t)c];
     }
-    each[0] = (double)red;
-    each[1] = (double)green;
-    each[2] = (double)blue;
+    for (int c = 0; c < 3; c++) each[c] = (double)total[c];
     *grey = 0.299 * each[0] + 0.587 * each[1] + 0.114 * each[2];
+}
+
+static inline uint8_t weigh(const liana__recolour *change, int channel, const uint8_t pixel[3])
+{
+    const int16_t *weights = change->weights + 3 * channel;
+    int32_t sum = weights[0] * pixel[0] + weights[1] * pixel[1] + weights[2] * pixel[2] + change->offset[channel];
+    sum >>= change->shift;
+    return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+}
+
+#if defined(__AVX2__)
+static inline __m256i pair(int16_t low, int16_t high)
+{
+    return _mm256_set1_epi32((int32_t)((uint32_t)(uint16_t)low | (uint32_t)(uint16_t)high << 16));
+}
+
+/* Eight pixels at a time: red and green side by side in one register, blue in another, so that each output is the sum
+ * of two products of pairs. Returns how many are done. */
+static size_t recolour_groups(uint8_t *pixels, size_t num_pixels, const liana__recolour *change)
+{
+    const __m256i red_green = _mm256_setr_epi8(0, -1, 1, -1, 3, -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1, 0, -1, 1, -1, 3,
+                                               -1, 4, -1, 6, -1, 7, -1, 9, -1, 10, -1);
+    const __m256i blue = _mm256_setr_epi8(2, -1, -1, -1, 5, -1, -1, -1, 8, -1, -1, -1, 11, -1, -1, -1, 2, -1, -1, -1, 5,
+                                          -1, -1, -1, 8, -1, -1, -1, 11, -1, -1, -1);
+    const __m256i interleave = _mm256_setr_epi8(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11, -1, -1, -1, -1, 0, 4, 8, 1, 5, 9,
+                                                2, 6, 10, 3, 7, 11, -1, -1, -1, -1);
+    __m256i first[3], second[3], offset[3];
+    for (int c = 0; c < 3; c++) {
+        const int16_t *weights = change->weights + 3 * c;
+        first[c] = pair(weights[0], weights[1]);
+        second[c] = pair(weights[2], 0);
+        offset[c] = _mm256_set1_epi32(change->offset[c]);
+    }
+    const __m128i shift = _mm_cvtsi32_si128(change->shift);
+    size_t done = 0;
+    /* Sixteen bytes are read at the fifth pixel: ten must be left. */
+    for (; done + 10 <= num_pixels; done += 8, pixels += 24) {
+        __m256i values = _mm256_castsi128_si256(_mm_loadu_si128((const void *)pixels));
+        values = _mm256_inserti128_si256(values, _mm_loadu_si128((const void *)(pixels + 12)), 1);
+        __m256i rg = _mm256_shuffle_epi8(values, red_green), b = _mm256_shuffle_epi8(values, blue), out[3];
+        for (int c = 0; c < 3; c++) {
+            __m256i sum = _mm256_add_epi32(_mm256_madd_epi16(rg, first[c]), _mm256_madd_epi16(b, second[c]));
+            out[c] = _mm256_sra_epi32(_mm256_add_epi32(sum, offset[c]), shift);
+        }
+        __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(out[0], out[1]), _mm256_packs_epi32(out[2], out[2]));
+        bytes = _mm256_shuffle_epi8(bytes, interleave);
+        for (int half = 0; half < 2; half++) {
+            __m128i four = half ? _mm256_extracti128_si256(bytes, 1) : _mm256_castsi256_si128(bytes);
+            int32_t last = _mm_extract_epi32(four, 2);
+            _mm_storel_epi64((void *)(pixels + 12 * half), four);
+            memcpy(pixels + 12 * half + 8, &last, 4);
+        }
+    }
+    return done;
+}
+#else
+static size_t recolour_groups(uint8_t *pixels, size_t num_pixels, const liana__recolour *change)
+{
+    (void)pixels;
+    (void)num_pixels;
+    (void)change;
+    return 0;
+}
+#endif
+
+static void recolour(uint8_t *pixels, size_t num_pixels, const liana__recolour *change)
+{
+    for (size_t i = recolour_groups(pixels, num_pixels, change); i < num_pixels; i++) {
+        uint8_t *pixel = pixels + 3 * i, before[3] = {pixel[0], pixel[1], pixel[2]};
+        for (int c = 0; c < 3; c++) pixel[c] = weigh(change, c, before);
+    }
 }
 
 /* Colour images are worked on in planes of a piece. */
@@ -363,21 +468,6 @@ static void join(const planes *from, size_t count, uint8_t *pixels)
         pixels[3 * i] = to_byte(from->red[i]);
         pixels[3 * i + 1] = to_byte(from->green[i]);
         pixels[3 * i + 2] = to_byte(from->blue[i]);
-    }
-}
-
-static void saturate(uint8_t *pixels, size_t num_pixels, float factor)
-{
-    planes p;
-    for (size_t done = 0, count; done < num_pixels; done += count, pixels += 3 * count) {
-        count = split(pixels, num_pixels - done, &p);
-        for (size_t i = 0; i < count; i++) {
-            float grey = 0.299f * p.red[i] + 0.587f * p.green[i] + 0.114f * p.blue[i];
-            p.red[i] = grey + (p.red[i] - grey) * factor;
-            p.green[i] = grey + (p.green[i] - grey) * factor;
-            p.blue[i] = grey + (p.blue[i] - grey) * factor;
-        }
-        join(&p, count, pixels);
     }
 }
 
@@ -523,6 +613,6 @@ static void mix_images(const uint8_t *own, const uint8_t *partner, uint8_t *dst,
 
 #define LIANA__PIXEL_KERNELS                                                                                          \
     {                                                                                                                 \
-        .warp = warp_image, .linear = linear, .sums = sums, .saturate = saturate, .turn_hue = turn_hue, .blur = blur, \
+        .warp = warp_image, .linear = linear, .recolour = recolour, .sums = sums, .turn_hue = turn_hue, .blur = blur, \
         .sharpen = sharpen, .add_noise = add_noise, .mix = mix_images,                                                \
     }

@@ -1,5 +1,5 @@
 /* Reading a list of stages, and running it on an image. */
-#include "data/augment/augment.h"
+#include "data/augment/adjust.h"
 #include "data/cut.h"
 
 #include <stddef.h>
@@ -234,6 +234,12 @@ typedef struct journey {
     int interpolation;
     int fill_mode;
     int64_t fill;
+    /* Changes of colour that are not yet done; never together with mappings. */
+    bool has_change;
+    liana__colour_change change;
+    bool has_means; /* of the pixels as they are */
+    double means[3];
+    double mean_grey;
 } journey;
 
 static uint8_t *other_buffer(const journey *own)
@@ -242,7 +248,7 @@ static uint8_t *other_buffer(const journey *own)
 }
 
 /* Samples the image once for all mappings that are pending. */
-static void flush(journey *own)
+static void flush_geometry(journey *own)
 {
     if (!own->has_pending) return;
     uint8_t *dst = other_buffer(own);
@@ -263,6 +269,31 @@ static void flush(journey *own)
     own->has_pending = false;
 }
 
+/* The pixels, where they may be written to, all mappings done. */
+static uint8_t *make_writable(journey *own)
+{
+    flush_geometry(own);
+    if (own->pixels != own->buffers[0] && own->pixels != own->buffers[1]) {
+        memcpy(own->buffers[0], own->pixels, liana__augment_size(&own->shape));
+        own->pixels = own->buffers[0];
+    }
+    return own->pixels == own->buffers[0] ? own->buffers[0] : own->buffers[1];
+}
+
+/* Looks at each pixel once for all changes of colour that are pending. */
+static void flush_colour(journey *own)
+{
+    if (!own->has_change) return;
+    liana__recolour_pixels(own->augment->kernels, &own->shape, make_writable(own), &own->change);
+    own->has_change = false;
+}
+
+static void flush(journey *own)
+{
+    flush_geometry(own);
+    flush_colour(own);
+}
+
 /* Whether one sampling does for both: what the one leaves open the other decides. */
 static bool agrees(const journey *own, const liana__geometry *next, const liana__augment_sampling *options)
 {
@@ -276,8 +307,9 @@ static void add_geometry(journey *own, const stage *which, liana__draws *draws)
 {
     const liana__augment_sampling *options = which->options;
     liana__geometry next = {.from_output = liana__matrix_identity()};
+    flush_colour(own);
     which->kind->geometry(options, &which->in, &which->out, draws, &next);
-    if (own->has_pending && !agrees(own, &next, options)) flush(own);
+    if (own->has_pending && !agrees(own, &next, options)) flush_geometry(own);
     if (!own->has_pending) {
         own->pending = (liana__geometry){liana__matrix_identity(), true, true};
         own->has_pending = true;
@@ -294,19 +326,36 @@ static void add_geometry(journey *own, const stage *which, liana__draws *draws)
     own->pending_out = which->out;
 }
 
-/* The pixels, where they may be written to. */
-static uint8_t *make_writable(journey *own)
+/* The means that the image has with all changes done, but for what is cut off at black and white. */
+static void find_means(journey *own, double means[3])
 {
-    flush(own);
-    if (own->pixels != own->buffers[0] && own->pixels != own->buffers[1]) {
-        memcpy(own->buffers[0], own->pixels, liana__augment_size(&own->shape));
-        own->pixels = own->buffers[0];
+    if (!own->has_means) {
+        own->mean_grey = liana__find_means(own->augment->kernels, &own->shape, own->pixels, own->means);
+        own->has_means = true;
     }
-    return own->pixels == own->buffers[0] ? own->buffers[0] : own->buffers[1];
+    for (int c = 0; c < 3; c++) {
+        means[c] = own->change.scale * own->means[c] + own->change.grey * own->mean_grey + own->change.offset[c];
+    }
+}
+
+static void add_colour(journey *own, const stage *which, liana__draws *draws)
+{
+    double means[3] = {0};
+    liana__colour_change next;
+    flush_geometry(own);
+    if (!own->has_change) {
+        own->change = (liana__colour_change){1, 0, {0}};
+        own->has_means = false;
+    }
+    if (which->kind->uses_means) find_means(own, means);
+    which->kind->colour(which->options, means, draws, &next);
+    liana__colour_change_add(&own->change, &next);
+    own->has_change = true;
 }
 
 static liana_status apply_pixels(journey *own, const stage *which, liana__draws *draws, liana__error *error)
 {
+    flush_colour(own);
     liana__augment_call call = {.options = which->options,
                                 .state = which->state,
                                 .pixels = make_writable(own),
@@ -320,6 +369,7 @@ static liana_status apply_pixels(journey *own, const stage *which, liana__draws 
 
 static void apply_function(journey *own, const stage *which, const liana_example_address *address)
 {
+    flush_colour(own);
     liana_image image = {make_writable(own), own->shape.height, own->shape.width, own->shape.channels};
     liana_augment_function function = (liana_augment_function)which->function->function;
     function(which->function->user, address, &image);
@@ -337,6 +387,8 @@ static liana_status apply_stage(journey *own, size_t index, const liana_example_
         apply_function(own, which, address);
     } else if (which->kind->geometry) {
         add_geometry(own, which, &draws);
+    } else if (which->kind->colour) {
+        add_colour(own, which, &draws);
     } else if (which->kind->apply) {
         return apply_pixels(own, which, &draws, error);
     }

@@ -104,7 +104,7 @@ static void run(const liana__augment_call *call, operation which, double strengt
     case ROTATE: move(call, which, strength * sign); break;
     case BRIGHTNESS: liana__adjust_linear(call, (double[3]){factor, factor, factor}, (double[3]){0}); break;
     case COLOR: liana__adjust_saturation(call, factor); break;
-    case CONTRAST: liana__adjust_contrast(call, factor, false); break;
+    case CONTRAST: liana__adjust_contrast(call, factor); break;
     case SHARPNESS: liana__adjust_sharpness(call, factor); break;
     case POSTERIZE: liana__posterize(call, 8 - (int)lrint(4 * strength)); break;
     case SOLARIZE: liana__solarize(call, 255 * (1 - strength)); break;

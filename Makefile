@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs fuzz format check-format check-includes check-registry check-docs-long install clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-data fuzz format check-format check-includes check-registry check-docs-long install clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -60,6 +60,11 @@ bench: ## speed and memory beside PyTorch's, a table and a plot (nothing else sh
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+bench-data: ## the input pipeline beside libjpeg-turbo and PyTorch's DataLoader (nothing else should run)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target bench_data
+	bench/bench_data.sh $(BUILD)
 
 format: ## format every C file in place (clang-format 14)
 	scripts/format.sh

@@ -26,7 +26,7 @@ function(liana_choose_instruction_sets)
         "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16")
     elseif(source MATCHES "\\.generic\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
-    elseif(source MATCHES "\\.plain\\.c$|/src/data/resize\\.c$")
+    elseif(source MATCHES "\\.plain\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # their plain loops are to become vectors
     endif()
   endforeach()

@@ -145,6 +145,36 @@ static void test_antialiased_resize_agrees_with_pillow(void **state)
     liana__resizer_free(&resizer);
 }
 
+/* All instruction sets give the same bits. */
+static void test_instruction_sets_agree(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__isa best;
+    assert_ok(liana__cpu_detect(NULL, &best, NULL, 0, &error), &error);
+    for (int trial = 0; trial < 60; trial++) {
+        uint32_t draw = (uint32_t)trial * 2654435761u;
+        liana__resize_shape shape = {1 + (draw >> 3) % 60,   1 + (draw >> 9) % 300, 1 + (draw >> 15) % 40,
+                                     1 + (draw >> 21) % 290, draw >> 31 ? 3 : 1,    (draw >> 30) & 1};
+        size_t count = (size_t)(shape.to_height * shape.to_width * shape.channels);
+        uint8_t *src = make_source(shape.height * shape.width * shape.channels);
+        float *expected = malloc(count * sizeof *expected), *floats = malloc(count * sizeof *floats);
+        uint8_t *bytes = malloc(2 * count);
+        for (int isa = 0; isa <= (int)best; isa++) {
+            liana__resizer resizer = {.kernels = liana__resize_kernels_for((liana__isa)isa)};
+            assert_ok(liana__resize_float(&resizer, &shape, src, isa ? floats : expected, &error), &error);
+            assert_ok(liana__resize_u8(&resizer, &shape, src, bytes + (isa ? count : 0), &error), &error);
+            if (isa) assert_memory_equal(floats, expected, count * sizeof *floats);
+            if (isa) assert_memory_equal(bytes + count, bytes, count);
+            liana__resizer_free(&resizer);
+        }
+        free(src);
+        free(expected);
+        free(floats);
+        free(bytes);
+    }
+}
+
 static void test_flat_and_equal_sizes_stay(void **state)
 {
     (void)state;
@@ -192,6 +222,7 @@ int main(void)
         cmocka_unit_test(test_resize_equals_pytorch),
         cmocka_unit_test(test_resize_equals_its_definition),
         cmocka_unit_test(test_antialiased_resize_agrees_with_pillow),
+        cmocka_unit_test(test_instruction_sets_agree),
         cmocka_unit_test(test_flat_and_equal_sizes_stay),
         cmocka_unit_test(test_tables_and_memory_are_kept),
     };

@@ -78,63 +78,15 @@ static liana_status set_axis(liana__resize_axis *axis, int64_t from, int64_t to,
     return LIANA_OK;
 }
 
-/* row [row_size] = the weighted sum of source rows. The long loops run over neighbouring bytes, of which the compiler
- * makes vectors; that is why rows are blended before columns. */
-static void blend_rows(const liana__resize_axis *rows, int64_t y, const uint8_t *restrict src, int64_t row_size,
-                       float *restrict row)
+const liana__resize_kernels *liana__resize_kernels_for(liana__isa isa)
 {
-    const float *weights = rows->weights + y * rows->max_taps;
-    const uint8_t *restrict first = src + rows->first[y] * row_size;
-    float first_weight = weights[0];
-    if (rows->count[y] == 1) {
-        for (int64_t i = 0; i < row_size; i++) row[i] = first_weight * (float)first[i];
-        return;
-    }
-    const uint8_t *restrict second = first + row_size;
-    float second_weight = weights[1];
-    for (int64_t i = 0; i < row_size; i++) {
-        row[i] = first_weight * (float)first[i] + second_weight * (float)second[i];
-    }
-    for (int64_t k = 2; k < rows->count[y]; k++) {
-        const uint8_t *restrict next = first + k * row_size;
-        float weight = weights[k];
-        for (int64_t i = 0; i < row_size; i++) row[i] += weight * (float)next[i];
-    }
-}
-
-/* sums [end - begin, channels] = the weighted sums along a row. Inlined with a constant number of channels. */
-static inline void blend_columns(const liana__resize_axis *columns, const float *restrict row, int channels,
-                                 float *restrict sums, int64_t begin, int64_t end)
-{
-    for (int64_t x = begin; x < end; x++) {
-        const float *weights = columns->weights + x * columns->max_taps;
-        const float *pixel = row + columns->first[x] * channels;
-        float sum[3] = {0};
-        for (int64_t k = 0; k < columns->count[x]; k++, pixel += channels) {
-            for (int c = 0; c < channels; c++) sum[c] += weights[k] * pixel[c];
-        }
-        for (int c = 0; c < channels; c++) sums[(x - begin) * channels + c] = sum[c];
-    }
-}
-
-enum { CHUNK = 128 };
-
-static void finish_row(const liana__resize_axis *columns, const float *row, int channels, uint8_t *bytes, float *floats)
-{
-    for (int64_t begin = 0; begin < columns->to; begin += CHUNK) {
-        int64_t end = begin + CHUNK < columns->to ? begin + CHUNK : columns->to;
-        float chunk[CHUNK * 3];
-        float *sums = floats ? floats + begin * channels : chunk;
-        if (channels == 3) {
-            blend_columns(columns, row, 3, sums, begin, end);
-        } else {
-            blend_columns(columns, row, 1, sums, begin, end);
-        }
-        if (!bytes) continue;
-        uint8_t *out = bytes + begin * channels;
-        /* The weights are positive and sum to one within a rounding error, so no sum leaves [0, 255.5). */
-        for (int64_t i = 0; i < (end - begin) * channels; i++) out[i] = (uint8_t)(int)(sums[i] + 0.5f);
-    }
+#ifdef LIANA_X86
+    if (isa >= LIANA__ISA_AVX512) return &liana__resize_kernels_avx512;
+    if (isa >= LIANA__ISA_AVX2) return &liana__resize_kernels_avx2;
+#else
+    (void)isa;
+#endif
+    return &liana__resize_kernels_generic;
 }
 
 static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *shape, liana__error *error)
@@ -146,9 +98,14 @@ static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *
                            "; sizes must be at least 1 and channels 1 or 3",
                            shape->height, shape->width, shape->channels, shape->to_height, shape->to_width);
     }
+    if (!resizer->kernels) {
+        liana__isa isa;
+        LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &isa, NULL, 0, error));
+        resizer->kernels = liana__resize_kernels_for(isa);
+    }
     LIANA_TRY(set_axis(&resizer->rows, shape->height, shape->to_height, shape->antialias, error));
     LIANA_TRY(set_axis(&resizer->columns, shape->width, shape->to_width, shape->antialias, error));
-    size_t needed = (size_t)shape->width * (size_t)shape->channels;
+    size_t needed = (size_t)shape->width * (size_t)shape->channels + LIANA__RESIZE_PADDING;
     if (needed > resizer->row_capacity) {
         float *row = liana__allocate_aligned(needed * sizeof *row);
         if (!row) return liana__fail_memory(error, "a row of a resize");
@@ -162,11 +119,13 @@ static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *
 static void resize(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src, uint8_t *bytes,
                    float *floats)
 {
+    const liana__resize_kernels *kernels = resizer->kernels;
     int64_t row_size = shape->width * shape->channels, to_row_size = shape->to_width * shape->channels;
+    for (int i = 0; i < LIANA__RESIZE_PADDING; i++) resizer->row[row_size + i] = 0;
     for (int64_t y = 0; y < shape->to_height; y++) {
-        blend_rows(&resizer->rows, y, src, row_size, resizer->row);
-        finish_row(&resizer->columns, resizer->row, shape->channels, bytes ? bytes + y * to_row_size : NULL,
-                   floats ? floats + y * to_row_size : NULL);
+        kernels->blend_rows(&resizer->rows, y, src, row_size, resizer->row);
+        kernels->finish_row(&resizer->columns, resizer->row, shape->channels, bytes ? bytes + y * to_row_size : NULL,
+                            floats ? floats + y * to_row_size : NULL);
     }
 }
 

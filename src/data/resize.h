@@ -7,6 +7,7 @@
 #ifndef LIANA_DATA_RESIZE_H
 #define LIANA_DATA_RESIZE_H
 
+#include "base/cpu.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -26,6 +27,26 @@ typedef struct liana__resize_axis {
     size_t capacity;
 } liana__resize_axis;
 
+/* What may be read behind the end of a row, in floats. */
+enum { LIANA__RESIZE_PADDING = 4 };
+
+/* The loops, for each instruction set; all give the same bits. */
+typedef struct liana__resize_kernels {
+    /* row [row_size] = the weighted sum of source rows [row_size] for output row y. */
+    void (*blend_rows)(const liana__resize_axis *rows, int64_t y, const uint8_t *src, int64_t row_size, float *row);
+    /* The weighted sums along a row, rounded into `bytes` or as they are into `floats`; the other one is NULL. */
+    void (*finish_row)(const liana__resize_axis *columns, const float *row, int channels, uint8_t *bytes,
+                       float *floats);
+} liana__resize_kernels;
+
+const liana__resize_kernels *liana__resize_kernels_for(liana__isa isa);
+
+extern const liana__resize_kernels liana__resize_kernels_generic;
+#ifdef LIANA_X86
+extern const liana__resize_kernels liana__resize_kernels_avx2;
+extern const liana__resize_kernels liana__resize_kernels_avx512;
+#endif
+
 /* The tables and the row of the last sizes, kept for the next image: nothing is computed or allocated again while the
  * sizes stay the same. One thread at a time. Zero-initialise; free with liana__resizer_free. */
 typedef struct liana__resizer {
@@ -33,6 +54,7 @@ typedef struct liana__resizer {
     liana__resize_axis columns;
     float *row; /* one output row before it is resized horizontally: [width, channels] */
     size_t row_capacity;
+    const liana__resize_kernels *kernels; /* NULL: those of this processor, as LIANA_MAX_ISA allows */
 } liana__resizer;
 
 typedef struct liana__resize_shape {

@@ -157,6 +157,8 @@ void liana__augment_destroy(liana__augment *augment);
 liana__augment_shape liana__augment_input(const liana__augment *augment);
 size_t liana__augment_scratch_size(const liana__augment *augment);
 size_t liana__augment_num_stages(const liana__augment *augment);
+/* Of stage i, as it is called in the list. */
+const char *liana__augment_stage_name(const liana__augment *augment, size_t i);
 
 /* The list as the stage of a loader; the list must outlive it. */
 liana__stage liana__augment_stage(const liana__augment *augment);
@@ -170,5 +172,9 @@ liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microba
  * stages that say so. */
 liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error) LIANA_MUST_USE;
+
+/* The first num_stages stages only, to measure them: the result stays in the scratch. */
+liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,
+                                const uint8_t *src, void *scratch, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -212,6 +212,12 @@ size_t liana__augment_num_stages(const liana__augment *augment)
     return augment->num_stages;
 }
 
+const char *liana__augment_stage_name(const liana__augment *augment, size_t i)
+{
+    const stage *own = &augment->stages[i];
+    return own->kind ? own->kind->name : own->function->name;
+}
+
 /* Two images and what a stage needs. */
 size_t liana__augment_scratch_size(const liana__augment *augment)
 {
@@ -395,16 +401,30 @@ static liana_status apply_stage(journey *own, size_t index, const liana_example_
     return LIANA_OK;
 }
 
-liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
-                                  const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
+static journey begin_journey(const liana__augment *augment, const uint8_t *src, void *scratch)
 {
     uint8_t *first = scratch;
     size_t image_size = liana__align_up(augment->image_size);
-    journey own = {.augment = augment,
-                   .pixels = src,
-                   .buffers = {first, first + image_size},
-                   .scratch = first + 2 * image_size,
-                   .shape = augment->first};
+    return (journey){.augment = augment,
+                     .pixels = src,
+                     .buffers = {first, first + image_size},
+                     .scratch = first + 2 * image_size,
+                     .shape = augment->first};
+}
+
+liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,
+                                const uint8_t *src, void *scratch, liana__error *error)
+{
+    journey own = begin_journey(augment, src, scratch);
+    for (size_t i = 0; i < num_stages; i++) LIANA_TRY(apply_stage(&own, i, address, error));
+    flush(&own);
+    return LIANA_OK;
+}
+
+liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
+                                  const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
+{
+    journey own = begin_journey(augment, src, scratch);
     /* Where no image on the way is larger than the last one, one buffer is the destination. */
     if (augment->image_size == liana__augment_size(&augment->last)) own.buffers[0] = dst;
     for (size_t i = 0; i < augment->num_stages; i++) LIANA_TRY(apply_stage(&own, i, address, error));

@@ -1,0 +1,135 @@
+#include "cli/session.h"
+#include "train/data_bench.h"
+
+#include <string.h>
+
+static const liana__option options[] = {
+    {"seconds", "S", "how long each part is measured (default: 2)"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+/* "decode bounds the input: 148 of 216 us for an image" */
+static void describe_verdict(const liana__data_bench *bench, liana__text *text)
+{
+    const liana__data_bench_stage *slowest = liana__data_bench_slowest(bench);
+    liana__text_add(text, "%s bounds the input: %.1f of %.1f us for an image (%.0f%%)", slowest->name,
+                    slowest->seconds * 1e6, bench->seconds * 1e6,
+                    bench->seconds > 0 ? 100 * slowest->seconds / bench->seconds : 0);
+    if (bench->cached_rate > 0) liana__text_add(text, "; from the second epoch on images come from the cache");
+}
+
+static void set_float(liana__invocation *invocation, liana__value *event, const char *key, double number)
+{
+    liana__value_set(&invocation->arena, event, key, liana__value_float(&invocation->arena, number));
+}
+
+static double rate_of(double seconds)
+{
+    return seconds > 0 ? 1 / seconds : 0;
+}
+
+static void print_json(liana__invocation *invocation, const liana__data_bench *bench)
+{
+    liana__arena *arena = &invocation->arena;
+    for (size_t i = 0; i < bench->num_stages; i++) {
+        liana__value *event = liana__session_event(invocation, "stage");
+        liana__value_set(arena, event, "stage", liana__value_string(arena, bench->stages[i].name));
+        set_float(invocation, event, "seconds", bench->stages[i].seconds);
+        set_float(invocation, event, "images_per_second_per_thread", rate_of(bench->stages[i].seconds));
+        liana__invocation_print_json(invocation, event);
+    }
+    liana__value *event = liana__session_event(invocation, "pipeline");
+    liana__text verdict = {0};
+    describe_verdict(bench, &verdict);
+    liana__value_set(arena, event, "threads", liana__value_int(arena, bench->num_threads));
+    set_float(invocation, event, "images_per_second", bench->first_rate);
+    set_float(invocation, event, "images_per_second_per_thread", bench->first_rate / bench->num_threads);
+    set_float(invocation, event, "images_per_second_cached", bench->cached_rate);
+    set_float(invocation, event, "first_batch_seconds", bench->start_seconds);
+    liana__value_set(arena, event, "bound", liana__value_string(arena, liana__data_bench_slowest(bench)->name));
+    liana__value_set(arena, event, "verdict", liana__value_string(arena, verdict.data ? verdict.data : ""));
+    liana__text_free(&verdict);
+    liana__invocation_print_json(invocation, event);
+}
+
+static void print_row(FILE *out, const char *name, double seconds, double all)
+{
+    fprintf(out, "%-28s %10.1f", name, seconds * 1e6);
+    if (seconds * 1e6 >= 0.05) {
+        fprintf(out, " %12.0f %6.0f%%\n", rate_of(seconds), all > 0 ? 100 * seconds / all : 0);
+    } else {
+        fprintf(out, " %12s %6s\n", "-", "-");
+    }
+}
+
+static void print_text(liana__invocation *invocation, const liana__data_bench *bench)
+{
+    FILE *out = invocation->out;
+    fprintf(out, "%-28s %10s %12s %7s\n", "stage, on one thread", "us/image", "images/s", "share");
+    for (size_t i = 0; i < bench->num_stages; i++) {
+        print_row(out, bench->stages[i].name, bench->stages[i].seconds, bench->seconds);
+    }
+    print_row(out, "all of them", bench->seconds, bench->seconds);
+    fprintf(out, "the pipeline on %d thread%s: %.0f images/s in the first epoch (%.0f for each thread)",
+            bench->num_threads, bench->num_threads == 1 ? "" : "s", bench->first_rate,
+            bench->first_rate / bench->num_threads);
+    if (bench->cached_rate > 0) fprintf(out, ", %.0f images/s from the cache", bench->cached_rate);
+    fprintf(out, "\nthe first batch is there after %.1f ms\n", bench->start_seconds * 1e3);
+    liana__text verdict = {0};
+    describe_verdict(bench, &verdict);
+    fprintf(out, "%s\n", verdict.data ? verdict.data : "");
+    liana__text_free(&verdict);
+}
+
+static void note(void *user, const char *text)
+{
+    liana__invocation *invocation = user;
+    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
+}
+
+static liana_status bench_data(liana__invocation *invocation, const liana__session *session, double seconds)
+{
+    liana__error *error = &invocation->error;
+    liana__run run;
+    liana__run_options wanted = {.training = true, .on_note = note, .user = invocation};
+    LIANA_TRY(liana__config_require_training_data(&session->config, error));
+    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
+    liana__data_bench bench;
+    liana_status status = liana__data_bench_run(&run, seconds, &bench, error);
+    if (status == LIANA_OK && liana__invocation_has(invocation, "json")) print_json(invocation, &bench);
+    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) print_text(invocation, &bench);
+    liana__run_close(&run);
+    return status;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    double seconds = 2;
+    LIANA_TRY(liana__invocation_float(invocation, "seconds", 0.01, 3600, &seconds));
+    if (strcmp(invocation->operands[0], "data") != 0) {
+        return liana__fail(
+            &invocation->error, LIANA_INVALID_CONFIG,
+            "bench: found '%.100s', expected 'data': what is measured; 'liana profile' watches the steps",
+            invocation->operands[0]);
+    }
+    liana__session session;
+    liana_status status = liana__session_open(invocation, invocation->operands[1], &session);
+    if (status == LIANA_OK) status = bench_data(invocation, &session, seconds);
+    liana__session_close(&session);
+    return status;
+}
+
+const liana__command liana__subcommand_bench = {
+    .name = "bench",
+    .operands = "data CONFIG.yaml [key=value ...]",
+    .summary = "Measure how fast the input of a run is",
+    .help = "Measures each stage of the input on one thread (reading, checksums, decoding, resizing, each\n"
+            "augmentation, copying into the batch), then the whole pipeline as training has it, and says\n"
+            "which stage bounds it. Writes no run folder; 'data.cache_dir' may be written to.\n",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .overrides = true,
+    .run = run,
+};

@@ -23,7 +23,7 @@ function(liana_choose_instruction_sets)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
     elseif(source MATCHES "\\.amx\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16")
+        "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16;-DLIANA_AMX")
     elseif(source MATCHES "\\.generic\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
     elseif(source MATCHES "\\.plain\\.c$")

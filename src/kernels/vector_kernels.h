@@ -4,7 +4,7 @@
  * CMake compiles them for vectors of LIANA_VECTOR_BYTES = 64, 32 and 16 bytes. The generic one is for any processor
  * that has vectors of 16 bytes (SSE2, NEON), and still right where the compiler must do without. A fourth,
  * <stem>.avx512_bf16.c, is for those that gain from the instructions for bf16 (__AVX512BF16__ is then defined), a
- * fifth, <stem>.amx.c, for tiles (__AMX_BF16__ too). Tests define LIANA__VECTOR_KERNEL themselves, for kernels on
+ * fifth, <stem>.amx.c, for tiles (LIANA_AMX too). Tests define LIANA__VECTOR_KERNEL themselves, for kernels on
  * emulated tiles. */
 #ifndef LIANA_KERNELS_VECTOR_KERNELS_H
 #define LIANA_KERNELS_VECTOR_KERNELS_H
@@ -26,7 +26,7 @@
 
 /* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. */
 #if defined(LIANA_VECTOR_BYTES) && !defined(LIANA__VECTOR_KERNEL)
-#if defined(__AMX_BF16__)
+#if defined(LIANA_AMX)
 #define LIANA__VECTOR_KERNEL(kernel, ...) \
     const liana__kernel liana__##kernel##_amx = {.name = "amx", .isa = LIANA__ISA_AMX, __VA_ARGS__}
 #elif defined(__AVX512BF16__)

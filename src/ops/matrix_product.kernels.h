@@ -3,7 +3,7 @@
 #ifndef LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
 #define LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
 
-#if defined(__AMX_BF16__) || defined(LIANA_EMULATED_TILES)
+#if defined(LIANA_AMX) || defined(LIANA_EMULATED_TILES)
 #define LIANA__TILES_OF_AMX
 #include "kernels/amx_product.h"
 #else

@@ -307,7 +307,7 @@ static void test_what_a_model_cannot_take_is_said(void **state)
             "no component 'image'");
     refused(liana_fit(model, &(liana_fit_options){.training = none}), LIANA_INVALID_DATA, "no elements");
     refused(liana_fit(model, &(liana_fit_options){.training = wrong, .keep_order = true}), LIANA_OUT_OF_RANGE,
-            "'map 'seven'', record 0: label 7 is out of range [0, 4)");
+            "train-images', record 0: label 7 is out of range [0, 4)");
     liana_dataset *all[] = {batches, endless, renamed, none, wrong};
     for (int i = 0; i < 5; i++) liana_dataset_close(all[i]);
     liana_model_destroy(model);

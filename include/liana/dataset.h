@@ -60,6 +60,13 @@ typedef struct liana_dataset_options {
  * INVALID_DATA (no labels, ...), DATA_LOSS, IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_open(liana_context *context, const char *pattern,
                                                          const liana_dataset_options *options, liana_dataset **dataset);
+/* Opens what a configuration says of its training data: "{concatenate: [a.tfrec, {paths: b.tfrec, take: 100}]}",
+ * "{sample_from: [{paths: a, weight: 3}, b], filter: NAME}"; the keys are those of data.train. `options` as above, but
+ * for `take`, which counts for each file or pattern. Errors: INVALID_CONFIG too, with line and key. */
+LIANA_API LIANA_MUST_USE liana_status liana_dataset_configure(liana_context *context, const char *text,
+                                                              const liana_dataset_options *options,
+                                                              liana_dataset **dataset);
+
 /* Another reference to the dataset: one more to close. */
 LIANA_API liana_dataset *liana_dataset_retain(liana_dataset *dataset);
 /* NULL is allowed. */
@@ -117,6 +124,11 @@ typedef struct liana_map_options {
 } liana_map_options;
 LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_map_options *options);
 
+/* Makes a function known under a name that liana_dataset_configure may use. The name is copied; `user` is passed on as
+ * it is. Errors: INVALID_ARGUMENT (no name, or one that is taken), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_map_register(liana_context *context, const char *name,
+                                                         liana_map_function function, void *user);
+
 /* tf.Example records into features: `record` is replaced by the components, each a feature of that name with as many
  * values as its shape has. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
 LIANA_API liana_dataset *liana_dataset_parse_example(liana_dataset *dataset, const liana_component *features,
@@ -146,6 +158,10 @@ typedef struct liana_filter_options {
     void *user;
 } liana_filter_options;
 LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const liana_filter_options *options);
+
+/* As liana_map_register. */
+LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
+                                                            liana_filter_function function, void *user);
 
 /* A random-access dataset is shuffled as a whole, without a buffer: a permutation computed from seed and epoch. Another
  * one goes through a buffer, from which elements are drawn. */

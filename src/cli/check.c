@@ -60,15 +60,16 @@ static liana_status open_configured(checker *own, const liana__config *config, c
                                     const liana__source_config *where, bool labelled,
                                     const liana__bad_records *left_out)
 {
-    if (!where->images && where->paths.count == 0) return LIANA_OK;
+    if (!liana__config_has_source(where)) return LIANA_OK;
     liana__source_options wanted = liana__config_source_options(config, where);
     wanted.class_names = own->class_names;
     wanted.need_labels = labelled;
     wanted.ignore_labels = !labelled;
     wanted.skip_damage = true;
-    const char *const *patterns = where->images ? &where->images : where->paths.items;
     liana__error *error = &own->invocation->error;
-    liana_status status = add_part(own, name, patterns, where->images ? 1 : where->paths.count, &wanted);
+    liana__strings files;
+    LIANA_TRY(liana__config_files(where, &own->invocation->arena, &files, error));
+    liana_status status = add_part(own, name, files.items, files.count, &wanted);
     if (liana__source_is_bad_record(status)) {
         /* The other parts are looked at all the same. */
         liana__fail_within(error, "%s", name);

@@ -47,6 +47,10 @@ typedef struct liana__stage_kind {
     liana_status (*begin)(liana__cursor *cursor, uint64_t start, liana__error *error);
     liana_status (*next)(liana__cursor *cursor, liana_element *element, liana__error *error);
 
+    /* Where element *index comes from: the number of the input, and the index there. NULL: not known (or the same, with
+     * apply). */
+    size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
+
     /* Zeroed memory in reader->own and cursor->own. */
     size_t reader_size;
     void (*reader_free)(void *own);

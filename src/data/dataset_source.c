@@ -251,9 +251,21 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return read_at(base, &address, scratch, record, error);
 }
 
+/* The file that a record comes from, where the stages say it; else the name of the last stage. */
 static liana__record_address address_of(const liana__source *base, uint64_t index)
 {
-    return (liana__record_address){((const view *)base)->dataset->name, (int64_t)index};
+    const view *own = (const view *)base;
+    const liana_dataset *dataset = own->dataset;
+    uint64_t number = index;
+    while (dataset->num_inputs && !own->stream) {
+        const liana__stage_kind *kind = dataset->kind;
+        size_t input = 0;
+        if (kind->trace) input = kind->trace(dataset, &number);
+        if (!kind->trace && !kind->apply) break;
+        dataset = dataset->inputs[input];
+    }
+    if (dataset->source) return liana__source_address(dataset->source, number);
+    return (liana__record_address){own->dataset->name, (int64_t)index};
 }
 
 static const liana__source_kind view_kind = {

@@ -32,13 +32,14 @@ static const char *absolute_path(liana__arena *arena, const char *path)
     return path;
 }
 
-static liana_status make_absolute(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)
+liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
+                                         liana__error *error)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const liana__field *field = &fields->items[i];
         void *member = (char *)object + field->offset;
         if (field->kind == LIANA__FIELD_SECTION) {
-            LIANA_TRY(make_absolute(field->section, arena, member, error));
+            LIANA_TRY(liana__config_make_absolute(field->section, arena, member, error));
         } else if (field->kind == LIANA__FIELD_PATH && *(const char **)member) {
             *(const char **)member = absolute_path(arena, *(const char **)member);
         } else if (field->kind == LIANA__FIELD_PATHS) {
@@ -50,6 +51,20 @@ static liana_status make_absolute(const liana__fields *fields, liana__arena *are
         }
     }
     return arena->failed ? liana__fail_memory(error, "the configuration") : LIANA_OK;
+}
+
+static liana_status resolve_sources(liana__config *config, liana__arena *arena, liana__error *error)
+{
+    liana__data_config *data = &config->data;
+    struct {
+        const char *key;
+        liana__source_config *source;
+    } all[] = {{"data.train", &data->train}, {"data.validation", &data->validation}, {"data.test", &data->test}};
+    for (size_t i = 0; i < 3; i++) {
+        liana__place place = liana__config_place(config, all[i].key);
+        LIANA_TRY(liana__config_resolve_source(all[i].source, all[i].key, &place, arena, error));
+    }
+    return LIANA_OK;
 }
 
 static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,
@@ -69,8 +84,9 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     config->root = root;
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
+    LIANA_TRY(resolve_sources(config, arena, error));
     LIANA_TRY(liana__config_check(config, error));
-    return make_absolute(liana__config_fields(), arena, config, error);
+    return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
 liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,

@@ -11,12 +11,28 @@
 
 #include <liana/model.h>
 
-/* Where examples come from; `paths` or `images`, or neither (no such data). */
+typedef struct liana__shard_config {
+    int64_t count; /* 0: not sharded */
+    int64_t index;
+} liana__shard_config;
+
+/* Where examples come from: one of `paths`, `images`, `concatenate` and `sample_from`, or none (no such data); and
+ * which of them are used, in the order of the members below. */
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
     const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for beside the images */
     const char *labels;
     const char *kind; /* how the files are read, a name of src/data/sources.def; NULL: found by looking */
+    /* Lists of mappings, each again a source (read with liana__config_read_source): one after the other, or mixed by
+     * weight. NULL: none. */
+    const liana__value *concatenate;
+    const liana__value *sample_from;
+    double weight;      /* in sample_from */
+    const char *filter; /* names of functions that a program has registered, or NULL */
+    const char *map;
+    liana__shard_config shard;
+    int64_t skip;
+    int64_t take; /* 0: all */
 } liana__source_config;
 
 typedef enum liana__scale {
@@ -156,6 +172,16 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
 liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
                                  size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
     LIANA_MUST_USE;
+
+/* A member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
+liana_status liana__config_read_source(const liana__value *value, const char *where, liana__arena *arena,
+                                       liana__source_config *source, liana__error *error) LIANA_MUST_USE;
+/* Whether it says that there are data; whether these are more than files as they are. */
+bool liana__config_has_source(const liana__source_config *source);
+bool liana__config_combines(const liana__source_config *source);
+/* All files and patterns of a source and of those that it is made of. Errors: OUT_OF_MEMORY. */
+liana_status liana__config_files(const liana__source_config *source, liana__arena *arena, liana__strings *files,
+                                 liana__error *error) LIANA_MUST_USE;
 
 /* How a source of the configuration's is opened, but for what is done with labels. */
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);

@@ -59,22 +59,9 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
     return LIANA_OK;
 }
 
-static liana_status check_source(const liana__config *config, const char *key, const liana__source_config *source,
-                                 liana__error *error)
-{
-    if (source->paths.count && (source->images || source->labels)) {
-        return refuse(config, error, key, "'paths' and 'images' exclude each other; keep one");
-    }
-    if (source->labels && !source->images) return refuse(config, error, key, "'labels' needs 'images' beside it");
-    return LIANA_OK;
-}
-
 static liana_status check_data(const liana__config *config, liana__error *error)
 {
     const liana__data_config *data = &config->data;
-    LIANA_TRY(check_source(config, "data.train", &data->train, error));
-    LIANA_TRY(check_source(config, "data.validation", &data->validation, error));
-    LIANA_TRY(check_source(config, "data.test", &data->test, error));
     if (data->channels == 2) return refuse(config, error, "data.channels", "found the number 2, expected 1 or 3");
     if ((data->image_size[0] == 0) != (data->image_size[1] == 0)) {
         return refuse(config, error, "data.image_size", "one side is 0, expected both (no resizing) or neither");
@@ -185,6 +172,6 @@ liana__source_options liana__config_source_options(const liana__config *config, 
 
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error)
 {
-    if (config->data.train.paths.count || config->data.train.images) return LIANA_OK;
+    if (liana__config_has_source(&config->data.train)) return LIANA_OK;
     return refuse(config, error, "data.train", "it is missing: the examples to train on (files, patterns or folders)");
 }

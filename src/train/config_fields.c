@@ -1,4 +1,4 @@
-#include "train/config.h"
+#include "train/config_internal.h"
 
 #include "data/source.h"
 #include "train/precision.h"
@@ -9,6 +9,18 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { MAX_SIDE = 16384, MAX_BATCH = 1048576, MAX_THREADS = 1024 };
+
+#define AT(member) .offset = offsetof(liana__shard_config, member)
+static const liana__field shard_items[] = {
+    {.name = "count",
+     .kind = LIANA__FIELD_INT,
+     AT(count),
+     .maximum = INFINITY,
+     .doc = "how many shards there are (0: all is one)"},
+    {.name = "index", .kind = LIANA__FIELD_INT, AT(index), .maximum = INFINITY, .doc = "which of them, from 0"},
+};
+static const liana__fields shard_fields = {"shard", sizeof(liana__shard_config), COUNT(shard_items), shard_items};
+#undef AT
 
 #define AT(member) .offset = offsetof(liana__source_config, member)
 static const liana__field source_items[] = {
@@ -27,6 +39,44 @@ static const liana__field source_items[] = {
      .kind = LIANA__FIELD_STRING,
      AT(kind),
      .doc = "how the files are read: tfrecord, idx, csv, webdataset or folder (null: found by looking at them)"},
+    {.name = "concatenate",
+     .kind = LIANA__FIELD_VALUE,
+     AT(concatenate),
+     .doc = "a list of sources, each a path, a list of paths or a mapping such as this, one after the other"},
+    {.name = "sample_from",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sample_from),
+     .doc = "a list of sources that are mixed at random by their weights, each example once (with data.repeat: "
+            "endlessly, so that the weights hold throughout)"},
+    {.name = "weight",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(weight),
+     .default_text = "1.0",
+     .maximum = INFINITY,
+     .doc = "in sample_from: how often this source is drawn, beside the others"},
+    {.name = "filter",
+     .kind = LIANA__FIELD_STRING,
+     AT(filter),
+     .doc = "a function of the program's that says which examples stay (liana_filter_register)"},
+    {.name = "map",
+     .kind = LIANA__FIELD_STRING,
+     AT(map),
+     .doc = "a function of the program's that changes examples (liana_map_register)"},
+    {.name = "shard",
+     .kind = LIANA__FIELD_SECTION,
+     AT(shard),
+     .section = &shard_fields,
+     .doc = "only every count-th example, from index on"},
+    {.name = "skip",
+     .kind = LIANA__FIELD_INT,
+     AT(skip),
+     .maximum = INFINITY,
+     .doc = "leave out the first so many examples"},
+    {.name = "take",
+     .kind = LIANA__FIELD_INT,
+     AT(take),
+     .maximum = INFINITY,
+     .doc = "use only the first so many of those that are left (0: all)"},
 };
 static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
 #undef AT
@@ -396,6 +446,11 @@ static const liana__field config_items[] = {
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};
 #undef AT
+
+const liana__fields *liana__config_source_fields(void)
+{
+    return &source_fields;
+}
 
 const liana__fields *liana__config_fields(void)
 {

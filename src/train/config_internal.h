@@ -23,6 +23,18 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
 /* config_check.c: what no single key can tell: keys that exclude or need each other. */
 liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
+/* The table of one source. */
+const liana__fields *liana__config_source_fields(void);
+
+/* config.c: paths become absolute. */
+liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* config_sources.c: checks a source and those that it is made of, whose lists are written anew, spelled out and with
+ * absolute paths. `where`: its key. */
+liana_status liana__config_resolve_source(liana__source_config *source, const char *where, const liana__place *place,
+                                          liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
 /* The index of a key in a map; count if it is not there or `map` is no map. */
 size_t liana__config_find_key(const liana__value *map, const char *key, size_t length);
 

@@ -180,6 +180,13 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
     const liana__config *config = run->config;
     bool samples = config->data.oversample.target_count || config->data.sample_weights;
     if (!samples && !config->train.class_weights) return LIANA_OK;
+    if (samples && run->training.source->streams) {
+        const char *key = config->data.sample_weights ? "data.sample_weights" : "data.oversample";
+        liana__place place = liana__config_place(config, key);
+        return liana__fail_at(error, &place, key,
+                              "examples that are filtered or mixed come in an order of their own; "
+                              "weigh the classes with train.class_weights instead");
+    }
     balance own = {.run = run};
     LIANA_TRY(count_classes(&own, error));
     size_t size = (size_t)(own.num_classes + 1) * sizeof(double);

@@ -58,8 +58,9 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
     if (!name || data->cache == LIANA__CACHE_NONE) return LIANA_OK;
     if (!folder && run->folder) folder = liana__path_join(&run->arena, run->folder, "cache");
     if (run->arena.failed) return liana__fail_memory(error, "the cache of decoded images");
-    /* IDX files hold pixels that need no decoding, and labels in files of their own. */
-    bool decoded = strcmp(part->source->kind->name, "idx") == 0;
+    /* IDX files hold pixels that need no decoding, and labels in files of their own. What is chosen from several
+     * sources is not told by its files alone. */
+    bool decoded = strcmp(part->source->kind->name, "idx") == 0 || strcmp(part->source->kind->name, "dataset") == 0;
     if (data->cache == LIANA__CACHE_FILE && folder && !decoded) {
         return choose_file(run, name, folder, options, error);
     }

@@ -2,39 +2,86 @@
 #include "train/run_internal.h"
 
 #include "data/quarantine.h"
+#include "train/source_dataset.h"
 
 enum { DEFAULT_MEMORY = 1024 }; /* MiB */
-
-static bool is_configured(const liana__source_config *where)
-{
-    return where->images || where->paths.count > 0;
-}
 
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
-/* `take`: only the first so many records; 0: all. */
-static liana_status open_source(const liana__run *run, const liana__source_config *where, label_use use, int64_t take,
-                                liana__source **source, liana__error *error)
+/* How files are opened. */
+typedef struct opener {
+    liana__run *run;
+    label_use use;
+    int64_t take;  /* only the first so many records; 0: all */
+    bool training; /* the data to train on: their classes are those of the run */
+} opener;
+
+/* Names that only the source knows outlive it in the run. Those that are known stay. */
+static liana_status take_class_names(liana__run *run, const liana__strings *names, liana__error *error)
 {
+    if (run->class_names.count || !names->count) return LIANA_OK;
+    const char **items = liana__arena_allocate(&run->arena, (names->count + 1) * sizeof *items);
+    if (!items) return liana__fail_memory(error, "the names of the classes");
+    for (size_t i = 0; i < names->count; i++) items[i] = liana__arena_string(&run->arena, names->items[i]);
+    run->class_names = (liana__strings){names->count, items};
+    return run->arena.failed ? liana__fail_memory(error, "the names of the classes") : LIANA_OK;
+}
+
+static liana_status open_files(void *user, const liana__source_config *where, liana__source **source,
+                               liana__error *error)
+{
+    const opener *own = user;
+    liana__run *run = own->run;
     liana__source_options options = liana__config_source_options(run->config, where);
     options.class_names = run->class_names;
-    options.take = (uint64_t)take;
-    options.need_labels = use == LABELS_NEEDED;
-    options.ignore_labels = use == LABELS_IGNORED;
+    options.take = (uint64_t)own->take;
+    options.need_labels = own->use == LABELS_NEEDED;
+    options.ignore_labels = own->use == LABELS_IGNORED;
     options.remote = run->remote;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
-    if (!run->config->data.quarantine) return LIANA_OK;
     liana__bad_records list = {0};
-    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, error);
+    liana_status status = LIANA_OK;
+    if (run->config->data.quarantine) status = liana__bad_records_read(&list, run->config->data.quarantine, error);
     if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
     liana__bad_records_free(&list);
+    /* Before other class folders are opened: a class that has no folder there must not shift those after it. */
+    if (status == LIANA_OK && own->training) status = take_class_names(run, &(*source)->class_names, error);
     if (status == LIANA_OK) return LIANA_OK;
     liana__source_close(*source);
     *source = NULL;
     return status;
+}
+
+/* A source that is made of others, or of a part of others, through a dataset. */
+static liana_status open_combined(opener *own, const liana__source_config *where, liana__source **source,
+                                  liana__error *error)
+{
+    const liana__config *config = own->run->config;
+    bool training = own->training;
+    liana__source_request request = {.context = own->run->context,
+                                     .open = open_files,
+                                     .user = own,
+                                     .shuffle = training && config->data.shuffle,
+                                     .repeat = training && config->data.repeat,
+                                     .seed = (uint64_t)config->train.seed};
+    const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
+    liana_dataset *dataset;
+    LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
+    int64_t epoch = training ? config->train.steps_per_epoch * config->train.batch_size : 0;
+    liana_status status = liana__dataset_view(dataset, epoch, source, error);
+    liana_dataset_close(dataset);
+    return status;
+}
+
+static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
+                                liana__source **source, liana__error *error)
+{
+    opener own = {run, use, take, where == &run->config->data.train};
+    if (liana__config_combines(where)) return open_combined(&own, where, source, error);
+    return open_files(&own, where, source, error);
 }
 
 void liana__run_close_data(liana__run_data *data)
@@ -47,17 +94,6 @@ void liana__run_close_data(liana__run_data *data)
 }
 
 /* ---- classes ---- */
-
-/* Names that only the source knows outlive it in the run. Those that are known stay. */
-static liana_status take_class_names(liana__run *run, const liana__strings *names, liana__error *error)
-{
-    if (run->class_names.count || !names->count) return LIANA_OK;
-    const char **items = liana__arena_allocate(&run->arena, (names->count + 1) * sizeof *items);
-    if (!items) return liana__fail_memory(error, "the names of the classes");
-    for (size_t i = 0; i < names->count; i++) items[i] = liana__arena_string(&run->arena, names->items[i]);
-    run->class_names = (liana__strings){names->count, items};
-    return run->arena.failed ? liana__fail_memory(error, "the names of the classes") : LIANA_OK;
-}
 
 static liana_status find_classes(liana__run *run, const liana__source *source, liana__error *error)
 {
@@ -146,7 +182,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .batch_size = train->batch_size,
         .steps_per_epoch = training ? train->steps_per_epoch : 0,
         .remainder = training ? (liana__remainder)train->remainder : LIANA__REMAINDER_KEEP,
-        .shuffle = training && data->shuffle,
+        .shuffle = training && data->shuffle && !part->source->streams,
         .seed = (uint64_t)train->seed,
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
@@ -190,20 +226,18 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 static liana_status open_parts(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    bool has_validation = is_configured(&data->validation);
+    bool has_validation = liana__config_has_source(&data->validation);
     if (options->validation && !has_validation) {
         liana__place place = liana__config_place(run->config, "data.validation");
         return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
     }
     if (options->training) {
         LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
-        /* Before other class folders are opened: a class that has no folder there must not shift those after it. */
-        LIANA_TRY(take_class_names(run, &run->training.source->class_names, error));
     }
     if (has_validation && (options->training || options->validation)) {
         LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }
-    if (options->training && is_configured(&data->test)) {
+    if (options->training && liana__config_has_source(&data->test)) {
         LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, data->take, &run->test.source, error));
     }
     return LIANA_OK;
@@ -241,8 +275,8 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
         return liana__run_find_balance(run, options, error);
     }
     if (knows_shapes(run->config)) return find_shapes(run, NULL, error);
-    const liana__source_config *where = is_configured(&data->train) ? &data->train : &data->validation;
-    if (!is_configured(where)) {
+    const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
+    if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "'%s' does not say how large the images are and how many classes there are; set "
                            "data.image_size, data.channels and data.num_classes, or data.train",

@@ -51,6 +51,13 @@ grep -q '^test accuracy 0' "$folder/log" || fail "examples/mnist.c: no test accu
 [ -s "$folder/mnist-model/weights.safetensors" ] || fail "examples/mnist.c: nothing was saved"
 [ "$(wc -l <"$here/../../examples/mnist.c")" -lt 80 ] || fail "examples/mnist.c: it is to stay below 80 lines"
 
+echo "examples/datasets.c"
+cc $strict "$here/../../examples/datasets.c" -o "$folder/datasets" $(pkg-config --cflags --libs liana)
+LD_LIBRARY_PATH=$library "$folder/datasets" >"$folder/log" || { cat "$folder/log" && exit 1; }
+[ "$(grep -c '^batch of 3: ' "$folder/log")" = 2 ] || fail "examples/datasets.c: there are not two batches of 3"
+grep -q '^batch of 1: lying$' "$folder/log" || fail "examples/datasets.c: the last batch is not that of number 6"
+awk '/^test accuracy/ { good = $3 > 0.9 } END { exit !good }' "$folder/log" || fail "examples/datasets.c: nothing was learnt"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }

@@ -91,6 +91,7 @@ const liana__stage_kind liana__stage_concatenate = {
     .name = "concatenate",
     .doc = "Several datasets, one after the other.",
     .read = read_element,
+    .trace = find_input,
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(concatenate_cursor),

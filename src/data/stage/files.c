@@ -66,9 +66,9 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
     }
     size_t next = 1;
     if (source->has_labels) {
+        bool fits = record.has_label && !__builtin_add_overflow(record.label, dataset->label_offset, &own->label);
         int32_t label;
-        LIANA_TRY(liana__source_label(source, at->index, &record, dataset->label_offset, 0, &label, error));
-        own->label = label;
+        if (!fits) return liana__source_label(source, at->index, &record, dataset->label_offset, 0, &label, error);
         element->data[next++] = &own->label;
     }
     own->id = (liana_bytes){record.id ? record.id : "", record.id ? record.id_size : 0};

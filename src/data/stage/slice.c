@@ -15,6 +15,13 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     return liana__reader_read(reader->inputs[0], &inner, element, error);
 }
 
+static size_t trace(const liana_dataset *dataset, uint64_t *index)
+{
+    const slice *own = dataset->own;
+    *index = own->offset + *index * own->step;
+    return 0;
+}
+
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
 {
     const slice *own = cursor->dataset->own;
@@ -65,10 +72,14 @@ liana_dataset *liana_dataset_shard(liana_dataset *input, int64_t num_shards, int
 }
 
 const liana__stage_kind liana__stage_take = {
-    .name = "take", .doc = "The first elements.", .read = read_element, .begin = begin, .next = next};
+    .name = "take", .doc = "The first elements.", .read = read_element, .trace = trace, .begin = begin, .next = next};
 
-const liana__stage_kind liana__stage_skip = {
-    .name = "skip", .doc = "All but the first elements.", .read = read_element, .begin = begin, .next = next};
+const liana__stage_kind liana__stage_skip = {.name = "skip",
+                                             .doc = "All but the first elements.",
+                                             .read = read_element,
+                                             .trace = trace,
+                                             .begin = begin,
+                                             .next = next};
 
 const liana__stage_kind liana__stage_shard = {
-    .name = "shard", .doc = "Every n-th element.", .read = read_element, .begin = begin, .next = next};
+    .name = "shard", .doc = "Every n-th element.", .read = read_element, .trace = trace, .begin = begin, .next = next};

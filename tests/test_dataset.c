@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <zlib.h>
 
 static liana_context *open_context(void)
@@ -356,7 +358,7 @@ static void test_a_buffer_is_as_large_as_it_is(void **state)
     /* And as large as the memory allows. */
     iterator = iterate(context, stream, &(liana_iterator_options){.memory = 1000});
     check(liana_iterator_next(iterator, &element), LIANA_OUT_OF_RANGE);
-    says("shuffle: the elements that are kept take more than the 1000 bytes");
+    says("shuffle: the elements that are kept take more than 500 bytes");
     liana_iterator_destroy(iterator);
     liana_dataset_close(stream);
     liana_context_destroy(context);
@@ -506,6 +508,51 @@ static void test_cache_computes_once(void **state)
     liana_context_destroy(context);
 }
 
+/* 4 KB from each number. */
+static liana_status fill(void *user, const liana_example_address *address, const liana_element *input,
+                         liana_element *output)
+{
+    (void)user;
+    (void)address;
+    memset(liana_element_output(output, "block"), (int)(number_of(input, "value") & 0xff), 4096);
+    return LIANA_OK;
+}
+
+static long peak_kilobytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* 400 MB go through stages that may keep 1 MiB, before a consumer that is slower than they are. */
+static void test_memory_stays_within_its_bound(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    liana_context *context = open_context();
+    const liana_component block = {"block", LIANA_U8, liana_shape_of(4096)};
+    liana_dataset *dataset = liana_dataset_shuffle(liana_dataset_range(context, 0, COUNT, 1), NULL);
+    dataset =
+        liana_dataset_map(dataset, &(liana_map_options){.function = fill, .components = &block, .num_components = 1});
+    dataset = liana_dataset_filter(dataset, &(liana_filter_options){.function = keep_all});
+    dataset = liana_dataset_shuffle(dataset, &(liana_shuffle_options){.buffer_size = 50});
+    dataset = liana_dataset_prefetch(liana_dataset_batch(dataset, &(liana_batch_options){.batch_size = 16}));
+    liana_iterator *iterator =
+        iterate(context, dataset, &(liana_iterator_options){.num_threads = 3, .memory = 1 << 20});
+    const liana_element *element;
+    long before = peak_kilobytes();
+    for (int i = 0; i < COUNT / 16; i++) {
+        check(liana_iterator_next(iterator, &element), LIANA_OK);
+        if (i % 1000 == 0) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    check(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
+    assert_true(peak_kilobytes() - before < 40000);
+    liana_iterator_destroy(iterator);
+    liana_dataset_close(dataset);
+    liana_context_destroy(context);
+}
+
 /* ---- files ---- */
 
 static liana_component feature(const char *name, int dtype, liana_shape shape)
@@ -646,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_iterators_are_initialised_again_and_fed),
         cmocka_unit_test(test_a_start_is_jumped_to),
         cmocka_unit_test(test_cache_computes_once),
+        cmocka_unit_test(test_memory_stays_within_its_bound),
         cmocka_unit_test(test_records_are_parsed),
         cmocka_unit_test(test_images_are_decoded),
     };

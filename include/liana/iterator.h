@@ -19,7 +19,7 @@ typedef struct liana_iterator liana_iterator;
 /* Zeros are the defaults. */
 typedef struct liana_iterator_options {
     int num_threads; /* that each stage which works has; 0: the context's; below 0: none, all is done in `next` */
-    size_t memory;   /* for elements made ahead and shuffle buffers, in bytes; 0: 1 GiB */
+    size_t memory;   /* half for elements made ahead, half for shuffle buffers, in bytes; 0: 1 GiB */
     uint64_t seed;   /* of what functions draw */
     uint64_t epoch;  /* which order shuffles have */
     uint64_t start;  /* the first element: what an iterator from 0 would give there */

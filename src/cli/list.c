@@ -2,6 +2,7 @@
 #include "backends/backend.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
+#include "data/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
 #include "losses/loss.h"
@@ -101,6 +102,11 @@ static void list_sources(entries *list)
 #undef LIANA__SOURCE
 }
 
+static void list_datasets(entries *list)
+{
+    for (size_t i = 0; liana__stages[i]; i++) add(list, liana__stages[i]->name, liana__stages[i]->doc, NULL);
+}
+
 static void list_augmentations(entries *list)
 {
     for (size_t i = 0; liana__augmentations[i]; i++) {
@@ -187,6 +193,7 @@ static const kind kinds[] = {
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
+    {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},
     {"augmentations", "changes of training images, for data.augment", list_augmentations, NULL},
     {"devices", "what computes, for train.device", list_devices, NULL},
     {"strategies", "who computes which part of a batch", list_strategies, NULL},

@@ -165,14 +165,14 @@ liana_status liana__reader_read(liana__reader *reader, const liana__at *at, lian
 
 /* ---- one after the other ---- */
 
-liana_status liana__budget_take(liana__budget *budget, size_t bytes, liana__error *error)
+liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error)
 {
-    size_t used = atomic_fetch_add(&budget->used, bytes) + bytes;
-    if (used <= budget->memory) return LIANA_OK;
+    size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
+    if (kept <= budget->memory / 2) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "the elements that are kept take more than the %zu bytes that the iterator may use; make its "
-                       "memory larger, or the buffer or the elements smaller",
-                       budget->memory);
+                       "the elements that are kept take more than %zu bytes, half of what the iterator may use; make "
+                       "its memory larger, or the buffer or the elements smaller",
+                       budget->memory / 2);
 }
 
 liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,

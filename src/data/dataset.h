@@ -115,10 +115,12 @@ liana_status liana__reader_read(liana__reader *reader, const liana__at *at, lian
 
 /* ---- one after the other ---- */
 
-/* Memory for elements that are made ahead or wait in a buffer, in bytes. */
+/* Memory for elements, in bytes: a half is for those made ahead, a half for those that wait in a buffer, so that it
+ * does not depend on who is faster whether a buffer fits. */
 typedef struct liana__budget {
     size_t memory;
-    atomic_size_t used;
+    atomic_size_t ahead;
+    atomic_size_t kept;
 } liana__budget;
 
 /* What the cursors of an iterator share. */
@@ -152,8 +154,8 @@ void liana__cursor_close(liana__cursor *cursor);
 /* For `begin`: opens input `number` of the stage, which must be the next one to open, at an element of an epoch. */
 liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
                                       liana__error *error) LIANA_MUST_USE;
-/* For stages that keep elements: takes bytes of the iterator's memory. OUT_OF_RANGE beyond the limit. */
-liana_status liana__budget_take(liana__budget *budget, size_t bytes, liana__error *error) LIANA_MUST_USE;
+/* For stages that keep elements: counts bytes of the iterator's memory. OUT_OF_RANGE beyond the limit. */
+liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error) LIANA_MUST_USE;
 
 /* What draws of stages are for. */
 enum {

@@ -69,7 +69,8 @@ static slot *make_slot(liana__window *window)
 static slot *find_slot(liana__window *window)
 {
     if (window->num_idle) return window->idle[--window->num_idle];
-    bool full = window->num_slots >= window->wanted || atomic_load(&window->budget->used) >= window->budget->memory;
+    bool full =
+        window->num_slots >= window->wanted || atomic_load(&window->budget->ahead) >= window->budget->memory / 2;
     return full ? NULL : make_slot(window);
 }
 
@@ -117,7 +118,7 @@ static void compute(const liana__window *window, slot *own)
 static void account(liana__window *window, slot *own)
 {
     size_t bytes = liana__reader_bytes(own->reader) + liana__holder_bytes(&own->input);
-    atomic_fetch_add(&window->budget->used, bytes - own->bytes);
+    atomic_fetch_add(&window->budget->ahead, bytes - own->bytes);
     own->bytes = bytes;
 }
 
@@ -247,7 +248,7 @@ void liana__window_close(liana__window *window)
         bytes += window->idle[i]->bytes;
         free_slot(window->idle[i]);
     }
-    atomic_fetch_sub(&window->budget->used, bytes);
+    atomic_fetch_sub(&window->budget->ahead, bytes);
     pthread_cond_destroy(&window->ready);
     pthread_cond_destroy(&window->work);
     pthread_mutex_destroy(&window->mutex);

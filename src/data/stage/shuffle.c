@@ -47,7 +47,7 @@ static void free_buffer(liana__cursor *cursor)
 {
     buffer *at = cursor->own;
     for (size_t i = 0; i < at->num_items; i++) liana__holder_free(&at->items[i].store);
-    atomic_fetch_sub(&cursor->pace.budget->used, at->bytes);
+    atomic_fetch_sub(&cursor->pace.budget->kept, at->bytes);
     free(at->items);
 }
 
@@ -67,7 +67,7 @@ static liana_status keep(liana__cursor *cursor, const liana_element *element, li
     more += liana__holder_bytes(&own->store);
     at->bytes += more;
     at->count++;
-    return liana__budget_take(cursor->pace.budget, more, error);
+    return liana__budget_keep(cursor->pace.budget, more, error);
 }
 
 /* Fills the buffer up. */

@@ -28,11 +28,12 @@ static bool on_progress(void *user, const liana__remote_progress *progress)
     return !options->stop || !options->stop(options->user);
 }
 
-static bool names_url(const liana__source_config *where)
+static bool names_url(liana__run *run, const liana__source_config *where)
 {
-    bool is = (where->images && liana__path_is_remote(where->images)) ||
-              (where->labels && liana__path_is_remote(where->labels));
-    for (size_t i = 0; i < where->paths.count; i++) is = is || liana__path_is_remote(where->paths.items[i]);
+    liana__strings files;
+    bool is = where->labels && liana__path_is_remote(where->labels);
+    if (liana__config_files(where, &run->arena, &files, NULL) != LIANA_OK) return is;
+    for (size_t i = 0; i < files.count; i++) is = is || liana__path_is_remote(files.items[i]);
     return is;
 }
 
@@ -41,8 +42,8 @@ liana_status liana__run_find_remote(liana__run *run, const liana__source_config 
 {
     const liana__data_config *data = &run->config->data;
     const char *weights = run->config->model.weights;
-    bool wanted = names_url(&data->train) || names_url(&data->validation) || names_url(&data->test) ||
-                  (weights && liana__path_is_remote(weights)) || (where && names_url(where));
+    bool wanted = names_url(run, &data->train) || names_url(run, &data->validation) || names_url(run, &data->test) ||
+                  (weights && liana__path_is_remote(weights)) || (where && names_url(run, where));
     if (run->fetch) run->fetch->options = options;
     if (!wanted || run->remote) return LIANA_OK;
     run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);

@@ -1,35 +1,83 @@
-/* The records of TFRecord files as they are: strings. */
+/* The records of TFRecord files as they are: strings. Compressed files are read in blocks. */
 #include "base/file.h"
 #include "data/dataset.h"
 #include "formats/tfrecord.h"
+#include "formats/tfrecord_blocks.h"
+
+enum { CACHED_BLOCKS = 16 };
+
+/* One of the two. */
+typedef struct record_file {
+    liana__tfrecord *plain;
+    liana__tfrecord_blocks *blocks; /* compressed */
+} record_file;
 
 typedef struct records {
     size_t num_files;
-    liana__tfrecord **files;
+    record_file *files;
     uint64_t *starts; /* [num_files + 1] number of each file's first record */
+    liana__block_cache *cache;
 } records;
+
+typedef struct records_reader {
+    liana_bytes value;
+    liana__block *block; /* that was read last */
+} records_reader;
+
+static void free_reader(void *own)
+{
+    liana__block_release(((records_reader *)own)->block);
+}
 
 static void close_records(liana_dataset *dataset)
 {
     const records *own = dataset->own;
-    for (size_t i = 0; i < own->num_files; i++) liana__tfrecord_close(own->files[i]);
+    for (size_t i = 0; i < own->num_files; i++) {
+        liana__tfrecord_close(own->files[i].plain);
+        liana__tfrecord_blocks_close(own->files[i].blocks);
+    }
+    liana__block_cache_destroy(own->cache);
 }
 
 static liana_status read_record(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
     const records *own = reader->dataset->own;
-    liana_bytes *value = reader->own;
+    records_reader *with = reader->own;
     size_t low = 0, high = own->num_files;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (own->starts[middle] <= at->index) low = middle;
         if (own->starts[middle] > at->index) high = middle;
     }
+    const record_file *file = &own->files[low];
+    uint64_t record = at->index - own->starts[low];
     const uint8_t *bytes;
-    LIANA_TRY(
-        liana__tfrecord_get(own->files[low], (size_t)(at->index - own->starts[low]), &bytes, &value->size, error));
-    value->data = bytes;
-    *element = (liana_element){.spec = &reader->dataset->spec, .record = at->index, .data = {value}, .rows = {1}};
+    if (file->plain) {
+        LIANA_TRY(liana__tfrecord_get(file->plain, (size_t)record, &bytes, &with->value.size, error));
+    } else {
+        LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &with->block, &bytes, &with->value.size, error));
+    }
+    with->value.data = bytes;
+    *element =
+        (liana_element){.spec = &reader->dataset->spec, .record = at->index, .data = {&with->value}, .rows = {1}};
+    return LIANA_OK;
+}
+
+static liana_status open_file(records *own, const char *path, liana__error *error)
+{
+    record_file *file = &own->files[own->num_files];
+    bool compressed;
+    uint64_t count;
+    LIANA_TRY(liana__tfrecord_probe(path, &compressed, error));
+    if (compressed) {
+        LIANA_TRY(liana__tfrecord_blocks_open(path, LIANA__TFRECORD_BLOCK, own->cache, &file->blocks, error));
+        count = liana__tfrecord_blocks_count(file->blocks);
+    } else {
+        LIANA_TRY(liana__tfrecord_open(path, NULL, &file->plain, error));
+        count = liana__tfrecord_count(file->plain);
+    }
+    own->num_files++;
+    own->starts[own->num_files] = own->starts[own->num_files - 1] + count;
     return LIANA_OK;
 }
 
@@ -38,14 +86,11 @@ static liana_status open_files(liana_dataset *dataset, const char *pattern, lian
     records *own = dataset->own;
     liana__paths paths = {(char *[]){(char *)pattern}, 1};
     if (!liana__file_exists(pattern)) LIANA_TRY(liana__file_match(pattern, &dataset->arena, &paths, error));
-    own->files = liana__arena_allocate(&dataset->arena, paths.count * sizeof(liana__tfrecord *));
+    own->files = liana__arena_allocate(&dataset->arena, paths.count * sizeof *own->files);
     own->starts = liana__arena_allocate(&dataset->arena, (paths.count + 1) * sizeof *own->starts);
-    if (dataset->arena.failed) return liana__fail_memory(error, "a list of files");
-    for (size_t i = 0; i < paths.count; i++) {
-        LIANA_TRY(liana__tfrecord_open(paths.items[i], NULL, &own->files[i], error));
-        own->num_files = i + 1;
-        own->starts[i + 1] = own->starts[i] + liana__tfrecord_count(own->files[i]);
-    }
+    own->cache = liana__block_cache_create((size_t)CACHED_BLOCKS * LIANA__TFRECORD_BLOCK);
+    if (dataset->arena.failed || !own->cache) return liana__fail_memory(error, "a list of files");
+    for (size_t i = 0; i < paths.count; i++) LIANA_TRY(open_file(own, paths.items[i], error));
     dataset->length = (int64_t)own->starts[own->num_files];
     return LIANA_OK;
 }
@@ -66,5 +111,6 @@ const liana__stage_kind liana__stage_tfrecord = {
     .doc = "The records of TFRecord files, plain or compressed.",
     .close = close_records,
     .read = read_record,
-    .reader_size = sizeof(liana_bytes),
+    .reader_size = sizeof(records_reader),
+    .reader_free = free_reader,
 };

@@ -436,6 +436,15 @@ static void free_slot(ring_slot *slot, int64_t batch_size)
     free(slot->batch.ids);
 }
 
+/* What the reading threads take besides batches and what their decoders need for an image. */
+static size_t working_memory(const liana__loader *loader)
+{
+    const liana__loader_options *options = &loader->options;
+    size_t each = options->stage ? loader->decoded_size + options->stage->scratch_size : 0;
+    if (options->mixer) each += options->mixer->scratch_size;
+    return each * (size_t)options->num_threads;
+}
+
 /* How many batches are made ahead, if so many find room in memory, and in the cache. A few are enough to make up for
  * some images taking longer than others. */
 static size_t count_batches(size_t room, size_t near)
@@ -452,7 +461,8 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     if (__builtin_mul_overflow(batch_size, loader->image_size, &size)) {
         return liana__fail_memory(error, "a batch");
     }
-    loader->num_slots = count_batches(memory / size, NEAR_MEMORY / size);
+    size_t working = working_memory(loader);
+    loader->num_slots = count_batches(memory > working ? (memory - working) / size : 0, NEAR_MEMORY / size);
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static liana_context *context;
 
@@ -83,12 +85,34 @@ static void run(const liana__kernel *kernel, const liana__node *node, const void
     assert_false(liana__emulated_tiles_held());
 }
 
-static void *fill(liana_dtype dtype, int64_t count, double (*value)(int64_t index))
+/* Memory that ends where no byte can be read or written. */
+typedef struct fenced {
+    void *data, *pages;
+    size_t size;
+} fenced;
+
+static fenced make_fenced(size_t size)
 {
-    void *data = liana__allocate_aligned((size_t)count * liana_dtype_size(dtype));
-    assert_non_null(data);
-    for (int64_t i = 0; i < count; i++) liana__store(data, dtype, i, value(i));
-    return data;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
+    fenced made = {.size = room + page};
+    made.pages = mmap(NULL, made.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(made.pages != MAP_FAILED);
+    assert_int_equal(mprotect((char *)made.pages + room, page, PROT_NONE), 0);
+    made.data = (char *)made.pages + (room - size);
+    memset(made.data, 0xff, size);
+    return made;
+}
+
+static void free_fenced(fenced *made)
+{
+    assert_int_equal(munmap(made->pages, made->size), 0);
+}
+
+static fenced fill(liana_dtype dtype, int64_t count, double (*value)(int64_t index))
+{
+    fenced made = make_fenced((size_t)count * liana_dtype_size(dtype));
+    for (int64_t i = 0; i < count; i++) liana__store(made.data, dtype, i, value(i));
+    return made;
 }
 
 static double expected(const liana__node *node, sizes s, const void *a, const void *b, int64_t row, int64_t column)
@@ -110,24 +134,24 @@ static void check(liana_dtype dtype, sizes s, bool transpose_a, bool transpose_b
 {
     liana_graph *graph = new_graph();
     const liana__node *node = build_matmul(graph, dtype, s, transpose_a, transpose_b);
-    void *a = fill(dtype, s.m * s.k, value), *b = fill(dtype, s.k * s.n, value);
-    float *c = liana__allocate_aligned((size_t)(s.m * s.n) * sizeof *c);
+    fenced a = fill(dtype, s.m * s.k, value), b = fill(dtype, s.k * s.n, value);
     const liana__kernel *kernels[8];
     for (int left = own_kernels(node, kernels); left > 0; left--) {
         const liana__kernel *kernel = kernels[left - 1];
-        memset(c, 0xff, (size_t)(s.m * s.n) * sizeof *c);
-        run(kernel, node, a, b, c);
+        fenced result = make_fenced((size_t)(s.m * s.n) * sizeof(float));
+        const float *c = result.data;
+        run(kernel, node, a.data, b.data, result.data);
         for (int64_t i = 0; i < s.m * s.n; i++) {
-            double want = expected(node, s, a, b, i / s.n, i % s.n);
+            double want = expected(node, s, a.data, b.data, i / s.n, i % s.n);
             if (fabs(c[i] - want) <= tolerance * fabs(want)) continue;
             fail_msg("%s of %lld x %lld x %lld%s%s: element %lld is %.9g, expected %.9g", kernel->name, (long long)s.m,
                      (long long)s.k, (long long)s.n, transpose_a ? ", a transposed" : "",
                      transpose_b ? ", b transposed" : "", (long long)i, c[i], want);
         }
+        free_fenced(&result);
     }
-    free(a);
-    free(b);
-    free(c);
+    free_fenced(&a);
+    free_fenced(&b);
     liana_graph_destroy(graph);
 }
 
@@ -182,6 +206,71 @@ static void test_sizes_of_tiles(void **state)
     check(LIANA_BF16, (sizes){70, 2000, 21}, true, false, whole, 0); /* its transpose is computed */
 }
 
+/* ---- pixels with strides between ---- */
+
+/* A node of one of the three ops, of 1x1 and stride 2, so large that its pixels are not all gathered at once. */
+static const liana__node *build_strided(liana_graph *graph, liana_dtype dtype, int pass)
+{
+    enum { BATCH = 2, HEIGHT = 34, WIDTH = 31, CHANNELS = 264, FILTERS = 20 };
+    static const liana_conv_options options = {.strides = {2, 2}};
+    liana_tensor x = liana_graph_input(graph, "x", dtype, liana_shape_of(BATCH, HEIGHT, WIDTH, CHANNELS));
+    liana_tensor kernel = liana_graph_input(graph, "kernel", dtype, liana_shape_of(1, 1, CHANNELS, FILTERS));
+    liana_tensor y = liana_op_conv2d(x, kernel, options);
+    assert_ok(liana_graph_status(graph), &context->error);
+    const liana__node *forward = liana__tensor_node(y);
+    liana__conv_attributes attributes = *(const liana__conv_attributes *)forward->attributes;
+    liana_tensor dy = liana_graph_input(graph, "dy", dtype, forward->shape);
+    if (pass == LIANA__CONV_FORWARD) return forward;
+    const bool of_input = pass == LIANA__CONV_INPUT_GRADIENT;
+    attributes.size[0] = of_input ? HEIGHT : 1;
+    attributes.size[1] = of_input ? WIDTH : 1;
+    liana_tensor made = of_input ? liana__build2(LIANA_HERE, &liana__op_conv2d_input_gradient, dy, kernel, &attributes)
+                                 : liana__build2(LIANA_HERE, &liana__op_conv2d_kernel_gradient, x, dy, &attributes);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return liana__tensor_node(made);
+}
+
+/* Sums are exact; a result in bf16 is rounded once by both. */
+static void check_strided(liana_dtype dtype, int pass)
+{
+    liana_graph *graph = new_graph();
+    const liana__node *node = build_strided(graph, dtype, pass);
+    fenced a = fill(dtype, liana_shape_size(&node->inputs[0]->shape), whole);
+    fenced b = fill(dtype, liana_shape_size(&node->inputs[1]->shape), whole);
+    const size_t size = liana__byte_size(node->dtype, &node->shape);
+    fenced want = make_fenced(size);
+    const void *src[] = {a.data, b.data};
+    const liana__call call = {.node = node, .src = src, .dst = want.data};
+    assert_int_equal(liana__reference_kernel(node)->run(&call), LIANA_OK);
+    const liana__kernel *kernels[8];
+    const int count = own_kernels(node, kernels);
+    assert_true(count > 0 || context->isa < LIANA__ISA_AVX2 || dtype == LIANA_BF16);
+    for (int i = 0; i < count; i++) {
+        fenced got = make_fenced(size);
+        run(kernels[i], node, a.data, b.data, got.data);
+        for (int64_t k = 0; k < liana_shape_size(&node->shape); k++) {
+            const double value = liana__load(got.data, node->dtype, k), right = liana__load(want.data, node->dtype, k);
+            if (value == right) continue;
+            fail_msg("%s of pass %d: element %lld is %.9g, expected %.9g", kernels[i]->name, pass, (long long)k, value,
+                     right);
+        }
+        free_fenced(&got);
+    }
+    free_fenced(&a);
+    free_fenced(&b);
+    free_fenced(&want);
+    liana_graph_destroy(graph);
+}
+
+static void test_strided_pixels(void **state)
+{
+    (void)state;
+    for (int pass = 0; pass < 3; pass++) {
+        check_strided(LIANA_F32, pass);
+        check_strided(LIANA_BF16, pass);
+    }
+}
+
 /* 1 to 2, exact in bf16. */
 static double biased(int64_t index)
 {
@@ -198,6 +287,8 @@ static void test_long_sums(void **state)
 }
 
 #if defined(LIANA_X86)
+/* ---- choices ---- */
+
 /* Which kernel a processor of that instruction set would take. */
 static const char *choice(liana_dtype dtype, sizes s, bool transpose_a, liana__isa isa)
 {
@@ -205,6 +296,24 @@ static const char *choice(liana_dtype dtype, sizes s, bool transpose_a, liana__i
     const char *name = liana__choose_kernel(context, build_matmul(graph, dtype, s, transpose_a, false), isa)->name;
     liana_graph_destroy(graph);
     return name;
+}
+
+static const char *choice_of_strided(liana_dtype dtype, int pass, liana__isa isa)
+{
+    liana_graph *graph = new_graph();
+    const char *name = liana__choose_kernel(context, build_strided(graph, dtype, pass), isa)->name;
+    liana_graph_destroy(graph);
+    return name;
+}
+
+static void test_choice_of_strided(void **state)
+{
+    (void)state;
+    for (int pass = 0; pass < 3; pass++) {
+        assert_string_equal(choice_of_strided(LIANA_F32, pass, LIANA__ISA_AVX512), "avx512");
+        assert_string_equal(choice_of_strided(LIANA_BF16, pass, LIANA__ISA_AVX512_BF16), "avx512_bf16");
+        assert_string_equal(choice_of_strided(LIANA_BF16, pass, LIANA__ISA_AMX), "amx");
+    }
 }
 
 static void test_choice(void **state)
@@ -235,9 +344,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_sizes_of_tiles),
+        cmocka_unit_test(test_strided_pixels),
         cmocka_unit_test(test_long_sums),
 #if defined(LIANA_X86)
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_choice_of_strided),
 #endif
     };
     return cmocka_run_group_tests_name("matrix products", tests, set_up, tear_down);

@@ -9,6 +9,7 @@
 #define LIANA_KERNELS_AMX_PRODUCT_H
 
 #include "kernels/amx_pack.h"
+#include "kernels/matrix_gather.h"
 
 /* ---- blocks ---- */
 
@@ -264,6 +265,7 @@ typedef struct columns_plan {
     int64_t rows, columns;                      /* of what is computed */
     int64_t block;                              /* of the sum, whose operands are packed together */
     int64_t left_size, right_size, result_size; /* of scratch, in units */
+    int64_t room_size;                          /* for rows of A that must be gathered, in elements */
 } columns_plan;
 
 /* Long sums are sums of sums of about so many products. */
@@ -282,14 +284,16 @@ static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_col
     plan.left_size = divide_round_up(plan.rows, SIDE) * (plan.block / STEP_ELEMENTS) * TILE_WORDS;
     plan.right_size = 2 * (plan.block / STEP_ELEMENTS) * TILE_WORDS;
     if (plan.swapped) plan.result_size = plan.rows * plan.columns;
+    plan.room_size = at_most(plan.block, depth) * a_columns;
     return plan;
 }
 
 /* In bytes. */
-static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_columns)
+static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_columns, bool gathered)
 {
     const columns_plan plan = plan_columns(depth, a_columns, b_columns);
-    return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit);
+    return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit) +
+           (size_t)(gathered ? plan.room_size : 0) * sizeof(tile_element);
 }
 
 /* One panel of C's columns, for `steps` of the sum. */
@@ -308,37 +312,48 @@ static void multiply_columns_panel(const columns_plan *plan, const tile_unit *le
     }
 }
 
-/* All panels of C for `depth` rows of the operands. */
-static void multiply_columns_block(const columns_plan *plan, const tile_element *left, const tile_element *right,
-                                   int64_t depth, float *c, bool add, tile_unit *scratch)
+/* Rows of both operands, and where the next ones of `right` lie, if that is known. */
+typedef struct columns_rows {
+    const tile_element *left, *right, *next_right;
+    int64_t depth;
+} columns_rows;
+
+/* All panels of C for these rows. */
+static void multiply_columns_block(const columns_plan *plan, const columns_rows *rows, float *c, bool add,
+                                   tile_unit *scratch)
 {
-    const int64_t bytes = plan->columns * (int64_t)sizeof *right;
+    const int64_t bytes = plan->columns * (int64_t)sizeof *rows->right;
     tile_unit *const packed_right = scratch + plan->left_size;
-    pack_left(left, plan->rows, depth, scratch);
+    pack_left(rows->left, plan->rows, rows->depth, scratch);
     for (int64_t first = 0; first < plan->columns; first += PANEL_COLUMNS) {
-        const int64_t next = first + PANEL_COLUMNS < plan->columns ? first + PANEL_COLUMNS : depth * plan->columns;
-        const block_prefetch wanted = {(const char *)(right + next), bytes, STEP_ELEMENTS * bytes};
+        const bool last = first + PANEL_COLUMNS >= plan->columns;
+        const tile_element *next = last ? rows->next_right : rows->right + first + PANEL_COLUMNS;
+        const block_prefetch wanted = {(const char *)next, bytes, STEP_ELEMENTS * bytes};
         block_target target = {.data = c + first,
                                .stride = plan->columns,
                                .columns = at_most(PANEL_COLUMNS, plan->columns - first),
                                .wide = true,
                                .add = add};
-        pack_right(right + first, plan->columns, depth, target.columns, packed_right);
-        multiply_columns_panel(plan, scratch, packed_right, divide_round_up(depth, STEP_ELEMENTS), wanted, &target);
+        pack_right(rows->right + first, plan->columns, rows->depth, target.columns, packed_right);
+        multiply_columns_panel(plan, scratch, packed_right, divide_round_up(rows->depth, STEP_ELEMENTS), wanted,
+                               &target);
     }
 }
 
-/* C [a_columns, b_columns] = A^T B, floats. */
-static void multiply_columns(int64_t depth, const tile_element *a, int64_t a_columns, const tile_element *b,
-                             int64_t b_columns, float *c, void *scratch)
+/* C [A's columns, b_columns] = A^T B, floats. */
+static void multiply_columns(int64_t depth, product_rows a, const tile_element *b, int64_t b_columns, float *c,
+                             void *scratch)
 {
-    const columns_plan plan = plan_columns(depth, a_columns, b_columns);
-    const tile_element *left = plan.swapped ? b : a, *right = plan.swapped ? a : b;
+    const columns_plan plan = plan_columns(depth, a.size, b_columns);
     float *swapped = (float *)scratch + plan.left_size + plan.right_size, *result = plan.swapped ? swapped : c;
+    a.room = (tile_element *)(swapped + plan.result_size);
     configure_tiles(SIDE, SIDE);
     for (int64_t first = 0; first < depth; first += plan.block) {
-        multiply_columns_block(&plan, left + first * plan.rows, right + first * plan.columns,
-                               at_most(plan.block, depth - first), result, first > 0, scratch);
+        const int64_t count = at_most(plan.block, depth - first);
+        const tile_element *of_a = gather_rows(&a, first, count), *of_b = b + first * b_columns;
+        columns_rows rows = {of_a, of_b, of_b + count * b_columns, count};
+        if (plan.swapped) rows = (columns_rows){of_b, of_a, a.grid ? NULL : of_a + count * a.size, count};
+        multiply_columns_block(&plan, &rows, result, first > 0, scratch);
     }
     amx_release();
     if (plan.swapped) transpose_words(swapped, plan.columns, plan.rows, plan.columns, c, plan.rows);

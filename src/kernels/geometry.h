@@ -28,14 +28,20 @@ typedef enum liana__conv_pass {
     LIANA__CONV_KERNEL_GRADIENT, /* src[0] = x, src[1] = dy, dst = the kernel's gradient */
 } liana__conv_pass;
 
-/* Whether the window is one pixel, of stride 1 and without padding, in one group: then the convolution is a product of
- * matrices, pixels by channels and channels by filters. */
-static inline bool liana__geometry_is_pointwise(const liana__geometry *g)
+/* Whether the window is one pixel, without padding, in one group: then the convolution is a product of matrices, pixels
+ * by channels and channels by filters. */
+static inline bool liana__geometry_is_of_pixels(const liana__geometry *g)
 {
     for (int i = 0; i < 2; i++) {
-        if (g->window[i] != 1 || g->strides[i] != 1 || g->padding_low[i] != 0 || g->padding_high[i] != 0) return false;
+        if (g->window[i] != 1 || g->padding_low[i] != 0 || g->padding_high[i] != 0) return false;
     }
     return g->groups == 1;
+}
+
+/* The same where each pixel is seen. */
+static inline bool liana__geometry_is_pointwise(const liana__geometry *g)
+{
+    return liana__geometry_is_of_pixels(g) && g->strides[0] == 1 && g->strides[1] == 1;
 }
 
 #endif

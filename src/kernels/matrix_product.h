@@ -9,6 +9,8 @@
 
 #include "kernels/matrix_pack.h"
 
+#include "kernels/matrix_gather.h"
+
 /* ---- rows ---- */
 
 /* Rows of A that all panels take before the next: they stay in the L2 cache. */
@@ -134,7 +136,7 @@ LIANA__INLINE void columns_tile(const int rows, const int vectors, const columns
         wanted.left = (const char *)(block->next_a + tile * TILE_ROWS);
         wanted.left_stride = block->next_a_stride * (int64_t)sizeof(tile_element);
     }
-    if (tile < 2) {
+    if (tile < 2 && block->next_b) {
         wanted.right = (const char *)block->next_b + tile * 128;
         wanted.right_stride = block->next_b_stride * (int64_t)sizeof(tile_element);
     }
@@ -169,6 +171,7 @@ typedef struct columns_plan {
     bool swapped;
     int64_t rows, columns;                      /* of what is computed */
     int64_t left_size, right_size, result_size; /* of scratch, in units */
+    int64_t room_size;                          /* for rows of A that must be gathered, in elements */
 } columns_plan;
 
 /* The operand on the right is cut into whole vectors; a tile of one vector is bound by its loads. */
@@ -192,19 +195,22 @@ static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_col
         plan.right_size = TILE_VECTORS * VECTOR_LENGTH * steps;
     }
     if (plan.swapped) plan.result_size = plan.rows * plan.columns;
+    plan.room_size = at_most(DEPTH_AT_ONCE, depth) * a_columns;
     return plan;
 }
 
 /* In bytes. */
-static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_columns)
+static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_columns, bool gathered)
 {
     const columns_plan plan = plan_columns(depth, a_columns, b_columns);
-    return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit);
+    return (size_t)(plan.left_size + plan.right_size + plan.result_size) * sizeof(tile_unit) +
+           (size_t)(gathered ? plan.room_size : 0) * sizeof(tile_element);
 }
 
-/* All panels of C for `depth` rows of the operands. */
+/* All panels of C for `depth` rows of the operands, and where the next rows lie, if that is known. */
 static void multiply_columns_block(const columns_plan *plan, const tile_element *left, const tile_element *right,
-                                   int64_t depth, columns_block *block, tile_unit *scratch)
+                                   const tile_element *next_left, const tile_element *next_right, int64_t depth,
+                                   columns_block *block, tile_unit *scratch)
 {
     float *const result = block->c;
     tile_unit *const packed_right = scratch + plan->left_size;
@@ -225,9 +231,9 @@ static void multiply_columns_block(const columns_plan *plan, const tile_element 
         block->b_stride = plan->columns;
         block->last = panel.last;
         block->c = result + panel.first;
-        block->next_a = i == 0 ? left + depth * plan->rows : NULL;
+        block->next_a = i == 0 ? next_left : NULL;
         block->next_a_stride = plan->rows;
-        block->next_b = right + depth * plan->columns + panel.first;
+        block->next_b = next_right ? next_right + panel.first : NULL;
         block->next_b_stride = plan->columns;
         if (PACK_COLUMNS) {
             const int64_t width = panel.vectors * VECTOR_LENGTH;
@@ -247,17 +253,23 @@ static void multiply_columns_block(const columns_plan *plan, const tile_element 
     block->c = result;
 }
 
-/* C [a_columns, b_columns] = A^T B, floats. */
-static void multiply_columns(int64_t depth, const tile_element *a, int64_t a_columns, const tile_element *b,
-                             int64_t b_columns, float *c, void *scratch)
+/* C [A's columns, b_columns] = A^T B, floats. */
+static void multiply_columns(int64_t depth, product_rows a, const tile_element *b, int64_t b_columns, float *c,
+                             void *scratch)
 {
-    const columns_plan plan = plan_columns(depth, a_columns, b_columns);
-    const tile_element *left = plan.swapped ? b : a, *right = plan.swapped ? a : b;
+    const columns_plan plan = plan_columns(depth, a.size, b_columns);
     float *swapped = (float *)scratch + plan.left_size + plan.right_size;
     columns_block block = {.c = plan.swapped ? swapped : c, .c_stride = plan.columns};
+    a.room = (tile_element *)(swapped + plan.result_size);
     for (int64_t first = 0; first < depth; first += DEPTH_AT_ONCE) {
         const int64_t count = depth - first < DEPTH_AT_ONCE ? depth - first : DEPTH_AT_ONCE;
-        multiply_columns_block(&plan, left + first * plan.rows, right + first * plan.columns, count, &block, scratch);
+        const tile_element *of_a = gather_rows(&a, first, count), *next_of_a = a.grid ? NULL : of_a + count * a.size;
+        const tile_element *of_b = b + first * b_columns, *next_of_b = of_b + count * b_columns;
+        if (plan.swapped) {
+            multiply_columns_block(&plan, of_b, of_a, next_of_b, next_of_a, count, &block, scratch);
+        } else {
+            multiply_columns_block(&plan, of_a, of_b, next_of_a, next_of_b, count, &block, scratch);
+        }
         block.add = true;
     }
     if (plan.swapped) transpose_words(swapped, plan.columns, plan.rows, plan.columns, c, plan.rows);

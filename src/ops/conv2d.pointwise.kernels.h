@@ -1,5 +1,5 @@
-/* conv2d.pointwise.kernels.h - convolutions of single pixels (1x1) and their gradients as matrix products, for one
- * instruction set. */
+/* conv2d.pointwise.kernels.h - convolutions of single pixels (1x1), with strides or without, and their gradients as
+ * matrix products, for one instruction set. */
 #include "ops/conv2d.h"
 #include "ops/matrix_product.kernels.h"
 
@@ -7,19 +7,30 @@ static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!product_dtype_applicable(node, reason)) return false;
     const liana__geometry g = liana__conv2d_geometry(node);
-    *reason = "not 1x1 of stride 1, without padding, in one group";
-    return liana__geometry_is_pointwise(&g);
+    *reason = "not 1x1, without padding, in one group";
+    return liana__geometry_is_of_pixels(&g);
 }
 
 static product describe(const liana__node *node)
 {
     const liana__geometry g = liana__conv2d_geometry(node);
     const int64_t pixels = g.batch * g.output[0] * g.output[1];
-    switch (liana__conv_pass_of(&liana__conv2d_family, node)) {
-    case LIANA__CONV_INPUT_GRADIENT: return (product){false, true, pixels, g.filters, g.channels};
-    case LIANA__CONV_KERNEL_GRADIENT: return (product){true, false, g.channels, pixels, g.filters};
-    default: return (product){false, false, pixels, g.channels, g.filters};
+    product p = {.rows = pixels,
+                 .depth = g.channels,
+                 .columns = g.filters,
+                 .strided = !liana__geometry_is_pointwise(&g)};
+    p.grid = (pixel_grid){g.output[0], g.output[1], {g.strides[0], g.strides[1]}, g.input[0], g.input[1]};
+    const liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    if (pass == LIANA__CONV_INPUT_GRADIENT) {
+        p.transpose_b = true;
+        p.depth = g.filters;
+        p.columns = g.channels;
+    } else if (pass == LIANA__CONV_KERNEL_GRADIENT) {
+        p.transpose_a = true;
+        p.rows = g.channels;
+        p.depth = pixels;
     }
+    return p;
 }
 
 LIANA__PRODUCT_KERNEL(conv2d_pointwise, .applicable = is_applicable);

@@ -16,6 +16,8 @@ static const problem grouped = {2, {5, 4}, 6,
                                 9, {3, 3}, {.strides = {1, 2}, .padding = LIANA_PADDING_SAME, .groups = 3}};
 static const problem pointwise = {2, {3, 5}, 7, 6, {1, 1}, {.groups = 1}};
 static const problem pointwise_strided = {2, {3, 5}, 3, 17, {1, 1}, {.strides = {2, 2}}};
+static const problem pointwise_sparse = {2, {9, 11}, 37, 35, {1, 1}, {.strides = {3, 2}}};
+static const problem pointwise_lines = {3, {4, 5}, 34, 18, {1, 1}, {.strides = {1, 2}}};
 static const problem pointwise_padded = {1,      {3, 4},
                                          3,      2,
                                          {1, 1}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {1, 0, 2, 1}}};
@@ -79,6 +81,8 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(grouped)               \
     X(pointwise)             \
     X(pointwise_strided)     \
+    X(pointwise_sparse)      \
+    X(pointwise_lines)       \
     X(pointwise_padded)      \
     X(wide)                  \
     X(one_pixel)             \

@@ -18,7 +18,11 @@ static product describe(const liana__node *node)
 {
     const liana__matmul_attributes *options = node->attributes;
     const liana__matmul_sizes sizes = liana__matmul_sizes_of(node);
-    return (product){options->transpose_a, options->transpose_b, sizes.m, sizes.k, sizes.n};
+    return (product){.transpose_a = options->transpose_a,
+                     .transpose_b = options->transpose_b,
+                     .rows = sizes.m,
+                     .depth = sizes.k,
+                     .columns = sizes.n};
 }
 
 LIANA__PRODUCT_KERNEL(matmul, .applicable = is_applicable);

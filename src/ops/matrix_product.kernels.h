@@ -13,10 +13,13 @@
 #include "ops/applicable.h"
 
 /* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
- * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. */
+ * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. Where `strided`, rows in memory are
+ * pixels of a grid in images: those of A, or of C if B is transposed, where the pixels between are 0. */
 typedef struct product {
     bool transpose_a, transpose_b; /* not both */
     int64_t rows, depth, columns;
+    bool strided;
+    pixel_grid grid;
 } product;
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
@@ -62,7 +65,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
     (void)isa;
 #endif
     *reason = "rows of 1024 numbers share few sets of the cache";
-    if (p->transpose_a && (p->rows % 1024 == 0 || p->columns % 1024 == 0)) return false;
+    if (p->transpose_a && !p->strided && (p->rows % 1024 == 0 || p->columns % 1024 == 0)) return false;
     *reason = "too short a sum";
     if (p->transpose_a) return p->depth >= 32;
     *reason = "bound by writing the result";
@@ -76,21 +79,34 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 }
 #endif
 
-/* In bytes. */
-static size_t product_scratch(const product *p)
+/* Pixels that are gathered or scattered lie side by side in the L2 cache: so many lines of the grid at a time. */
+enum { GATHERED_BYTES = 256 << 10 };
+
+static int64_t lines_at_once(const product *p)
 {
-    if (p->transpose_a) return columns_scratch(p->depth, p->rows, p->columns);
-    const packed_matrix matrix = plan_matrix(p->depth, p->columns);
-    return packed_size(&matrix);
+    const int64_t size = p->transpose_b ? p->columns : p->depth;
+    const int64_t lines = GATHERED_BYTES / (size * p->grid.columns * (int64_t)sizeof(tile_element));
+    return lines > 0 ? at_most(lines, p->rows / p->grid.columns) : 1;
 }
 
-/* `wide`: floats, whatever the operands are; always so if A is transposed. */
+/* In bytes. */
+static size_t room_size(const product *p)
+{
+    if (!p->strided) return 0;
+    return (size_t)(lines_at_once(p) * p->grid.columns * (p->transpose_b ? p->columns : p->depth)) *
+           sizeof(tile_element);
+}
+
 static void product_prepare(const product *p, liana__prepared *prepared)
 {
-    prepared->scratch_size = product_scratch(p);
-    if (p->transpose_a) return;
-    prepared->packed_size = prepared->scratch_size;
+    if (p->transpose_a) {
+        prepared->scratch_size = columns_scratch(p->depth, p->rows, p->columns, p->strided);
+        return;
+    }
+    const packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    prepared->packed_size = packed_size(&matrix);
     prepared->packed_input = 1;
+    prepared->scratch_size = prepared->packed_size + room_size(p);
 }
 
 static void product_pack(const product *p, const liana__call *call, void *packed)
@@ -100,16 +116,38 @@ static void product_pack(const product *p, const liana__call *call, void *packed
     pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
 }
 
+/* A is gathered before it is multiplied, or C scattered behind that. */
+static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
+                                  tile_element *room)
+{
+    const int64_t at_once = lines_at_once(p) * p->grid.columns;
+    const product_rows a = {call->src[0], p->depth, p->transpose_b ? NULL : &p->grid, room};
+    for (int64_t first = 0; first < p->rows; first += at_once) {
+        const int64_t count = at_most(at_once, p->rows - first);
+        product_target target = {(tile_element *)call->dst + first * p->columns, p->columns, TILE_STEP == 1};
+        if (p->transpose_b) target.data = room;
+        multiply_rows(count, gather_rows(&a, first, count), p->depth, matrix, &target);
+        if (p->transpose_b) {
+            scatter_lines(&p->grid, room, p->columns, first / p->grid.columns, count / p->grid.columns, call->dst);
+        }
+    }
+}
+
 static void product_run(const product *p, const liana__call *call)
 {
     const void *a = call->src[0], *b = call->src[1];
     if (p->transpose_a) {
-        multiply_columns(p->depth, a, p->rows, b, p->columns, call->dst, call->scratch);
+        const product_rows rows = {a, p->rows, p->strided ? &p->grid : NULL, NULL};
+        multiply_columns(p->depth, rows, b, p->columns, call->dst, call->scratch);
         return;
     }
     if (!call->packed) product_pack(p, call, call->scratch);
     packed_matrix matrix = plan_matrix(p->depth, p->columns);
     matrix.units = call->packed ? call->packed : call->scratch;
+    if (p->strided) {
+        multiply_strided_rows(p, call, &matrix, (tile_element *)((char *)call->scratch + packed_size(&matrix)));
+        return;
+    }
     const product_target target = {call->dst, p->columns, call->node->dtype == LIANA_F32};
     multiply_rows(p->rows, a, p->depth, &matrix, &target);
 }

@@ -32,6 +32,9 @@ endforeach()
 
 # The small corpora of the fuzz targets: replay_X feeds fuzz_X with tests/fuzz/corpus/fuzz_X.
 file(GLOB LIANA_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+if(NOT LIANA_REMOTE)
+  list(FILTER LIANA_FUZZ_SOURCES EXCLUDE REGEX "/fuzz_(listing|credentials)\\.c$")
+endif()
 foreach(source ${LIANA_FUZZ_SOURCES})
   get_filename_component(target ${source} NAME_WE)
   string(REPLACE fuzz_ replay_ name ${target})

@@ -11,7 +11,8 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
     libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libhdf5-dev
     libcurl4-openssl-dev libssl-dev libexpat1-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
-tests="clang-14 clang-format-14 g++ qemu-user"
+# Remote files are read from nginx and from a small server in Python, on this machine.
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
 
@@ -55,6 +56,23 @@ if [ "$(id -u)" -ne 0 ]; then
     fi
     as_root=sudo
 fi
+# Debian starts a server when it installs it, now and with the machine. The tests start their own nginx, as themselves.
+policy=/usr/sbin/policy-rc.d
+finish() {
+    case " $missing " in *" nginx "*) ;; *) return 0 ;; esac
+    if [ -n "${made_policy:-}" ]; then $as_root rm -f "$policy"; fi
+    if command -v systemctl >/dev/null 2>&1; then $as_root systemctl disable --quiet nginx >/dev/null 2>&1 || true; fi
+}
+case " $missing " in
+*" nginx "*)
+    if [ ! -e "$policy" ]; then
+        printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+        $as_root chmod 755 "$policy"
+        made_policy=yes
+    fi
+    trap finish EXIT
+    ;;
+esac
 echo "Installing:$missing"
 install() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \

@@ -1,0 +1,132 @@
+/* From the command's side: training from gs:// and s3:// gives what training from files gives. */
+#include "harness/command_run.h"
+#include "harness/remote_server.h"
+
+#include "base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int set_up(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_server_start();
+    liana__test_server_environment();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana__test_server_stop();
+    return 0;
+}
+
+static void serve_copy(const char *name)
+{
+    char *data, path[256];
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(liana__test_path(name), 1 << 26, &data, &size, &error), &error);
+    snprintf(path, sizeof path, "data/%s", name);
+    liana__test_serve(path, data, size);
+    free(data);
+}
+
+static void assert_same_model(const char *run, const char *expected)
+{
+    char a[600], b[600];
+    snprintf(a, sizeof a, "%s/variables.safetensors", liana__test_newest_checkpoint(run));
+    snprintf(b, sizeof b, "%s/variables.safetensors", liana__test_newest_checkpoint(expected));
+    assert_same_file(a, b);
+}
+
+static void test_training_from_buckets(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(96);
+    static const char *const names[] = {"train-images",      "train-labels", "validation-images",
+                                        "validation-labels", "test-images",  "config.yaml"};
+    for (size_t i = 0; i < 6; i++) serve_copy(names[i]);
+    static const char classes[] = "north\nsouth\neast\nwest\n";
+    liana__test_serve("data/classes.txt", classes, strlen(classes));
+    assert_code(liana__test_command("train", config, "--out", liana__test_path("local")), 0);
+    liana__test_server_fault("503", 2);
+    liana__test_result got =
+        liana__test_command("train", config, "--out", liana__test_path("gs"),
+                            "data.train={images: gs://bucket/data/train-images, labels: gs://bucket/data/train-labels}",
+                            "data.validation=gs://bucket/data/validation-*",
+                            "data.class_names=gs://bucket/data/classes.txt");
+    assert_non_null(strstr(got.out, "remote files: 2 of 2"));
+    assert_code(got, 0);
+    assert_same_model("gs", "local");
+    /* The configuration from there as well: what it names lies beside it. */
+    assert_code(liana__test_command("train", "s3://bucket/data/config.yaml", "--out", liana__test_path("s3")), 0);
+    assert_same_model("s3", "local");
+    /* What the run folder says is where the data came from, and who asked is not in it. */
+    char *text;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(liana__test_path("gs/config.yaml"), 1 << 20, &text, &size, &error), &error);
+    assert_non_null(strstr(text, "gs://bucket/data/train-images"));
+    assert_non_null(strstr(text, "- west"));
+    assert_null(strstr(text, "token-given"));
+    assert_null(strstr(text, "/views/"));
+    free(text);
+    /* Nothing new: a resume and an evaluation read the cache. */
+    liana__test_server_forget();
+    assert_code(liana__test_command("train", liana__test_path("gs/config.yaml"), "--out", liana__test_path("gs"),
+                                    "--resume", "train.epochs=4"),
+                2);
+    assert_code(liana__test_command("evaluate", liana__test_path("gs")), 0);
+    assert_int_equal(liana__test_server_requests("alt=media", NULL), 0);
+    char weights[256];
+    snprintf(weights, sizeof weights, "%s", liana__test_newest_checkpoint("local"));
+    char *data;
+    snprintf(weights + strlen(weights), sizeof weights - strlen(weights), "/variables.safetensors");
+    assert_ok(liana__file_read(weights, 1 << 26, &data, &size, &error), &error);
+    liana__test_serve("data/w.safetensors", data, size);
+    free(data);
+    assert_code(liana__test_command("train", config, "--out", liana__test_path("from-url"), "train.epochs=1",
+                                    "model.weights=s3://bucket/data/w.safetensors"),
+                0);
+    char assignment[300];
+    snprintf(assignment, sizeof assignment, "model.weights=%s", weights);
+    assert_code(liana__test_command("train", config, "--out", liana__test_path("from-file"), "train.epochs=1",
+                                    assignment),
+                0);
+    assert_same_model("from-url", "from-file");
+}
+
+static void test_commands_read_urls(void **state)
+{
+    (void)state;
+    liana__test_tiny_data("train", 20, 1);
+    serve_copy("train-images");
+    serve_copy("train-labels");
+    liana__test_result got = liana__test_command("inspect", "s3://bucket/data/train-labels");
+    assert_non_null(strstr(got.out, "path: s3://bucket/data/train-labels"));
+    assert_non_null(strstr(got.out, "IDX"));
+    assert_code(got, 0);
+    assert_code(liana__test_command("check", "gs://bucket/data/train-*"), 0);
+    assert_code(liana__test_command("convert", "gs://bucket/data/train-*", "--out", liana__test_path("shards")), 0);
+    assert_refused(liana__test_command("inspect", "gs://bucket/none"), 1, "'gs://bucket/none'");
+    assert_refused(liana__test_command("inspect", "gs://bucket/data/train-*"), 1, "2 files");
+    assert_refused(liana__test_command("convert", "gs://bucket/data/train-*", "--out", "gs://bucket/out"), 1,
+                   "cannot write to 'gs://bucket/out", "local folders");
+    /* A damaged file is named as it was named. */
+    liana__test_serve("data/bad.tfrec", "no record at all, but long enough", 33);
+    assert_refused(liana__test_command("convert", "s3://bucket/data/bad.tfrec", "--out", liana__test_path("x")), 1,
+                   "'s3://bucket/data/bad.tfrec'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_training_from_buckets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_commands_read_urls, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

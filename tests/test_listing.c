@@ -145,6 +145,7 @@ static void test_what_refusals_say(void **state)
         {"{\"error\": 5}", ""},
         {"{", ""},
         {"<html>", ""},
+        {"<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>", ""},
         {"Forbidden", ""},
         {"", ""},
     };

@@ -115,9 +115,9 @@ static int start_nginx(void **state)
     port = free_port();
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("www"), &error), &error);
-    run_program("/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
-                "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", liana__test_path("key.pem"),
-                "-out", liana__test_path("certificate.pem"), "-quiet");
+    run_program("/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
+                liana__test_path("key.pem"), "-out", liana__test_path("certificate.pem"));
     write_configuration();
     const char *words[] = {"/usr/sbin/nginx", "-c", liana__test_path("nginx.conf"), NULL};
     nginx = liana__test_start(words, NULL);

@@ -71,7 +71,7 @@ static void test_training_from_buckets(void **state)
     liana__error error = {0};
     assert_ok(liana__file_read(liana__test_path("gs/config.yaml"), 1 << 20, &text, &size, &error), &error);
     assert_non_null(strstr(text, "gs://bucket/data/train-images"));
-    assert_non_null(strstr(text, "- west"));
+    assert_non_null(strstr(text, "west"));
     assert_null(strstr(text, "token-given"));
     assert_null(strstr(text, "/views/"));
     free(text);

@@ -225,7 +225,12 @@ static liana_status make_exchange(const liana__google_credentials *credentials, 
     } else if (credentials->kind == LIANA__GOOGLE_SERVICE) {
         liana__text_add(&request->form,
                         "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer&assertion=");
-        LIANA_TRY(add_assertion(&request->form, credentials, error));
+        liana__text jwt = {0};
+        liana_status status = add_assertion(&jwt, credentials, error);
+        if (jwt.data) liana__text_add_bytes(&request->form, jwt.data, jwt.length);
+        request->form.failed |= jwt.failed;
+        liana__text_free(&jwt);
+        LIANA_TRY(status);
     } else {
         const char *names[] = {"client_id", "client_secret", "refresh_token"};
         const char *values[] = {credentials->account, credentials->secret, credentials->refresh};

@@ -155,7 +155,7 @@ static void on_start(void *user, const XML_Char *name, const XML_Char **attribut
     reader->depth++;
     if (reader->depth > MAX_DEPTH) stop(reader, "it is nested too deeply");
     if (reader->depth == 1) reader->is_list = strcmp(name, "ListBucketResult") == 0;
-    if (reader->depth == 2 && reader->is_list && strcmp(name, "Contents") == 0) {
+    if (reader->listing && reader->depth == 2 && reader->is_list && strcmp(name, "Contents") == 0) {
         reader->in_contents = true;
         reader->has_size = false;
         reader->item = (liana__listed){0};

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 
+#include <liana/dataset.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,11 +123,81 @@ static void test_commands_read_urls(void **state)
                    "'s3://bucket/data/bad.tfrec'");
 }
 
+static void serve_shard(const char *name, size_t cut, size_t damaged)
+{
+    char *data, path[300], served[300];
+    size_t size;
+    liana__error error = {0};
+    liana__arena arena = {0};
+    liana__paths names;
+    assert_ok(liana__folder_list(liana__test_path("shards/train"), &arena, &names, &error), &error);
+    snprintf(path, sizeof path, "shards/train/%s", names.items[0]);
+    liana__arena_free(&arena);
+    assert_ok(liana__file_read(liana__test_path(path), 1 << 26, &data, &size, &error), &error);
+    if (damaged) data[damaged] ^= 1;
+    snprintf(served, sizeof served, "shards/%s", name);
+    liana__test_serve(served, data, size - cut);
+    free(data);
+}
+
+/* The records of a dataset in C. */
+static void test_records_of_a_dataset(void **state)
+{
+    (void)state;
+    liana__test_tiny_data("train", 20, 1);
+    assert_code(liana__test_command("convert", liana__test_path("train-images"), "--out", liana__test_path("shards"),
+                                    "--validation", "0.1"),
+                0);
+    serve_shard("a.tfrec", 0, 0);
+    serve_shard("b.tfrec", 0, 0);
+    liana_context *context;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    liana_dataset *one = liana_dataset_tfrecord(context, "s3://bucket/shards/a.tfrec");
+    assert_non_null(one);
+    liana_dataset *both = liana_dataset_tfrecord(context, "s3://bucket/shards/*.tfrec");
+    assert_non_null(both);
+    assert_true(liana_dataset_num_examples(one) > 0);
+    assert_int_equal(liana_dataset_num_examples(both), 2 * liana_dataset_num_examples(one));
+    liana_dataset_close(one);
+    liana_dataset_close(both);
+    assert_null(liana_dataset_tfrecord(context, "s3://bucket/none.tfrec"));
+    assert_non_null(strstr(liana_context_message(context), "'s3://bucket/none.tfrec'"));
+    liana_context_destroy(context);
+}
+
+static void test_damage_is_named_by_url_and_left_out(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(64);
+    assert_code(liana__test_command("convert", liana__test_path("train-images"), "--out", liana__test_path("shards"),
+                                    "--validation", "0.1"),
+                0);
+    serve_shard("a.tfrec", 0, 2000);
+    serve_shard("b.tfrec", 20, 0);
+    liana__test_result got = liana__test_command("check", "gs://bucket/shards/*.tfrec");
+    assert_non_null(strstr(got.out, "gs://bucket/shards/a.tfrec"));
+    assert_non_null(strstr(got.out, "gs://bucket/shards/b.tfrec"));
+    assert_null(strstr(got.out, "/views/"));
+    assert_code(got, 1);
+    const char *list = liana__test_path("list.csv");
+    assert_code(liana__test_command("check", "gs://bucket/shards/a.tfrec", "--quarantine", list), 1);
+    assert_refused(liana__test_command("train", config, "--out", liana__test_path("x"),
+                                       "data.train=gs://bucket/shards/a.tfrec", "train.epochs=1"),
+                   1, "'gs://bucket/shards/a.tfrec'", "checksum");
+    char assignment[300];
+    snprintf(assignment, sizeof assignment, "data.quarantine=%s", list);
+    assert_code(liana__test_command("train", config, "--out", liana__test_path("run"), assignment,
+                                    "data.train=gs://bucket/shards/a.tfrec", "train.epochs=1"),
+                0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_training_from_buckets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands_read_urls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_of_a_dataset, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage_is_named_by_url_and_left_out, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,6 +245,10 @@ static liana_status open_remote(const char *const *patterns, size_t num_patterns
     if (status == LIANA_OK) {
         (*source)->remote = remote;
         (*source)->owns_remote = remote != options->remote;
+        for (size_t i = 0; i < (*source)->num_lost; i++) {
+            (*source)->lost[i].file = liana__remote_name((*source)->lost[i].file);
+            liana__remote_clean(remote, (char *)(*source)->lost[i].reason);
+        }
     } else if (remote != options->remote) {
         liana__remote_destroy(remote);
     }

@@ -415,13 +415,20 @@ liana__remote_version liana__remote_version_of(const liana__remote *remote, cons
     return version;
 }
 
+void liana__remote_clean(const liana__remote *remote, char *text)
+{
+    const char *view = remote ? remote->cache.view : NULL;
+    size_t length = view ? strlen(view) : 0;
+    for (char *at = view ? strstr(text, view) : NULL; at; at = strstr(at, view)) {
+        /* With the slash behind it, if anything is. */
+        size_t gone = length + (at[length] == '/');
+        memmove(at, at + gone, strlen(at + gone) + 1);
+    }
+}
+
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error)
 {
     if (!error) return LIANA_OK;
-    size_t length = remote ? strlen(remote->cache.view) : 0;
-    for (char *at = length ? strstr(error->message, remote->cache.view) : NULL; at;
-         at = strstr(at, remote->cache.view)) {
-        memmove(at, at + length + 1, strlen(at + length + 1) + 1);
-    }
+    liana__remote_clean(remote, error->message);
     return error->status;
 }

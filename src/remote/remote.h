@@ -75,7 +75,9 @@ liana__remote_version liana__remote_version_of(const liana__remote *remote, cons
 /* What to show to people for a path: the URL that it ends with, if it lies in a view, else the path. Borrowed from
  * `path`. */
 const char *liana__remote_name(const char *path);
-/* Makes URLs of the paths in the message that lie in this view (NULL: nothing), and returns its status. */
+/* Makes URLs of the paths in a text that lie in this view (NULL: nothing), in place. */
+void liana__remote_clean(const liana__remote *remote, char *text);
+/* The same for a message; returns its status. */
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error);
 
 #endif

@@ -47,6 +47,12 @@ liana__remote_version liana__remote_version_of(const liana__remote *remote, cons
     return (liana__remote_version){""};
 }
 
+void liana__remote_clean(const liana__remote *remote, char *text)
+{
+    (void)remote;
+    (void)text;
+}
+
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error)
 {
     (void)remote;

@@ -3,6 +3,7 @@
 #include "data/dataset.h"
 #include "formats/tfrecord.h"
 #include "formats/tfrecord_blocks.h"
+#include "remote/remote.h"
 
 enum { CACHED_BLOCKS = 16 };
 
@@ -13,6 +14,7 @@ typedef struct record_file {
 } record_file;
 
 typedef struct records {
+    liana__remote *remote; /* where URLs are local files, or NULL */
     size_t num_files;
     record_file *files;
     uint64_t *starts; /* [num_files + 1] number of each file's first record */
@@ -37,6 +39,7 @@ static void close_records(liana_dataset *dataset)
         liana__tfrecord_blocks_close(own->files[i].blocks);
     }
     liana__block_cache_destroy(own->cache);
+    liana__remote_destroy(own->remote);
 }
 
 static liana_status read_record(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
@@ -85,7 +88,12 @@ static liana_status open_files(liana_dataset *dataset, const char *pattern, lian
 {
     records *own = dataset->own;
     liana__paths paths = {(char *[]){(char *)pattern}, 1};
-    if (!liana__file_exists(pattern)) LIANA_TRY(liana__file_match(pattern, &dataset->arena, &paths, error));
+    if (liana__path_is_remote(pattern)) {
+        LIANA_TRY(liana__remote_create(NULL, &own->remote, error));
+        LIANA_TRY(liana__remote_resolve(own->remote, &pattern, 1, &dataset->arena, &paths, error));
+    } else if (!liana__file_exists(pattern)) {
+        LIANA_TRY(liana__file_match(pattern, &dataset->arena, &paths, error));
+    }
     own->files = liana__arena_allocate(&dataset->arena, paths.count * sizeof *own->files);
     own->starts = liana__arena_allocate(&dataset->arena, (paths.count + 1) * sizeof *own->starts);
     own->cache = liana__block_cache_create((size_t)CACHED_BLOCKS * LIANA__TFRECORD_BLOCK);
@@ -103,6 +111,7 @@ liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *patter
     dataset->random_access = true;
     liana_status status = liana__spec_make(&dataset->arena, &record, 1, &dataset->spec, &context->error);
     if (status == LIANA_OK) status = open_files(dataset, pattern, &context->error);
+    if (status != LIANA_OK) liana__remote_fail_within(((records *)dataset->own)->remote, &context->error);
     return liana__dataset_finish(dataset, status);
 }
 

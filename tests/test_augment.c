@@ -320,6 +320,7 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
         own->records[i] = 0;
     }
     own->batch = (liana__batch){.count = MIXED,
+                                .num_positions = MIXED,
                                 .images = own->images,
                                 .labels = own->labels,
                                 .partners = own->partners,

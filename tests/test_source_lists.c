@@ -272,8 +272,10 @@ static void test_archives_of_tar(void **state)
         run(formats[i], "w.tar");
         source = open_source(liana__test_path("w.tar"), &(liana__source_options){.need_labels = true});
         liana__record record;
-        assert_fails(liana__source_read(source, 0, NULL, &record, &error), LIANA_INVALID_DATA, &error, "w.tar",
+        void *scratch = liana__source_scratch_create(source);
+        assert_fails(liana__source_read(source, 0, scratch, &record, &error), LIANA_INVALID_DATA, &error, "w.tar",
                      "record 0", "n1/a", "class number");
+        liana__source_scratch_destroy(source, scratch);
         liana__source_close(source);
     }
 }

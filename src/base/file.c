@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static liana_status fail_errno(liana__error *error, const char *what, const char *path)
@@ -87,6 +88,32 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
                        path, (long long)info.st_size, mapping->size);
 }
 
+liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
+                                 liana__error *error)
+{
+    LIANA_TRY(liana__mapping_check(mapping, path, error));
+    size_t done = 0;
+    while (done < size) {
+        /* The kernel copies, and says how far it came where a page is not there. */
+        struct iovec into = {(char *)to + done, size - done};
+        struct iovec from = {(void *)(mapping->data + offset + done), size - done};
+        ssize_t got = process_vm_readv(getpid(), &into, 1, &from, 1, 0);
+        if (got < 0 && (errno == ENOSYS || errno == EPERM)) {
+            /* A sandbox may forbid the call. Then what is left of the danger is the moment since the check. */
+            memcpy((char *)to + done, mapping->data + offset + done, size - done);
+            return LIANA_OK;
+        }
+        if (got <= 0) {
+            LIANA_TRY(liana__mapping_check(mapping, path, error));
+            return liana__fail(error, LIANA_IO_ERROR,
+                               "cannot read '%s' at offset %zu: it was cut, or its disk does not answer", path,
+                               offset + done);
+        }
+        done += (size_t)got;
+    }
+    return LIANA_OK;
+}
+
 static liana_status read_all(int descriptor, const char *path, char *data, size_t size, liana__error *error)
 {
     size_t done = 0;
@@ -103,11 +130,11 @@ static liana_status read_all(int descriptor, const char *path, char *data, size_
     return LIANA_OK;
 }
 
-static liana_status make_room(liana__file_buffer *buffer, size_t size, const char *path, liana__error *error)
+liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
 {
     if (size < buffer->capacity) return LIANA_OK;
     char *bytes = malloc(size + 1);
-    if (!bytes) return liana__fail_memory(error, path);
+    if (!bytes) return liana__fail_memory(error, what);
     free(buffer->bytes);
     buffer->bytes = bytes;
     buffer->capacity = size + 1;
@@ -122,7 +149,7 @@ liana_status liana__file_read_into(const char *path, size_t limit, liana__file_b
     LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
     size_t size = (size_t)info.st_size;
     liana_status status = size <= limit
-                              ? make_room(buffer, size, path, error)
+                              ? liana__file_buffer_reserve(buffer, size, path, error)
                               : liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here",
                                             path, size, limit);
     if (status == LIANA_OK) status = read_all(descriptor, path, buffer->bytes, size, error);

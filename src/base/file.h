@@ -26,6 +26,11 @@ void liana__file_unmap(liana__mapping *mapping);
  * DATA_LOSS. For files that stay mapped while others may write to them; one system call, before the bytes are read. */
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
 
+/* Copies bytes of a mapping. Where they are gone because the file became shorter, before or during the copy, this is a
+ * DATA_LOSS, and where the disk cannot be read an IO_ERROR: no SIGBUS. Costs a system call. */
+liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
+                                 liana__error *error) LIANA_MUST_USE;
+
 /* Reads a whole file into malloc'ed memory, with a 0 byte appended that *size does not count.
  * Refuses files above `limit` bytes with OUT_OF_RANGE. */
 liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
@@ -38,6 +43,9 @@ typedef struct liana__file_buffer {
     size_t size; /* of the file, without the 0 byte */
     size_t capacity;
 } liana__file_buffer;
+/* Makes room for `size` bytes; the former contents are lost. `what` is for the message. */
+liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
     LIANA_MUST_USE;
 

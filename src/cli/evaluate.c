@@ -17,6 +17,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
                              liana__value_float(arena, liana__totals_mean(totals, i)));
         }
         liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
+        liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
         liana__value_set(arena, event, "checkpoint", liana__value_string(arena, checkpoint));
         liana__invocation_print_json(invocation, event);
         return;
@@ -25,7 +26,9 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
         fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->metric_names[i - 1] : "loss",
                 liana__totals_mean(totals, i));
     }
-    fprintf(invocation->out, " over %lld examples, with '%s'\n", (long long)totals->count, checkpoint);
+    fprintf(invocation->out, " over %lld examples", (long long)totals->count);
+    if (totals->bad_records) fprintf(invocation->out, " (%lld are left out)", (long long)totals->bad_records);
+    fprintf(invocation->out, ", with '%s'\n", checkpoint);
 }
 
 static liana_status evaluate(liana__invocation *invocation, const liana__session *session)
@@ -33,8 +36,8 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     liana__error *error = &invocation->error;
     const char *folder = invocation->operands[0], *checkpoint;
     liana__run run;
-    LIANA_TRY(
-        liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run, error));
+    liana__run_options wanted = {.validation = true, .on_bad_record = liana__session_bad_record, .user = invocation};
+    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status =
         liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
     liana__totals totals;

@@ -8,16 +8,20 @@ static const liana__option options[] = {
     {0},
 };
 
-static void print(liana__invocation *invocation, const char *path, uint64_t count)
+static void print(liana__invocation *invocation, const char *path, const liana__totals *totals)
 {
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "predictions in '%s': %llu\n", path, (unsigned long long)count);
+        fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)totals->count);
+        if (totals->bad_records)
+            fprintf(invocation->out, "; %lld records are left out", (long long)totals->bad_records);
+        fprintf(invocation->out, "\n");
         return;
     }
     liana__arena *arena = &invocation->arena;
     liana__value *event = liana__session_event(invocation, "predictions");
     liana__value_set(arena, event, "out", liana__value_string(arena, path));
-    liana__value_set(arena, event, "examples", liana__value_int(arena, (int64_t)count));
+    liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
+    liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
     liana__invocation_print_json(invocation, event);
 }
 
@@ -30,8 +34,9 @@ static liana_status predict_into(liana__invocation *invocation, liana__run *run,
     liana__source_config where = {.paths = {1, &pattern}};
     liana__run_data data;
     LIANA_TRY(liana__run_open_data(run, &where, &data, error));
-    liana_status status = liana__run_predict(run, &data, LIANA__PREDICTIONS_FULL, path, NULL, error);
-    if (status == LIANA_OK) print(invocation, path, data.source->num_records);
+    liana__totals totals;
+    liana_status status = liana__run_predict(run, &data, LIANA__PREDICTIONS_FULL, path, NULL, &totals, error);
+    if (status == LIANA_OK) print(invocation, path, &totals);
     liana__run_close_data(&data);
     return status;
 }
@@ -39,7 +44,8 @@ static liana_status predict_into(liana__invocation *invocation, liana__run *run,
 static liana_status predict(liana__invocation *invocation, const liana__session *session, const char *path)
 {
     liana__run run;
-    LIANA_TRY(liana__run_open(session->context, &session->config, &(liana__run_options){0}, &run, &invocation->error));
+    liana__run_options wanted = {.on_bad_record = liana__session_bad_record, .user = invocation};
+    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, &invocation->error));
     liana_status status = predict_into(invocation, &run, path);
     liana__run_close(&run);
     return status;

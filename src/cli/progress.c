@@ -100,6 +100,10 @@ static size_t add_parts(liana__text *text, const liana__progress *progress, size
     ends[count++] = text->length;
     liana__text_add(text, " - input %.0f%%", 100 * progress->input_wait);
     ends[count++] = text->length;
+    if (progress->bad_records) {
+        liana__text_add(text, " - bad records: %" PRId64, progress->bad_records);
+        ends[count++] = text->length;
+    }
     return count;
 }
 
@@ -146,6 +150,7 @@ void liana__progress_render_line(const liana__progress *progress, liana__text *t
     liana__text_add(text, ", ");
     add_rate(text, progress);
     liana__text_add(text, ", input wait %.0f%%", 100 * progress->input_wait);
+    if (progress->bad_records) liana__text_add(text, ", bad records %" PRId64, progress->bad_records);
 }
 
 void liana__progress_render_json(const liana__progress *progress, liana__text *text)
@@ -172,6 +177,9 @@ void liana__progress_render_json(const liana__progress *progress, liana__text *t
         liana__value_set(&arena, event, metric->name, liana__value_float(&arena, metric->value));
     }
     liana__value_set(&arena, event, "input_wait", liana__value_float(&arena, progress->input_wait));
+    if (progress->bad_records) {
+        liana__value_set(&arena, event, "bad_records", liana__value_int(&arena, progress->bad_records));
+    }
     if (arena.failed || !event) {
         text->failed = true;
     } else {

@@ -33,7 +33,8 @@ typedef struct liana__progress {
     double loss;    /* the mean over the epoch so far */
     liana__progress_metric metrics[LIANA__PROGRESS_MAX_METRICS];
     size_t num_metrics;
-    double input_wait; /* the share of `seconds` spent waiting for input, 0 to 1 */
+    int64_t bad_records; /* left out in the epoch so far */
+    double input_wait;   /* the share of `seconds` spent waiting for input, 0 to 1 */
 } liana__progress;
 
 /* A line for a terminal, at most width - 1 columns: Keras's bar, time, loss, metrics, images/s, share of input waiting.

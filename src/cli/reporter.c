@@ -73,7 +73,7 @@ void liana__reporter_update(liana__reporter *reporter, const liana__progress *pr
 
 void liana__reporter_note(liana__reporter *reporter, const char *format, ...)
 {
-    char message[1024];
+    char message[2304];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);

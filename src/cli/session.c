@@ -31,6 +31,11 @@ liana_status liana__session_find_run(liana__invocation *invocation, const char *
                        liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");
 }
 
+void liana__session_bad_record(void *user, const char *note)
+{
+    fprintf(((liana__invocation *)user)->err, "%s\n", note);
+}
+
 liana__value *liana__session_event(liana__invocation *invocation, const char *name)
 {
     liana__arena *arena = &invocation->arena;

@@ -19,6 +19,9 @@ void liana__session_close(liana__session *session);
 liana_status liana__session_find_run(liana__invocation *invocation, const char *folder, const char **config_path)
     LIANA_MUST_USE;
 
+/* What is left out of the data, for liana__run_options: a line on standard error. `user` is the invocation. */
+void liana__session_bad_record(void *user, const char *note);
+
 /* A map with "event", for liana__invocation_print_json. */
 liana__value *liana__session_event(liana__invocation *invocation, const char *name);
 

@@ -49,6 +49,8 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .seconds = event->seconds,
                                 .images = event->images,
                                 .loss = liana__totals_mean(event->training, 0),
+                                .bad_records = event->kind == LIANA__FIT_VALIDATION ? event->validation->bad_records
+                                                                                    : event->training->bad_records,
                                 .input_wait = event->seconds > 0 ? event->wait / event->seconds : 0};
     liana__arena arena = {0};
     add_means(own->run, event->training, "", &progress, &arena);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "formats/csv.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,8 +88,7 @@ liana_status liana__bad_records_meet(liana__bad_records *list, const liana__bad_
 {
     bool added;
     LIANA_TRY(liana__bad_records_add(list, record, &added, error));
-    if (!added) return LIANA_OK;
-    if (list->on_note) {
+    if (added && list->on_note) {
         char where[40] = "", note[2304];
         if (record->offset >= 0) snprintf(where, sizeof where, " (offset %" PRId64 ")", record->offset);
         snprintf(note, sizeof note, "left out of %s: %s%s", record->part, record->reason, where);
@@ -143,109 +143,55 @@ liana_status liana__bad_records_write(const liana__bad_records *list, const char
 
 /* ---- reading ---- */
 
-typedef struct csv_reader {
-    const char *path;
-    char *at; /* the file's own bytes; fields are cut out of them in place */
-    char *end;
-    int line; /* of the row that is read */
-    int next_line;
-} csv_reader;
-
-static liana_status fail_line(const csv_reader *reader, liana__error *error, const char *what)
+/* Which column of the file each of ours is; -1: none. */
+static liana_status find_columns(const liana__csv *csv, const char *path, int columns[NUM_COLUMNS], liana__error *error)
 {
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s', line %d: %s; expected a list of records as liana writes it, with the columns file and "
-                       "record",
-                       reader->path, reader->line, what);
-}
-
-/* One field, unquoted in place and ended by a 0; *last says whether its row ends there. */
-static liana_status read_field(csv_reader *reader, char **field, bool *last, liana__error *error)
-{
-    char *from = reader->at, *to = from;
-    bool quoted = from < reader->end && *from == '"';
-    *field = from;
-    if (quoted) from++;
-    while (from < reader->end) {
-        if (quoted && *from == '"') {
-            if (from + 1 == reader->end || from[1] != '"') {
-                quoted = false;
-                from++;
-                continue;
-            }
-            from++;
-        } else if (!quoted && (*from == ',' || *from == '\n' || *from == '\r')) {
-            break;
+    for (int kind = 0; kind < NUM_COLUMNS; kind++) {
+        columns[kind] = -1;
+        for (size_t i = 0; csv->num_rows && i < csv->num_columns; i++) {
+            if (strcmp(liana__csv_cell(csv, 0, i), COLUMNS[kind]) == 0) columns[kind] = (int)i;
         }
-        reader->next_line += *from == '\n';
-        if (*from == 0) return fail_line(reader, error, "there is a zero byte");
-        *to++ = *from++;
     }
-    if (quoted) return fail_line(reader, error, "a quote is not closed");
-    *last = from == reader->end || *from != ',';
-    if (from < reader->end && *from == '\r' && from + 1 < reader->end && from[1] == '\n') from++;
-    if (from < reader->end) {
-        reader->next_line += *from == '\n';
-        from++;
-    }
-    /* The reader's bytes have a 0 behind them, so there is always room for this one. */
-    *to = 0;
-    reader->at = from;
-    return LIANA_OK;
+    if (columns[COLUMN_FILE] >= 0 && columns[COLUMN_RECORD] >= 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' is no list of records: expected a first line that names the columns, 'file' and 'record' "
+                       "among them",
+                       path);
 }
 
-static liana_status read_header(csv_reader *reader, int kinds[], int *count, liana__error *error)
-{
-    bool last = false, found[NUM_COLUMNS] = {false};
-    for (*count = 0; !last; ++*count) {
-        char *name;
-        LIANA_TRY(read_field(reader, &name, &last, error));
-        if (*count == NUM_COLUMNS) return fail_line(reader, error, "there are more columns than six");
-        int kind = 0;
-        while (kind < NUM_COLUMNS && strcmp(COLUMNS[kind], name) != 0) kind++;
-        if (kind == NUM_COLUMNS || found[kind]) return fail_line(reader, error, "a column's name is not known");
-        kinds[*count] = kind;
-        found[kind] = true;
-    }
-    if (found[COLUMN_FILE] && found[COLUMN_RECORD]) return LIANA_OK;
-    return fail_line(reader, error, "a column is missing");
-}
-
-/* An empty field is -1. */
-static bool read_number(const char *field, int64_t *number)
+/* An empty cell is -1. */
+static bool read_number(const char *cell, int64_t *number)
 {
     char *end;
     *number = -1;
-    if (!*field) return true;
-    long long value = strtoll(field, &end, 10);
+    if (!*cell) return true;
+    long long value = strtoll(cell, &end, 10);
     if (*end || value < 0) return false;
     *number = value;
     return true;
 }
 
-static liana_status read_row(liana__bad_records *list, csv_reader *reader, const char *folder, const int kinds[],
-                             int count, liana__error *error)
+static const char *cell_of(const liana__csv *csv, size_t row, int number)
 {
-    const char *fields[NUM_COLUMNS] = {"", "", "", "", "", ""};
-    bool last = false;
-    int i = 0;
-    for (; !last; i++) {
-        char *field;
-        LIANA_TRY(read_field(reader, &field, &last, error));
-        if (i == 0 && last && !*field) return LIANA_OK; /* an empty line */
-        if (i == count) return fail_line(reader, error, "there are more fields than columns");
-        fields[kinds[i]] = field;
-    }
-    if (i < count) return fail_line(reader, error, "fields are missing");
-    liana__bad_record record = {.part = fields[COLUMN_PART],
-                                .id = *fields[COLUMN_ID] ? fields[COLUMN_ID] : NULL,
-                                .reason = fields[COLUMN_REASON]};
-    if (!*fields[COLUMN_FILE]) return fail_line(reader, error, "the name of the file is missing");
-    if (!read_number(fields[COLUMN_RECORD], &record.record) || !read_number(fields[COLUMN_OFFSET], &record.offset)) {
-        return fail_line(reader, error, "a record or offset is no whole number");
-    }
-    record.file = liana__path_join(&list->arena, folder, fields[COLUMN_FILE]);
-    if (!record.file) return liana__fail_memory(error, reader->path);
+    return number < 0 ? "" : liana__csv_cell(csv, row, (size_t)number);
+}
+
+static liana_status read_row(liana__bad_records *list, const liana__csv *csv, const char *path, size_t row,
+                             const int columns[NUM_COLUMNS], liana__error *error)
+{
+    const char *file = cell_of(csv, row, columns[COLUMN_FILE]), *id = cell_of(csv, row, columns[COLUMN_ID]);
+    const char *numbers[2] = {cell_of(csv, row, columns[COLUMN_RECORD]), cell_of(csv, row, columns[COLUMN_OFFSET])};
+    liana__bad_record record = {.part = cell_of(csv, row, columns[COLUMN_PART]),
+                                .id = *id ? id : NULL,
+                                .reason = cell_of(csv, row, columns[COLUMN_REASON])};
+    const char *wrong = !*file                                     ? "the name of the file is missing"
+                        : !read_number(numbers[0], &record.record) ? "the record is no whole number"
+                        : !read_number(numbers[1], &record.offset) ? "the offset is no whole number"
+                                                                   : NULL;
+    if (wrong) return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: %s", path, csv->lines[row], wrong);
+    const char *folder = liana__path_folder(&list->arena, path);
+    record.file = folder ? liana__path_join(&list->arena, folder, file) : NULL;
+    if (!record.file) return liana__fail_memory(error, path);
     return liana__bad_records_add(list, &record, NULL, error);
 }
 
@@ -254,14 +200,14 @@ liana_status liana__bad_records_read(liana__bad_records *list, const char *path,
     char *data;
     size_t size;
     LIANA_TRY(liana__file_read(path, MAX_LIST_SIZE, &data, &size, error));
-    csv_reader reader = {.path = path, .at = data, .end = data + size, .line = 1, .next_line = 1};
-    const char *folder = liana__path_folder(&list->arena, path);
-    int kinds[NUM_COLUMNS], count = 0;
-    liana_status status = folder ? read_header(&reader, kinds, &count, error) : liana__fail_memory(error, path);
-    while (status == LIANA_OK && reader.at < reader.end) {
-        reader.line = reader.next_line;
-        status = read_row(list, &reader, folder, kinds, count, error);
+    liana__csv csv = {0};
+    int columns[NUM_COLUMNS];
+    liana_status status = liana__csv_parse(path, data, size, ',', &csv, error);
+    if (status == LIANA_OK) status = find_columns(&csv, path, columns, error);
+    for (size_t row = 1; status == LIANA_OK && row < csv.num_rows; row++) {
+        status = read_row(list, &csv, path, row, columns, error);
     }
+    liana__csv_free(&csv);
     free(data);
     return status;
 }

@@ -28,4 +28,16 @@ static inline int64_t liana__cut_size(const liana__cut *cut, int64_t shard)
     return cut->size + (shard < cut->larger);
 }
 
+/* The examples [*begin, *end) of a shard of a batch of which some positions, from `first` on, have no example: those
+ * of `count` whose positions are the shard's. So what is missing moves no other example to another shard. */
+static inline void liana__cut_remaining(const liana__cut *cut, int64_t shard, const uint64_t *positions, int64_t count,
+                                        uint64_t first, int64_t *begin, int64_t *end)
+{
+    uint64_t from = first + (uint64_t)liana__cut_begin(cut, shard), to = from + (uint64_t)liana__cut_size(cut, shard);
+    *begin = 0;
+    while (*begin < count && positions[*begin] < from) ++*begin;
+    *end = *begin;
+    while (*end < count && positions[*end] < to) ++*end;
+}
+
 #endif

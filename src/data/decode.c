@@ -61,10 +61,14 @@ liana_status liana__decode_probe(const liana__source *source, int64_t *height, i
     liana__record record;
     void *scratch = liana__source_scratch_create(source);
     if (!scratch) return liana__fail_memory(error, "reading an image");
-    liana_status status = liana__source_read(source, 0, scratch, &record, error);
-    if (status == LIANA_OK) {
-        status = probe_record(&record, height, width, channels, error);
-        if (status != LIANA_OK) liana__source_fail_within(source, 0, &record, error);
+    liana_status status = LIANA_OK;
+    for (uint64_t index = 0; index < source->num_records; index++) {
+        status = liana__source_read(source, index, scratch, &record, error);
+        if (status == LIANA_OK) {
+            status = probe_record(&record, height, width, channels, error);
+            if (status != LIANA_OK) liana__source_fail_within(source, index, &record, error);
+        }
+        if (!source->skip_damage || !liana__source_is_bad_record(status)) break;
     }
     liana__source_scratch_destroy(source, scratch);
     return status;

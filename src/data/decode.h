@@ -27,8 +27,9 @@ typedef struct liana__decoder {
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
                                   const liana__record *record, uint8_t *dst, liana__error *error) LIANA_MUST_USE;
 
-/* The size of the source's first image and the channels of its file, for data that are to be taken as they are. Other
- * images may differ: they will be resized. Errors name the file and the record. */
+/* The size of the source's first image (with skip_damage: the first that can be read) and the channels of its file, for
+ * data that are to be taken as they are. Other images may differ: they will be resized. Errors name the file and the
+ * record. */
 liana_status liana__decode_probe(const liana__source *source, int64_t *height, int64_t *width, int *channels,
                                  liana__error *error) LIANA_MUST_USE;
 

@@ -4,11 +4,13 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/block_order.h"
+#include "data/gaps.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,8 +29,9 @@ typedef struct ring_slot {
     char **id_memory;
     slot_state state;
     int64_t remaining;     /* examples still to be written */
-    int64_t first_failure; /* the lowest example that failed, or batch.count */
+    int64_t first_failure; /* the lowest example that failed, or batch.num_positions */
     liana__error error;
+    liana__gaps gaps; /* guarded by the mutex until the batch is complete */
 } ring_slot;
 
 /* What one thread works with. */
@@ -116,27 +119,42 @@ static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t s
     return LIANA_OK;
 }
 
-/* Reads, checks and decodes a record into example i of the slot. */
-static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const liana_example_address *address,
-                                 uint8_t *pixels, liana__error *error)
+/* Reads, checks and decodes a record; `record` holds what was read, as far as it went. */
+static liana_status read_record(reader *self, const liana_example_address *address, liana__record *record,
+                                int32_t *label, uint8_t *pixels, liana__error *error)
 {
-    liana__loader *loader = self->loader;
+    const liana__loader *loader = self->loader;
     uint64_t index = address->record;
     const liana__loader_options *options = &loader->options;
-    liana__record record;
-    int32_t *label = &slot->batch.labels[i];
     *label = -1;
-    LIANA_TRY(liana__source_read_at(loader->source, address, self->scratch, &record, error));
+    LIANA_TRY(liana__source_read_at(loader->source, address, self->scratch, record, error));
     if (loader->source->has_labels) {
-        LIANA_TRY(liana__source_label(loader->source, index, &record, options->label_offset, options->num_classes,
-                                      label, error));
+        LIANA_TRY(liana__source_label(loader->source, index, record, options->label_offset, options->num_classes, label,
+                                      error));
     }
-    if (liana__decode_record(&self->decoder, &loader->decoded, &record, pixels, error) != LIANA_OK) {
-        return liana__source_fail_within(loader->source, index, &record, error);
+    if (liana__decode_record(&self->decoder, &loader->decoded, record, pixels, error) == LIANA_OK) return LIANA_OK;
+    return liana__source_fail_within(loader->source, index, record, error);
+}
+
+/* Reads a record into example i of the slot, or leaves a gap there. */
+static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const liana_example_address *address,
+                                 uint8_t *pixels, bool *made, liana__error *error)
+{
+    liana__loader *loader = self->loader;
+    liana__record record = {0};
+    int32_t *label = &slot->batch.labels[i];
+    liana_status status = read_record(self, address, &record, label, pixels, error);
+    *made = status == LIANA_OK;
+    if (status != LIANA_OK) {
+        if (!loader->options.bad_records || !liana__source_is_bad_record(status)) return status;
+        pthread_mutex_lock(&loader->mutex);
+        bool enough = liana__gaps_add(&slot->gaps, i, address->record, &record, error->message);
+        pthread_mutex_unlock(&loader->mutex);
+        return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
     }
     LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
     liana__cached_image image = {pixels, *label, record.id, record.id_size};
-    liana__image_cache_keep(loader->cache, index, &image);
+    liana__image_cache_keep(loader->cache, address->record, &image);
     return LIANA_OK;
 }
 
@@ -156,15 +174,16 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
     uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size,
             *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
+    bool made = true;
     if (liana__image_cache_find(loader->cache, index, &cached)) {
         slot->batch.labels[i] = cached.label;
         LIANA_TRY(keep_id(slot, i, cached.id, cached.id_size, error));
         if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
     } else {
         liana_example_address where = {options->seed, pass, position, index};
-        LIANA_TRY(read_example(self, slot, i, &where, decoded, error));
+        LIANA_TRY(read_example(self, slot, i, &where, decoded, &made, error));
     }
-    if (!stage) return LIANA_OK;
+    if (!stage || !made) return LIANA_OK;
     liana_example_address address = {options->seed, slot->batch.epoch, position, index};
     if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
@@ -243,10 +262,12 @@ static void begin_batch(liana__loader *loader, ring_slot *slot)
     slot->state = SLOT_FILLING;
     batch->epoch = at->epoch;
     batch->step = at->step;
-    batch->count = (int64_t)(left < size ? left : size);
+    batch->count = batch->num_positions = (int64_t)(left < size ? left : size);
+    batch->first_position = at->span.start + at->step * size;
     slot->remaining = slot->first_failure = batch->count;
+    liana__gaps_clear(&slot->gaps);
     for (int64_t i = 0; i < batch->count; i++) {
-        batch->positions[i] = at->span.start + at->step * size + (uint64_t)i;
+        batch->positions[i] = batch->first_position + (uint64_t)i;
         uint64_t position = batch->positions[i], num_records = loader->source->num_records;
         if (loader->table.records) batch->records[i] = sampled_record(loader, position);
         if (loader->order) {
@@ -269,6 +290,42 @@ static ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
         advance(loader, &loader->fill);
     }
     return slot;
+}
+
+/* Puts example `from` where `to` is; their memory for ids changes places. */
+static void move_example(const liana__loader *loader, ring_slot *slot, int64_t to, int64_t from)
+{
+    liana__batch *batch = &slot->batch;
+    size_t size = loader->image_size;
+    memcpy(batch->images + (size_t)to * size, batch->images + (size_t)from * size, size);
+    batch->labels[to] = batch->labels[from];
+    batch->positions[to] = batch->positions[from];
+    batch->records[to] = batch->records[from];
+    batch->ids[to] = batch->ids[from];
+    char *memory = slot->id_memory[to];
+    size_t capacity = slot->id_capacities[to];
+    slot->id_memory[to] = slot->id_memory[from];
+    slot->id_capacities[to] = slot->id_capacities[from];
+    slot->id_memory[from] = memory;
+    slot->id_capacities[from] = capacity;
+}
+
+/* The examples that are there close up. */
+static void close_gaps(const liana__loader *loader, ring_slot *slot)
+{
+    if (slot->gaps.count == 0) return;
+    liana__gaps_sort(&slot->gaps);
+    int64_t count = 0;
+    size_t passed = 0;
+    for (int64_t i = 0; i < slot->batch.num_positions; i++) {
+        if (passed < slot->gaps.count && slot->gaps.items[passed].example == i) {
+            passed++;
+            continue;
+        }
+        if (count < i) move_example(loader, slot, count, i);
+        count++;
+    }
+    slot->batch.count = count;
 }
 
 static void *thread_main(void *argument)
@@ -302,10 +359,12 @@ static void *thread_main(void *argument)
         }
         slot->remaining -= end - begin;
         const liana__mixer *mixer = loader->options.mixer;
-        if (slot->remaining == 0 && mixer && slot->first_failure == slot->batch.count && !loader->cancelled) {
+        bool whole = slot->remaining == 0 && slot->first_failure == slot->batch.num_positions && !loader->cancelled;
+        if (whole && (mixer || slot->gaps.count)) {
             /* The last one of the batch, which nobody else touches until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
-            mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
+            close_gaps(loader, slot);
+            if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
             pthread_mutex_lock(&loader->mutex);
         }
         if (slot->remaining == 0) {
@@ -424,6 +483,7 @@ static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_s
 
 static void free_slot(ring_slot *slot, int64_t batch_size)
 {
+    liana__gaps_free(&slot->gaps);
     for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
     free(slot->id_memory);
     free(slot->id_capacities);
@@ -647,6 +707,22 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Tells of the gaps of a batch that is complete. */
+static liana_status report_gaps(const liana__loader *loader, const ring_slot *slot, liana__error *error)
+{
+    const liana__batch *batch = &slot->batch;
+    liana__bad_records *list = loader->options.bad_records;
+    const char *part = loader->options.part ? loader->options.part : "data";
+    LIANA_TRY(liana__gaps_report(&slot->gaps, loader->source, part, list, error));
+    if (batch->count > 0 || !list->on_note) return LIANA_OK;
+    char note[200];
+    snprintf(note, sizeof note,
+             "%s: step %" PRIu64 " of epoch %" PRIu64 " changes nothing: none of its %" PRId64 " records can be used",
+             part, batch->step + 1, batch->epoch + 1, batch->num_positions);
+    list->on_note(list->user, note);
+    return LIANA_OK;
+}
+
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
 {
     *batch = NULL;
@@ -658,10 +734,16 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
     } else if (!past_the_end(loader, &loader->next)) {
         ring_slot *slot = slot_of(loader, &loader->next);
         while (slot->state != SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
-        if (slot->first_failure < slot->batch.count) {
+        if (slot->first_failure < slot->batch.num_positions) {
             status = slot->error.status;
             if (error) *error = slot->error;
-        } else {
+        } else if (slot->gaps.count) {
+            /* Whoever is told may take its time; a batch that is ready is touched by nobody else. */
+            pthread_mutex_unlock(&loader->mutex);
+            status = report_gaps(loader, slot, error);
+            pthread_mutex_lock(&loader->mutex);
+        }
+        if (status == LIANA_OK) {
             slot->state = SLOT_TAKEN;
             slot->batch.wait_seconds = seconds_now() - start;
             advance(loader, &loader->next);

@@ -13,6 +13,7 @@
 #define LIANA_DATA_LOADER_H
 
 #include "base/recorder.h"
+#include "data/bad_records.h"
 #include "data/image_cache.h"
 #include "data/sampler.h"
 
@@ -68,20 +69,28 @@ typedef struct liana__loader_options {
     const liana__stage *stage;     /* NULL: none; must outlive the loader, as the mixer must */
     const liana__mixer *mixer;     /* NULL: none */
     const liana__sampler *sampler; /* NULL: each record once in a pass; must outlive the loader */
+    /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` tells this list of it,
+     * which must outlive the loader and be used by the thread that calls `next` only. */
+    liana__bad_records *bad_records;
+    const char *part; /* what the list calls these data: "train" */
 } liana__loader_options;
 
+/* A batch covers num_positions positions; where records could not be used, its examples are the others, closed up, and
+ * may be none at all. Each knows its position, so neither its order nor its draws depend on what is missing. */
 typedef struct liana__batch {
-    int64_t count;       /* of examples: batch_size, or fewer at the end of an epoch */
-    uint8_t *images;     /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
-    int32_t *labels;     /* [count]; -1 where the data have no labels */
-    int32_t *partners;   /* [count] labels of the examples that were mixed in; NULL without a mixer */
-    float *shares;       /* [count] of an example's own image and label, 0 to 1; the rest is the partner's */
-    uint64_t *positions; /* [count] in the endless stream */
-    uint64_t *records;   /* [count] indices in the source */
-    char **ids;          /* [count], NULL where the data have no ids */
-    uint64_t epoch;      /* from 0 */
-    uint64_t step;       /* in the epoch, from 0 */
-    double wait_seconds; /* how long liana__loader_next waited for this batch */
+    int64_t count;           /* of examples */
+    int64_t num_positions;   /* batch_size, or fewer at the end of an epoch */
+    uint64_t first_position; /* in the endless stream */
+    uint8_t *images;         /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
+    int32_t *labels;         /* [count]; -1 where the data have no labels */
+    int32_t *partners;       /* [count] labels of the examples that were mixed in; NULL without a mixer */
+    float *shares;           /* [count] of an example's own image and label, 0 to 1; the rest is the partner's */
+    uint64_t *positions;     /* [count] in the endless stream, ascending */
+    uint64_t *records;       /* [count] indices in the source */
+    char **ids;              /* [count], NULL where the data have no ids */
+    uint64_t epoch;          /* from 0 */
+    uint64_t step;           /* in the epoch, from 0 */
+    double wait_seconds;     /* how long liana__loader_next waited for this batch */
 } liana__batch;
 
 typedef struct liana__loader liana__loader;
@@ -107,7 +116,8 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 
 /* Waits for the next batch; *batch is NULL after the last one of num_epochs. The batch belongs to the caller until it
  * is released. An error is that of the first position in order that fails, the same on any number of threads, and
- * comes again until `begin`: those of the source, of decoding (they name file, record and id), OUT_OF_RANGE (label). */
+ * comes again until `begin`: those of the source, of decoding (they name file, record and id), OUT_OF_RANGE (label);
+ * with a list of bad records that of liana__bad_records_meet. */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
 /* From now on each reading thread records its work on a track of its own, the first on track 0; NULL: no longer, and
  * nothing is touched any more when this returns. */

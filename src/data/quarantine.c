@@ -9,6 +9,7 @@ typedef struct remaining_source {
     liana__source *inner;
     uint64_t *left_out; /* in ascending order */
     size_t count;
+    uint64_t *block_starts;
 } remaining_source;
 
 /* The index in the inner source: of the records left out, left_out[k] - k remaining ones come before number k. */
@@ -31,6 +32,7 @@ static void close_source(liana__source *base)
     remaining_source *source = (remaining_source *)base;
     liana__source_close(source->inner);
     free(source->left_out);
+    free(source->block_starts);
     free(source);
 }
 
@@ -39,6 +41,15 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
 {
     const remaining_source *source = (const remaining_source *)base;
     return source->inner->kind->read(source->inner, inner_index(source, index), scratch, record, error);
+}
+
+static liana_status read_record_at(const liana__source *base, const liana_example_address *at, void *scratch,
+                                   liana__record *record, liana__error *error)
+{
+    const remaining_source *source = (const remaining_source *)base;
+    liana_example_address inner = *at;
+    inner.record = inner_index(source, at->record);
+    return source->inner->kind->read_at(source->inner, &inner, scratch, record, error);
 }
 
 static liana__record_address address(const liana__source *base, uint64_t index)
@@ -123,9 +134,30 @@ static liana_status find_records(remaining_source *source, const liana__bad_reco
                        source->count, liana__source_address(source->inner, 0).file);
 }
 
+/* The blocks of what remains; those of which nothing does are none. */
+static liana_status move_blocks(remaining_source *source, liana__error *error)
+{
+    const liana__source *inner = source->inner;
+    source->base.num_blocks = 0;
+    if (!inner->block_starts) return LIANA_OK;
+    source->block_starts = malloc((inner->num_blocks + 1) * sizeof *source->block_starts);
+    if (!source->block_starts) return liana__fail_memory(error, "a list of blocks");
+    size_t count = 0, before = 0;
+    for (size_t i = 0; i < inner->num_blocks; i++) {
+        while (before < source->count && source->left_out[before] < inner->block_starts[i]) before++;
+        uint64_t start = inner->block_starts[i] - before;
+        if (count && source->block_starts[count - 1] == start) count--;
+        if (start < source->base.num_records) source->block_starts[count++] = start;
+    }
+    source->base.num_blocks = count;
+    source->base.block_starts = source->block_starts;
+    return LIANA_OK;
+}
+
 static void free_shell(remaining_source *source)
 {
     free(source->left_out);
+    free(source->block_starts);
     free(source);
 }
 
@@ -146,6 +178,11 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
     made->inner = *source;
     liana_status status = find_records(made, entries, list->count, error);
     free(entries);
+    if (status == LIANA_OK) {
+        made->base = *made->inner;
+        made->base.num_records -= made->count;
+        status = move_blocks(made, error);
+    }
     if (status != LIANA_OK || made->count == 0) {
         free_shell(made);
         return status;
@@ -153,12 +190,11 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
     made->kind = *made->inner->kind;
     made->kind.close = close_source;
     made->kind.read = read_record;
+    if (made->kind.read_at) made->kind.read_at = read_record_at;
     made->kind.address = address;
     made->kind.offset = offset;
-    made->base = *made->inner;
     made->base.kind = &made->kind;
     made->base.owns_remote = false; /* the inner one does */
-    made->base.num_records -= made->count;
     if (num_left_out) *num_left_out = made->count;
     *source = &made->base;
     return LIANA_OK;

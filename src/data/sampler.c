@@ -36,6 +36,10 @@ liana_status liana__source_labels(const liana__source *source, int64_t offset, i
         if (status == LIANA_OK) {
             status = liana__source_label(source, index, &record, offset, num_classes, &labels[index], error);
         }
+        if (source->skip_damage && liana__source_is_bad_record(status)) {
+            labels[index] = -1;
+            status = LIANA_OK;
+        }
     }
     liana__source_scratch_destroy(source, scratch);
     return status;
@@ -44,7 +48,9 @@ liana_status liana__source_labels(const liana__source *source, int64_t offset, i
 void liana__count_labels(const int32_t *labels, uint64_t num_labels, int64_t num_classes, int64_t *counts)
 {
     for (int64_t c = 0; c < num_classes; c++) counts[c] = 0;
-    for (uint64_t i = 0; i < num_labels; i++) counts[labels[i]]++;
+    for (uint64_t i = 0; i < num_labels; i++) {
+        if (labels[i] >= 0) counts[labels[i]]++;
+    }
 }
 
 static liana_status plan_repeats(liana__sampler *sampler, int64_t target, liana__error *error)
@@ -58,7 +64,8 @@ static liana_status plan_repeats(liana__sampler *sampler, int64_t target, liana_
         return liana__fail_memory(error, "oversampling");
     }
     liana__count_labels(sampler->labels, sampler->num_records, sampler->num_classes, counts);
-    double longest = 0;
+    for (uint64_t i = 0; i < sampler->num_records; i++) sampler->certain += sampler->labels[i] < 0;
+    double longest = (double)sampler->certain;
     for (size_t c = 0; c < classes; c++) {
         bool is_short = counts[c] > 0 && counts[c] < target;
         sampler->whole[c] = is_short ? target / counts[c] : 1;
@@ -83,7 +90,7 @@ static liana_status plan_weights(liana__sampler *sampler, const double *weights,
     if (!sampler->cumulative) return liana__fail_memory(error, "weighted sampling");
     double sum = 0;
     for (uint64_t i = 0; i < sampler->num_records; i++) {
-        sum += weights[sampler->labels[i]];
+        if (sampler->labels[i] >= 0) sum += weights[sampler->labels[i]];
         sampler->cumulative[i] = sum;
     }
     sampler->longest = sampler->num_records;
@@ -141,7 +148,7 @@ static double draw(liana__philox_key key, uint64_t index, uint64_t epoch)
 /* Whether a record comes once more than in any case. */
 static bool comes_again(const liana__sampler *sampler, liana__philox_key key, uint64_t record, uint64_t epoch)
 {
-    double chance = sampler->chance[sampler->labels[record]];
+    double chance = sampler->labels[record] < 0 ? 0 : sampler->chance[sampler->labels[record]];
     return chance > 0 && draw(key, record, epoch) < chance;
 }
 
@@ -191,7 +198,8 @@ void liana__sampler_fill(const liana__sampler *sampler, uint64_t epoch, uint32_t
         return;
     }
     for (uint64_t i = 0; i < sampler->num_records; i++) {
-        int64_t times = sampler->whole[sampler->labels[i]] + comes_again(sampler, key, i, epoch);
+        int64_t whole = sampler->labels[i] < 0 ? 1 : sampler->whole[sampler->labels[i]];
+        int64_t times = whole + comes_again(sampler, key, i, epoch);
         for (int64_t k = 0; k < times; k++) *records++ = (uint32_t)i;
     }
 }
@@ -203,7 +211,7 @@ void liana__sampler_count(const liana__sampler *sampler, uint64_t epoch, int64_t
         liana__philox_key key = liana__philox_make_key(sampler->seed, LIANA__STREAM_RECORD, SALT_REPEATS);
         for (uint64_t i = 0; i < sampler->num_records; i++) {
             int32_t label = sampler->labels[i];
-            counts[label] += sampler->whole[label] + comes_again(sampler, key, i, epoch);
+            if (label >= 0) counts[label] += sampler->whole[label] + comes_again(sampler, key, i, epoch);
         }
         return;
     }

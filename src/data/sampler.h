@@ -18,11 +18,13 @@ typedef struct liana__sampler_options {
     uint64_t seed;
 } liana__sampler_options;
 
-/* Reads the labels of all records: labels[num_records]. Errors: those of reading and of liana__source_label. */
+/* Reads the labels of all records: labels[num_records]. With the source's skip_damage a bad record has -1: it comes
+ * once in an epoch with oversampling, and leaves a gap there, and never with weights. Errors: those of reading and of
+ * liana__source_label. */
 liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
                                   liana__error *error) LIANA_MUST_USE;
 
-/* How many labels of each class there are. */
+/* How many labels of each class there are, -1 aside. */
 void liana__count_labels(const int32_t *labels, uint64_t num_labels, int64_t num_classes, int64_t *counts);
 
 /* Labels are copied. Errors: OUT_OF_MEMORY; INVALID_CONFIG (an epoch would be longer than 2^31 examples, no weight is

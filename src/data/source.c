@@ -205,6 +205,7 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     if (status == LIANA_OK) {
         if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
         if (options->ignore_labels) (*source)->has_labels = false;
+        (*source)->skip_damage = options->skip_damage;
         status = check_source(*source, patterns[0], options, error);
         if (status != LIANA_OK) {
             liana__source_close(*source);
@@ -394,6 +395,7 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
         status = liana__source_read(source, index, scratch, &record, error);
         if (status == LIANA_OK)
             status = liana__source_label(source, index, &record, offset, LIANA__MAX_CLASSES, &label, error);
+        if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
         if (label >= *num_classes) *num_classes = (int64_t)label + 1;
     }
     liana__source_scratch_destroy(source, scratch);

@@ -71,6 +71,8 @@ typedef struct liana__source_options {
     /* Go on without what cannot be read: files that cannot be opened, and what lies behind damage that hides where
      * records begin. The source lists it as lost. */
     bool skip_damage;
+    /* Look for the features' names in the first record that can be read: the first ones may be left out later. */
+    bool any_first_record;
 } liana__source_options;
 
 typedef struct liana__source liana__source;
@@ -121,6 +123,8 @@ struct liana__source {
      * that are read together, ascending from 0. NULL: any order is as good. */
     size_t num_blocks;
     const uint64_t *block_starts;
+    /* As it was opened: whoever reads all records goes on past bad ones. */
+    bool skip_damage;
     /* With skip_damage: what is missing. */
     size_t num_lost;
     liana__lost *lost;
@@ -176,7 +180,8 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
 enum { LIANA__MAX_CLASSES = 1000000 };
 
 /* Reads all records and gives the largest label plus `offset` plus one: the number of classes, where nothing else says
- * it. Errors: those of reading and of liana__source_label, with LIANA__MAX_CLASSES. */
+ * it. With skip_damage, of those that can be read. Errors: those of reading and of liana__source_label, with
+ * LIANA__MAX_CLASSES. */
 liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
                                          liana__error *error) LIANA_MUST_USE;
 

@@ -217,28 +217,60 @@ uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record)
     return file->offsets[record];
 }
 
-liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
-                                 liana__error *error)
+/* Where the data of a record lie; their checksum follows them. */
+static liana_status find_data(const liana__tfrecord *file, size_t record, size_t *begin, size_t *length,
+                              liana__error *error)
 {
-    *bytes = NULL;
-    *size = 0;
     if (record >= file->count) {
         return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has no record %zu: it has %zu records, counted from 0",
                            file->name, record, file->count);
     }
-    LIANA_TRY(liana__mapping_check(&file->mapping, file->name, error));
     size_t offset = (size_t)file->offsets[record];
     size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->end;
-    const uint8_t *data = file->bytes + offset + HEADER_SIZE;
-    size_t length = end - offset - HEADER_SIZE - CHECKSUM_SIZE;
+    *begin = offset + HEADER_SIZE;
+    *length = end - *begin - CHECKSUM_SIZE;
+    return LIANA_OK;
+}
+
+static liana_status check_data(const liana__tfrecord *file, size_t record, const uint8_t *data, size_t length,
+                               liana__error *error)
+{
     uint32_t said = liana__load_u32(data + length), found = liana__tfrecord_checksum(data, length);
     if (said != found) {
         return liana__fail(error, LIANA_DATA_LOSS,
                            "'%s': the checksum of record %zu (%zu bytes at offset %zu%s) is wrong: the file says "
                            "0x%08" PRIx32 ", the data give 0x%08" PRIx32 "; copy or download the file again",
-                           file->name, record, length, offset, offset_unit(file), said, found);
+                           file->name, record, length, (size_t)file->offsets[record], offset_unit(file), said, found);
     }
-    *bytes = data;
+    return LIANA_OK;
+}
+
+liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
+                                 liana__error *error)
+{
+    size_t begin = 0, length = 0;
+    *bytes = NULL;
+    *size = 0;
+    LIANA_TRY(find_data(file, record, &begin, &length, error));
+    LIANA_TRY(liana__mapping_check(&file->mapping, file->name, error));
+    LIANA_TRY(check_data(file, record, file->bytes + begin, length, error));
+    *bytes = file->bytes + begin;
+    *size = length;
+    return LIANA_OK;
+}
+
+liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, liana__file_buffer *buffer,
+                                  const uint8_t **bytes, size_t *size, liana__error *error)
+{
+    if (!file->mapping.data) return liana__tfrecord_get(file, record, bytes, size, error);
+    size_t begin = 0, length = 0;
+    *bytes = NULL;
+    *size = 0;
+    LIANA_TRY(find_data(file, record, &begin, &length, error));
+    LIANA_TRY(liana__file_buffer_reserve(buffer, length + CHECKSUM_SIZE, file->name, error));
+    LIANA_TRY(liana__mapping_copy(&file->mapping, file->name, begin, buffer->bytes, length + CHECKSUM_SIZE, error));
+    LIANA_TRY(check_data(file, record, (const uint8_t *)buffer->bytes, length, error));
+    *bytes = (const uint8_t *)buffer->bytes;
     *size = length;
     return LIANA_OK;
 }

@@ -54,6 +54,11 @@ uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record);
 liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
                                  liana__error *error) LIANA_MUST_USE;
 
+/* The same, copied from a mapped file into the buffer first: then no writer of the file can end the process by making
+ * it shorter meanwhile (SIGBUS). The bytes are borrowed from the buffer, or from the file where that is in memory. */
+liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, liana__file_buffer *buffer,
+                                  const uint8_t **bytes, size_t *size, liana__error *error) LIANA_MUST_USE;
+
 /* Writes a file record by record. It appears under its name, whole, at the commit. */
 typedef struct liana__tfrecord_writer {
     bool compressed;

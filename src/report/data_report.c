@@ -277,6 +277,7 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
     uint8_t *images = liana__arena_allocate(&own->arena, NUM_ORIGINALS * size);
     if (!images) return liana__fail_memory(own->error, "augmented images");
     liana__batch batch = {.count = (int64_t)from->count,
+                          .num_positions = (int64_t)from->count,
                           .images = images,
                           .labels = labels,
                           .positions = positions,

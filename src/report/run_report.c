@@ -140,7 +140,8 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
     const liana__value *first = epochs->items[0];
     for (size_t i = 0; i < first->count && num_panels < MAX_PANELS; i++) {
         const char *key = first->keys[i];
-        if (strcmp(key, "epoch") == 0 || strcmp(key, "learning_rate") == 0 || strncmp(key, "val_", 4) == 0) continue;
+        bool drawn = strcmp(key, "epoch") != 0 && strcmp(key, "learning_rate") != 0 && strcmp(key, "bad_records") != 0;
+        if (!drawn || strncmp(key, "val_", 4) == 0) continue;
         const char *validation_key = liana__arena_format(arena, "val_%s", key);
         if (!validation_key) break;
         panels[num_panels++] = (liana__curve_panel){

@@ -73,6 +73,12 @@ typedef struct liana__oversample_config {
     int64_t target_count; /* of examples of each class in an epoch, at least about; 0: no oversampling */
 } liana__oversample_config;
 
+/* What happens at a record that cannot be used. */
+typedef enum liana__on_bad_record {
+    LIANA__ON_BAD_RECORD_FAIL, /* the run ends */
+    LIANA__ON_BAD_RECORD_SKIP, /* its place stays empty */
+} liana__on_bad_record;
+
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
@@ -98,6 +104,8 @@ typedef struct liana__data_config {
     const char *remote_cache;           /* where copies of remote files are kept; NULL: as remote/remote.h says */
     int64_t remote_cache_limit;         /* most MiB of them; 0: as much as the file system has */
     const liana__value *sample_weights; /* of training examples: "balanced", a map by class, or NULL */
+    int on_bad_record;                  /* liana__on_bad_record */
+    int64_t max_bad;                    /* with `skip`: more bad records end the run; 0: no limit */
     const char *quarantine;             /* a list of records to leave out (data/bad_records.h), or NULL */
 } liana__data_config;
 

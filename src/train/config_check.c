@@ -71,6 +71,9 @@ static liana_status check_data(const liana__config *config, liana__error *error)
         return refuse(config, error, "data.num_classes", "found the number %lld, but data.class_names has %zu names",
                       (long long)data->num_classes, names);
     }
+    if (data->max_bad && data->on_bad_record != LIANA__ON_BAD_RECORD_SKIP) {
+        return refuse(config, error, "data.max_bad", "it needs data.on_bad_record: skip");
+    }
     if (data->repeat && config->train.steps_per_epoch == 0) {
         return refuse(config, error, "data.repeat",
                       "endless data needs train.steps_per_epoch, to say when an epoch ends");
@@ -167,7 +170,9 @@ liana__source_options liana__config_source_options(const liana__config *config, 
                                    .label_feature = features->label,
                                    .id_feature = features->id,
                                    .labels = where->labels,
-                                   .take = (uint64_t)config->data.take};
+                                   .take = (uint64_t)config->data.take,
+                                   .skip_damage = config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP,
+                                   .any_first_record = config->data.quarantine != NULL};
 }
 
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error)

@@ -136,6 +136,8 @@ static const liana__fields oversample_fields = {"oversample", sizeof(liana__over
 static const char *const cache_kinds[] = {"none", "memory", "file", NULL};
 static const char *const decode_qualities[] = {"full", "fast", NULL};
 
+static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
+
 static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
 
 #define AT(member) .offset = offsetof(liana__data_config, member)
@@ -260,6 +262,18 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(sample_weights),
      .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"},
+    {.name = "on_bad_record",
+     .kind = LIANA__FIELD_ENUM,
+     AT(on_bad_record),
+     .default_text = "fail",
+     .names = on_bad_record_names,
+     .doc = "what happens at a record that cannot be used (unreadable, undecodable, a wrong label): fail, or skip: its "
+            "place stays empty, and the run folder's bad_records.csv lists it"},
+    {.name = "max_bad",
+     .kind = LIANA__FIELD_INT,
+     AT(max_bad),
+     .maximum = 1e12,
+     .doc = "with skip: how many different bad records a run may meet; one more ends it (0: any number)"},
     {.name = "quarantine",
      .kind = LIANA__FIELD_PATH,
      AT(quarantine),

@@ -30,7 +30,9 @@ static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
                                   .labels = has_labels ? batch->labels : NULL,
                                   .positions = batch->positions,
                                   .partners = batch->partners,
-                                  .shares = batch->shares};
+                                  .shares = batch->shares,
+                                  .num_positions = batch->num_positions,
+                                  .first_position = batch->first_position};
 }
 
 static void report(fit_run *fit, liana__fit_event event)
@@ -83,7 +85,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     fit->rate = liana__learning_rate_at(&options->learning_rate, state->iteration);
     LIANA_TRY(liana__trainer_step(options->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
     LIANA_TRY(check_finite(fit, &sums));
-    liana__totals_add(&state->running, &sums, batch->count);
+    liana__totals_add(&state->running, &sums, batch->count, batch->num_positions - batch->count);
     state->iteration++;
     state->step++;
     fit->timing.images += batch->count;
@@ -264,7 +266,7 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, boo
         liana__trainer_sums sums = {{0}};
         if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
         if (status == LIANA_OK) {
-            liana__totals_add(totals, &sums, batch->count);
+            liana__totals_add(totals, &sums, batch->count, batch->num_positions - batch->count);
             if (on_outputs) status = on_outputs(user, batch, outputs, error);
         }
         liana__loader_release(loader, batch);

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count)
+void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records)
 {
     for (size_t i = 0; i <= LIANA__MAX_METRICS; i++) totals->values[i] += (double)sums->values[i];
     totals->count += count;
+    totals->bad_records += bad_records;
 }
 
 double liana__totals_mean(const liana__totals *totals, size_t index)
@@ -52,6 +53,10 @@ liana__value *liana__history_value(const liana__history *history, const char *co
         set_means(&epoch->training, "", metric_names, num_metrics, map, arena);
         if (epoch->validation.count) set_means(&epoch->validation, "val_", metric_names, num_metrics, map, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
+        liana__value_set(arena, map, "bad_records", liana__value_int(arena, epoch->training.bad_records));
+        if (epoch->validation.count) {
+            liana__value_set(arena, map, "val_bad_records", liana__value_int(arena, epoch->validation.bad_records));
+        }
         liana__value_add(arena, epochs, map);
     }
     liana__value_set(arena, root, "epochs", epochs);
@@ -85,6 +90,7 @@ liana__value *liana__totals_value(const liana__totals *totals, size_t num_metric
     }
     liana__value_set(arena, map, "sums", sums);
     liana__value_set(arena, map, "count", liana__value_int(arena, totals->count));
+    liana__value_set(arena, map, "bad_records", liana__value_int(arena, totals->bad_records));
     return map;
 }
 
@@ -104,6 +110,9 @@ liana_status liana__totals_read(const liana__value *value, size_t num_metrics, l
         return liana__fail(error, LIANA_INVALID_DATA, "the sums are not those of a loss and %zu metrics", num_metrics);
     }
     totals->count = count->integer;
+    /* An older liana wrote none. */
+    const liana__value *bad_records = liana__value_get(value, "bad_records");
+    totals->bad_records = bad_records ? bad_records->integer : 0;
     return LIANA_OK;
 }
 

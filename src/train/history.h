@@ -10,9 +10,10 @@
 typedef struct liana__totals {
     double values[1 + LIANA__MAX_METRICS]; /* the loss, then each metric */
     int64_t count;
+    int64_t bad_records; /* positions whose records were left out: not in count */
 } liana__totals;
 
-void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count);
+void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records);
 /* The mean of value `index`; 0 of nothing. */
 double liana__totals_mean(const liana__totals *totals, size_t index);
 
@@ -40,7 +41,8 @@ typedef struct liana__history {
 void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
-/* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate"}, ...]} */
+/* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
+ * "val_bad_records"}, ...]}, what begins with val_ where there was a validation */
 liana__value *liana__history_value(const liana__history *history, const char *const *metric_names, size_t num_metrics,
                                    liana__arena *arena);
 /* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */

@@ -49,7 +49,9 @@ static liana_status step(profiler *own, int64_t number)
                                  .labels = batch->labels,
                                  .positions = batch->positions,
                                  .partners = batch->partners,
-                                 .shares = batch->shares};
+                                 .shares = batch->shares,
+                                 .num_positions = batch->num_positions,
+                                 .first_position = batch->first_position};
     liana__trainer_sums sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     liana_status status = liana__trainer_step(run->trainer, &data, rate, ++own->iteration, &sums, own->error);

@@ -10,7 +10,7 @@
 void liana__run_note(const liana__run_options *options, const char *format, ...)
 {
     if (!options->on_note) return;
-    char note[512];
+    char note[2304];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(note, sizeof note, format, arguments);
@@ -29,6 +29,7 @@ void liana__run_close(liana__run *run)
     liana_model_destroy(run->model);
     liana__history_free(&run->state.history);
     liana__remote_destroy(run->remote);
+    liana__bad_records_free(&run->bad_records);
     if (run->locked) close(run->lock);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
@@ -134,6 +135,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
         return LIANA_OK;
     }
+    LIANA_TRY(liana__run_read_bad_records(run, error));
     if (run->state.epoch >= run->config->train.epochs) {
         liana__run_note(options, "'%s' is of the last epoch: nothing is left to train", path);
         return LIANA_OK;
@@ -175,6 +177,9 @@ static liana_status open_with(opener open, liana_context *context, const liana__
 {
     *run = (liana__run){.context = context, .folder = options->folder};
     run->config = liana__arena_copy(&run->arena, config, sizeof *config);
+    run->bad_records.most = config->data.max_bad;
+    run->bad_records.on_note = options->on_bad_record ? options->on_bad_record : options->on_note;
+    run->bad_records.user = options->user;
     liana_status status = run->config ? open(run, options, error) : liana__fail_memory(error, "the run");
     if (status != LIANA_OK) liana__run_close(run);
     return status;
@@ -205,6 +210,8 @@ static bool watch(void *user, const liana__fit_event *event)
     watcher *own = user;
     if (event->kind == LIANA__FIT_EPOCH) own->status = liana__run_write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
+    /* Before the checkpoint that may come next, so that a run that goes on from there has the whole list. */
+    if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
     if (own->status != LIANA_OK) return false;
     return !own->options->on_event || own->options->on_event(own->options->user, event);
 }
@@ -246,16 +253,23 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
     if (!data->source) return LIANA_OK;
     const char *path = liana__path_join(&run->arena, run->folder, name);
     if (!path) return liana__fail_memory(error, name);
-    return liana__run_predict(run, data, columns, path, options, error);
+    return liana__run_predict(run, data, columns, path, options, NULL, error);
+}
+
+static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    LIANA_TRY(liana__run_write_history(run, error));
+    LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
+                                options, error));
+    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
 }
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
-    LIANA_TRY(fit(run, options, error));
-    if (!run->folder) return LIANA_OK;
-    LIANA_TRY(liana__run_write_history(run, error));
-    LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
-                                options, error));
-    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
+    liana_status status = fit(run, options, error);
+    if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
+    /* What ended the run is said first. */
+    liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
+    return status == LIANA_OK ? listed : status;
 }

@@ -1,7 +1,8 @@
 /* run.h - a run: what a configuration describes, opened and ready, and the folder that it leaves behind.
  *
  * A run folder holds config.yaml (resolved), model.json (Keras's architecture), history.json, timing.json,
- * checkpoints/, validation_predictions.csv and, where there is test data, test_predictions.csv. */
+ * checkpoints/, validation_predictions.csv and, where there is test data, test_predictions.csv. With
+ * data.on_bad_record: skip, bad_records.csv lists what was left out, if anything was. */
 #ifndef LIANA_TRAIN_RUN_H
 #define LIANA_TRAIN_RUN_H
 
@@ -37,8 +38,9 @@ typedef struct liana__run {
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
     liana_scale scale;
-    const double *class_weights; /* of the loss, by class; NULL: all 1 */
-    size_t num_backbone_layers;  /* the rest is a new head, which a weight file need not have */
+    liana__bad_records bad_records; /* met so far, with data.on_bad_record: skip */
+    const double *class_weights;    /* of the loss, by class; NULL: all 1 */
+    size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
     /* Training only. */
     const liana__optimizer *optimizer;
     const void *optimizer_options;
@@ -63,6 +65,8 @@ typedef struct liana__run_options {
     bool (*stop)(void *user);
     /* A sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
     void (*on_note)(void *user, const char *note);
+    /* What of the data was left out, with data.on_bad_record: skip. NULL: on_note is told. */
+    void (*on_bad_record)(void *user, const char *note);
     void *user;
 } liana__run_options;
 
@@ -97,10 +101,11 @@ typedef enum liana__prediction_columns {
 } liana__prediction_columns;
 
 /* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are called by
- * their number. `options` (NULL: nobody) is told of each batch and may stop it: CANCELLED, no file. */
+ * their number; those that cannot be read have no row. *totals (may be NULL) says how many there are of both. `options`
+ * (NULL: nobody) is told of each batch and may stop it: CANCELLED, no file. */
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__error *error)
-    LIANA_MUST_USE;
+                                const char *path, const liana__run_options *options, liana__totals *totals,
+                                liana__error *error) LIANA_MUST_USE;
 
 /* Opens data for prediction: patterns, a folder or IDX images. Labels are not looked at. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,

@@ -46,6 +46,15 @@ static liana_status choose_file(liana__run *run, const char *part, const char *f
     if (!file || !settings) return liana__fail_memory(error, "the cache of decoded images");
     *file =
         (liana__image_cache_file_options){.folder = folder, .name = part, .settings = settings, .files = where->paths};
+    if (run->config->data.quarantine) {
+        /* What it leaves out decides which record has which number. */
+        size_t count = where->paths.count;
+        const char **files = liana__arena_allocate(&run->arena, (count + 1) * sizeof *files);
+        if (!files) return liana__fail_memory(error, "the cache of decoded images");
+        for (size_t i = 0; i < count; i++) files[i] = where->paths.items[i];
+        files[count] = run->config->data.quarantine;
+        file->files = (liana__strings){count + 1, files};
+    }
     options->cache_file = file;
     return LIANA_OK;
 }

@@ -9,12 +9,46 @@ enum { DEFAULT_MEMORY = 1024 }; /* MiB */
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
+/* What a part is called in lists of bad records. */
+static const char *part_name(const liana__run *run, const liana__source_config *where)
+{
+    const liana__data_config *data = &run->config->data;
+    return where == &data->train        ? "train"
+           : where == &data->validation ? "validation"
+           : where == &data->test       ? "test"
+                                        : "data";
+}
+
+static liana_status tell_lost(liana__run *run, const liana__source *source, const char *part, liana__error *error)
+{
+    for (size_t i = 0; i < source->num_lost; i++) {
+        const liana__lost *lost = &source->lost[i];
+        char *reason =
+            liana__arena_format(&run->arena, "%s; %lld bytes are lost", lost->reason, (long long)lost->bytes);
+        if (!reason) return liana__fail_memory(error, lost->file);
+        liana__bad_record record = {part, lost->file, lost->record, lost->offset, NULL, reason};
+        LIANA_TRY(liana__bad_records_meet(&run->bad_records, &record, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status leave_out(const liana__run *run, liana__source **source, liana__error *error)
+{
+    if (!run->config->data.quarantine) return LIANA_OK;
+    liana__bad_records list = {0};
+    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, error);
+    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
+    liana__bad_records_free(&list);
+    return status;
+}
+
 /* How files are opened. */
 typedef struct opener {
     liana__run *run;
     label_use use;
-    int64_t take;  /* only the first so many records; 0: all */
-    bool training; /* the data to train on: their classes are those of the run */
+    int64_t take;     /* only the first so many records; 0: all */
+    const char *part; /* what the data are called in lists of bad records */
+    bool training;    /* the data to train on: their classes are those of the run */
 } opener;
 
 /* Names that only the source knows outlive it in the run. Those that are known stay. */
@@ -42,11 +76,8 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
-    liana__bad_records list = {0};
-    liana_status status = LIANA_OK;
-    if (run->config->data.quarantine) status = liana__bad_records_read(&list, run->config->data.quarantine, error);
-    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
-    liana__bad_records_free(&list);
+    liana_status status = leave_out(run, source, error);
+    if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
     /* Before other class folders are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->training) status = take_class_names(run, &(*source)->class_names, error);
     if (status == LIANA_OK) return LIANA_OK;
@@ -79,9 +110,11 @@ static liana_status open_combined(opener *own, const liana__source_config *where
 static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
                                 liana__source **source, liana__error *error)
 {
-    opener own = {run, use, take, where == &run->config->data.train};
-    if (liana__config_combines(where)) return open_combined(&own, where, source, error);
-    return open_files(&own, where, source, error);
+    opener own = {run, use, take, part_name(run, where), where == &run->config->data.train};
+    if (!liana__config_combines(where)) return open_files(&own, where, source, error);
+    LIANA_TRY(open_combined(&own, where, source, error));
+    (*source)->skip_damage = run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP;
+    return LIANA_OK;
 }
 
 void liana__run_close_data(liana__run_data *data)
@@ -167,6 +200,16 @@ static liana_status check_steps(const liana__run *run, const liana__run_data *pa
                           (unsigned long long)batch_size);
 }
 
+static const char *name_of(const liana__run *run, const liana__run_data *part)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__source_config *where = part == &run->training     ? &data->train
+                                        : part == &run->validation ? &data->validation
+                                        : part == &run->test       ? &data->test
+                                                                   : NULL;
+    return part_name(run, where);
+}
+
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
@@ -190,6 +233,8 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .memory = share_memory(run, part),
         .stage = part->augment ? &part->stage : NULL,
         .sampler = part->sampler,
+        .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
+        .part = name_of(run, part),
     };
     if (part->augment && liana__augment_mixes(part->augment)) {
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);

@@ -44,6 +44,27 @@ liana_status liana__run_write_history(const liana__run *run, liana__error *error
     return status;
 }
 
+static const char BAD_RECORDS[] = "bad_records.csv";
+
+liana_status liana__run_write_bad_records(liana__run *run, liana__error *error)
+{
+    if (!run->folder || !run->bad_records.changed) return LIANA_OK;
+    liana__arena arena = {0};
+    const char *path = in_folder(&arena, run, BAD_RECORDS);
+    liana_status status =
+        path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS);
+    if (status == LIANA_OK) run->bad_records.changed = false;
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
+{
+    const char *path = in_folder(&run->arena, run, BAD_RECORDS);
+    if (!path) return liana__fail_memory(error, BAD_RECORDS);
+    return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, error) : LIANA_OK;
+}
+
 /* The first dotted key at which two trees differ, or NULL. */
 static const char *first_difference(const liana__value *a, const liana__value *b, const char *where,
                                     liana__arena *arena)
@@ -69,7 +90,8 @@ static const char *first_difference(const liana__value *a, const liana__value *b
     return NULL;
 }
 
-/* Keys that may change between the parts of a run: they change no result. */
+/* Keys that may change between the parts of a run: they change no result. (Until a record is bad, a run that would skip
+ * it is one that would fail at it.) */
 static const char *const FREE_KEYS[] = {"output",
                                         "data.threads",
                                         "data.memory",
@@ -77,6 +99,8 @@ static const char *const FREE_KEYS[] = {"output",
                                         "data.cache_dir",
                                         "data.remote_cache",
                                         "data.remote_cache_limit",
+                                        "data.on_bad_record",
+                                        "data.max_bad",
                                         "train.threads"};
 
 static void drop_free_keys(liana__value *config, liana__arena *arena)
@@ -193,6 +217,9 @@ static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__te
     liana__config_write(run->config, config);
     if (!config_path || !architecture || config->failed) return liana__fail_memory(error, "the run folder");
     LIANA_TRY(liana__file_replace(config_path, config->data, config->length, error));
+    /* Of a run that came to nothing. */
+    const char *bad_records = in_folder(arena, run, BAD_RECORDS);
+    if (bad_records && run->bad_records.count == 0) unlink(bad_records);
     return write_json(run, "model.json", architecture, arena, error);
 }
 

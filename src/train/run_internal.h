@@ -49,6 +49,9 @@ liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *optio
 liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
+/* Writes bad_records.csv if there is anything new to list; adds what one of an earlier part of the run lists. */
+liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);
+liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
 void liana__run_note(const liana__run_options *options, const char *format, ...) LIANA__PRINTF(2, 3);

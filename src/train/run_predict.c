@@ -90,7 +90,8 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
 }
 
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__error *error)
+                                const char *path, const liana__run_options *options, liana__totals *totals,
+                                liana__error *error)
 {
     static const char *const headers[] = {
         [LIANA__PREDICTIONS_SUBMISSION] = "id,label\n",
@@ -106,5 +107,10 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
         liana__evaluate(run->trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__file_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
+    if (status == LIANA_OK && own.totals.bad_records && options) {
+        liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read", path,
+                        (long long)own.totals.bad_records, (long long)(own.totals.bad_records + own.totals.count));
+    }
+    if (totals) *totals = own.totals;
     return status;
 }

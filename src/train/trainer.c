@@ -9,21 +9,30 @@
 /* A shard program and what each worker binds to it. */
 typedef struct shard_program {
     int64_t size; /* examples */
+    bool needed;  /* by the running batch */
     liana__program program;
     liana__buffer *(*inputs)[LIANA__MAX_SHARD_INPUTS]; /* by worker; NULL for what the program does not have */
     liana__buffer **outputs;                           /* by worker: what the model gives; evaluation only */
 } shard_program;
 
-/* The sizes that are compiled: of full batches, and of partial ones (two of each at most). Where each epoch ends in
- * another size, older ones make room for newer ones. */
+/* The sizes that are compiled: of full batches, and of partial ones (two of each at most), and of shards that miss
+ * examples. Where each epoch ends in another size, older ones make room for newer ones; only a batch that needs more
+ * sizes at once has more. */
 enum { MAX_PROGRAMS = 16 };
 
 typedef struct program_set {
-    shard_program items[MAX_PROGRAMS];
+    shard_program *items;
     size_t count;
+    size_t capacity;
     size_t next_evicted;
     liana__strategy_instance *strategy;
 } program_set;
+
+/* The examples of a shard in the batch. */
+typedef struct shard_range {
+    int64_t begin;
+    int64_t size;
+} shard_range;
 
 struct liana__trainer {
     liana__device *device;
@@ -43,7 +52,8 @@ struct liana__trainer {
     liana__buffer *scalars[3];
     /* The running batch, for the shards. */
     const liana__trainer_batch *batch;
-    liana__cut cut;
+    shard_range *shards; /* that have examples */
+    int64_t num_shards;
     bool is_training;
     float *outputs;
 };
@@ -80,6 +90,7 @@ static void free_shard_program(liana__trainer *trainer, shard_program *program)
 static void free_program_set(liana__trainer *trainer, program_set *set)
 {
     for (size_t i = 0; i < set->count; i++) free_shard_program(trainer, &set->items[i]);
+    free(set->items);
     if (set->strategy) strategy->destroy(set->strategy);
 }
 
@@ -95,6 +106,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     free(trainer->update_inputs);
     free(trainer->averages);
     free(trainer->no_labels);
+    free(trainer->shards);
     free(trainer);
 }
 
@@ -121,7 +133,7 @@ static liana_status make_bindings(liana__trainer *trainer, shard_program *progra
     return LIANA_OK;
 }
 
-static const shard_program *find_program(const program_set *set, int64_t size)
+static shard_program *find_program(const program_set *set, int64_t size)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (set->items[i].size == size) return &set->items[i];
@@ -130,23 +142,26 @@ static const shard_program *find_program(const program_set *set, int64_t size)
 }
 
 /* Where another program goes: behind the others or, if all places are taken, in that of an old one. Those of full
- * batches stay, and so do those of the batch that needs the new one, which are neighbours in size. */
-static shard_program *place_for(liana__trainer *trainer, program_set *set, int64_t size)
+ * batches stay, and so do those of the batch that needs the new one. NULL: out of memory. */
+static shard_program *place_for(liana__trainer *trainer, program_set *set)
 {
-    if (set->count < MAX_PROGRAMS) return &set->items[set->count++];
-    size_t index;
-    int64_t distance;
-    do {
-        index = 2 + set->next_evicted++ % (MAX_PROGRAMS - 2);
-        distance = set->items[index].size - size;
-    } while (distance >= -1 && distance <= 1);
-    free_shard_program(trainer, &set->items[index]);
-    return &set->items[index];
+    for (size_t tries = 2; set->count >= MAX_PROGRAMS && tries < set->count; tries++) {
+        shard_program *old = &set->items[2 + set->next_evicted++ % (set->count - 2)];
+        if (old->needed) continue;
+        free_shard_program(trainer, old);
+        return old;
+    }
+    if (!liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) return NULL;
+    return &set->items[set->count++];
 }
 
 static liana_status add_program(liana__trainer *trainer, program_set *set, int64_t size, liana__error *error)
 {
-    if (find_program(set, size)) return LIANA_OK;
+    shard_program *known = find_program(set, size);
+    if (known) {
+        known->needed = true;
+        return LIANA_OK;
+    }
     bool is_training = set == &trainer->training;
     liana_context *context = trainer->device->context;
     liana_graph *graph;
@@ -156,9 +171,13 @@ static liana_status add_program(liana__trainer *trainer, program_set *set, int64
     LIANA_TRY(take_context_error(trainer, status, error));
     char name[64];
     snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
-    shard_program made = {.size = size};
+    shard_program made = {.size = size, .needed = true};
     LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &made.program, error));
-    shard_program *program = place_for(trainer, set, size);
+    shard_program *program = place_for(trainer, set);
+    if (!program) {
+        liana__program_free(&made.program);
+        return liana__fail_memory(error, "a shard program");
+    }
     *program = made;
     return make_bindings(trainer, program, error);
 }
@@ -186,8 +205,14 @@ static liana_status make_strategy(liana__trainer *trainer, program_set *set, lia
     return status;
 }
 
+static void need_nothing(program_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) set->items[i].needed = false;
+}
+
 static liana_status prepare_set(liana__trainer *trainer, program_set *set, int64_t count, liana__error *error)
 {
+    need_nothing(set);
     liana__cut pieces = liana__cut_batch(count, trainer->microbatch);
     if (pieces.larger) LIANA_TRY(add_program(trainer, set, pieces.size + 1, error));
     if (pieces.larger < pieces.count) LIANA_TRY(add_program(trainer, set, pieces.size, error));
@@ -282,7 +307,9 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
     trainer->averages = calloc(options->model->num_weights + 1, sizeof *trainer->averages);
     trainer->no_labels = calloc((size_t)trainer->microbatch, sizeof *trainer->no_labels);
-    if (!trainer->averages || !trainer->no_labels) return liana__fail_memory(error, "the trainer");
+    trainer->shards =
+        calloc((size_t)liana__cut_batch(options->batch_size, trainer->microbatch).count, sizeof *trainer->shards);
+    if (!trainer->averages || !trainer->no_labels || !trainer->shards) return liana__fail_memory(error, "the trainer");
     LIANA_TRY(add_variables(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
@@ -354,8 +381,7 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     liana__trainer *trainer = user;
     const liana__backend *backend = trainer->device->backend;
     const program_set *set = trainer->is_training ? &trainer->training : &trainer->evaluation;
-    int64_t begin = liana__cut_begin(&trainer->cut, (int64_t)shard);
-    int64_t size = liana__cut_size(&trainer->cut, (int64_t)shard);
+    int64_t begin = trainer->shards[shard].begin, size = trainer->shards[shard].size;
     const shard_program *program = find_program(set, size);
     liana__buffer *const *inputs = program->inputs[worker];
     LIANA_TRY(write_shard(trainer, inputs, begin, error));
@@ -369,22 +395,44 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     return backend->buffer_read(outputs[1], trainer->outputs + begin * trainer->num_classes, error);
 }
 
+/* Cuts the batch into shards, and compiles for those that miss examples what is not there yet. */
+static liana_status cut_batch(liana__trainer *trainer, const liana__trainer_batch *batch, program_set *set,
+                              liana__error *error)
+{
+    bool whole = batch->num_positions == 0 || batch->num_positions == batch->count;
+    liana__cut cut = liana__cut_batch(whole ? batch->count : batch->num_positions, trainer->microbatch);
+    trainer->num_shards = 0;
+    if (!whole) need_nothing(set);
+    for (int64_t shard = 0; shard < cut.count; shard++) {
+        int64_t begin = liana__cut_begin(&cut, shard), end = begin + liana__cut_size(&cut, shard);
+        if (!whole) {
+            liana__cut_remaining(&cut, shard, batch->positions, batch->count, batch->first_position, &begin, &end);
+            if (begin == end) continue;
+            LIANA_TRY(add_program(trainer, set, end - begin, error));
+        }
+        trainer->shards[trainer->num_shards++] = (shard_range){begin, end - begin};
+    }
+    return LIANA_OK;
+}
+
 static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool is_training,
                               liana__buffer *const **sums, liana__error *error)
 {
-    if (batch->count < 1 || batch->count > trainer->options.batch_size) {
+    if (batch->count < 1 || batch->count > trainer->options.batch_size ||
+        batch->num_positions > trainer->options.batch_size) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)batch->count, (long long)trainer->options.batch_size);
     }
     if (is_training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
     }
-    LIANA_TRY(liana__trainer_prepare(trainer, batch->count, is_training, error));
+    LIANA_TRY(liana__trainer_prepare(trainer, batch->num_positions ? batch->num_positions : batch->count, is_training,
+                                     error));
     trainer->batch = batch;
-    trainer->cut = liana__cut_batch(batch->count, trainer->microbatch);
     trainer->is_training = is_training;
     program_set *set = is_training ? &trainer->training : &trainer->evaluation;
-    return strategy->sum_shards(set->strategy, (size_t)trainer->cut.count, run_shard, trainer, sums, error);
+    LIANA_TRY(cut_batch(trainer, batch, set, error));
+    return strategy->sum_shards(set->strategy, (size_t)trainer->num_shards, run_shard, trainer, sums, error);
 }
 
 /* On the track of the steps. */
@@ -400,14 +448,23 @@ static uint64_t clock_if_recorded(const liana__trainer *trainer)
     return trainer->device->recorder ? liana__clock() : 0;
 }
 
+/* Whether a batch has no example left; then its sums are of nothing. */
+static bool all_missing(const liana__trainer_batch *batch, liana__trainer_sums *sums)
+{
+    if (batch->count > 0 || batch->num_positions == 0) return false;
+    *sums = (liana__trainer_sums){{0}};
+    return true;
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, liana__trainer_sums *sums, liana__error *error)
 {
     const liana__backend *backend = trainer->device->backend;
     liana__buffer *const *summed;
+    if (all_missing(batch, sums)) return LIANA_OK;
     uint64_t begin = clock_if_recorded(trainer);
     LIANA_TRY(sum_batch(trainer, batch, true, &summed, error));
-    record(trainer, LIANA__EVENT_SHARDS, begin, trainer->cut.count);
+    record(trainer, LIANA__EVENT_SHARDS, begin, trainer->num_shards);
     begin = clock_if_recorded(trainer);
     LIANA_TRY(backend->buffer_read(summed[0], sums->values, error));
     for (size_t i = 0; i < trainer->num_sums; i++) trainer->update_inputs[i] = summed[1 + i];
@@ -426,6 +483,7 @@ liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__train
 {
     trainer->outputs = outputs;
     liana__buffer *const *summed;
+    if (all_missing(batch, sums)) return LIANA_OK;
     LIANA_TRY(sum_batch(trainer, batch, false, &summed, error));
     return trainer->device->backend->buffer_read(summed[0], sums->values, error);
 }

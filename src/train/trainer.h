@@ -42,6 +42,10 @@ typedef struct liana__trainer_batch {
     const uint64_t *positions; /* [count]: addresses in the run */
     const int32_t *partners;   /* [count]: second labels, and what share the first have; for training that mixes */
     const float *shares;
+    /* Where examples are missing (loader.h): the positions that the batch covers, of which `count` are there; the
+     * shards are those of all positions, each of what is left of it. 0: none is missing. */
+    int64_t num_positions;
+    uint64_t first_position;
 } liana__trainer_batch;
 
 /* Sums over a batch: the loss, then each metric. Divide by the number of examples. */
@@ -63,7 +67,9 @@ void liana__trainer_destroy(liana__trainer *trainer);
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
     LIANA_MUST_USE;
 
-/* One update. `iteration` counts updates from 1. After liana__trainer_prepare for this count nothing is allocated. */
+/* One update. `iteration` counts updates from 1. After liana__trainer_prepare for this count nothing is allocated,
+ * unless examples are missing: then shards of other sizes may have to be compiled. A batch without any example changes
+ * nothing. */
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, liana__trainer_sums *sums, liana__error *error) LIANA_MUST_USE;
 

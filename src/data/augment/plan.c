@@ -502,9 +502,14 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
 
 static void mix_batch(const liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch)
 {
-    liana__cut cut = liana__cut_batch(batch->count, mixer->microbatch);
+    bool whole = batch->count == batch->num_positions;
+    liana__cut cut = liana__cut_batch(batch->num_positions, mixer->microbatch);
     for (int64_t shard = 0; shard < cut.count; shard++) {
-        mix_shard(mixer->options, batch, liana__cut_begin(&cut, shard), liana__cut_size(&cut, shard), seed, scratch);
+        int64_t begin = liana__cut_begin(&cut, shard), end = begin + liana__cut_size(&cut, shard);
+        if (!whole) {
+            liana__cut_remaining(&cut, shard, batch->positions, batch->count, batch->first_position, &begin, &end);
+        }
+        if (end > begin) mix_shard(mixer->options, batch, begin, end - begin, seed, scratch);
     }
 }
 

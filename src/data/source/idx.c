@@ -49,21 +49,45 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
 }
 
+/* Values of a mapped file, copied into the buffer, so that nobody who makes the file shorter ends the process; of an
+ * inflated one where they are. */
+static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
+                                const uint8_t **values, liana__error *error)
+{
+    *values = idx->data + at;
+    if (!idx->mapping.data) return LIANA_OK;
+    LIANA_TRY(liana__file_buffer_reserve(buffer, count, idx->name, error));
+    *values = (const uint8_t *)buffer->bytes;
+    return liana__mapping_copy(&idx->mapping, idx->name, (size_t)(idx->data - idx->mapping.data) + at, buffer->bytes,
+                               count, error);
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
-    (void)scratch;
     const idx_pair *pair = pair_of((const idx_source *)base, index);
-    LIANA_TRY(liana__mapping_check(&pair->images.mapping, pair->images.name, error));
-    if (pair->has_labels) LIANA_TRY(liana__mapping_check(&pair->labels.mapping, pair->labels.name, error));
     size_t at = (size_t)(index - pair->start), height = pair->images.dimensions[1], width = pair->images.dimensions[2];
-    record->pixels = pair->images.data + at * height * width;
+    LIANA_TRY(copy_values(&pair->images, at * height * width, height * width, scratch, &record->pixels, error));
     record->height = (int64_t)height;
     record->width = (int64_t)width;
     record->channels = 1;
     record->has_label = pair->has_labels;
-    if (pair->has_labels) record->label = pair->labels.data[at];
+    if (!pair->has_labels) return LIANA_OK;
+    uint8_t label = 0;
+    const liana__mapping *mapping = &pair->labels.mapping;
+    if (mapping->data) {
+        size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
+        LIANA_TRY(liana__mapping_copy(mapping, pair->labels.name, offset, &label, 1, error));
+    } else {
+        label = pair->labels.data[at];
+    }
+    record->label = label;
     return LIANA_OK;
+}
+
+static void scratch_free(void *scratch)
+{
+    free(((liana__file_buffer *)scratch)->bytes);
 }
 
 /* The last `from` in a text becomes `to`, of the same length. */
@@ -213,4 +237,6 @@ const liana__source_kind liana__source_idx = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .scratch_size = sizeof(liana__file_buffer),
+    .scratch_free = scratch_free,
 };

@@ -33,7 +33,8 @@ typedef struct tfrecord_source {
 /* What a thread reads with. */
 typedef struct reading {
     liana__example example;
-    liana__block *block; /* that it read last */
+    liana__block *block;       /* that it read last */
+    liana__file_buffer buffer; /* of a record of a plain file */
 } reading;
 
 enum {
@@ -107,7 +108,7 @@ static liana_status parse(const tfrecord_source *source, uint64_t index, reading
     size_t record = (size_t)(index - source->starts[number]);
     const uint8_t *bytes;
     if (file->plain) {
-        LIANA_TRY(liana__tfrecord_get(file->plain, record, &bytes, &size, error));
+        LIANA_TRY(liana__tfrecord_read(file->plain, record, &scratch->buffer, &bytes, &size, error));
     } else {
         LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &scratch->block, &bytes, &size, error));
     }
@@ -156,7 +157,7 @@ static int64_t offset(const liana__source *base, uint64_t index)
 }
 
 /* The record at which features are looked for: the first one, or the first that can be read. */
-static liana_status find_pattern(const tfrecord_source *source, bool skip_damage, reading *scratch, uint64_t *index,
+static liana_status find_pattern(const tfrecord_source *source, bool any, reading *scratch, uint64_t *index,
                                  liana__error *error)
 {
     liana_status status = LIANA_OK;
@@ -165,7 +166,7 @@ static liana_status find_pattern(const tfrecord_source *source, bool skip_damage
         status = parse(source, *index, scratch, &own);
         if (status == LIANA_OK) return LIANA_OK;
         if (error && *index == 0) *error = own;
-        if (!skip_damage || !liana__source_is_bad_record(status)) return status;
+        if (!any || !liana__source_is_bad_record(status)) return status;
     }
     *index = 0;
     return status;
@@ -180,7 +181,7 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     source->id = liana__arena_string(&source->arena, options->id_feature);
     if (source->arena.failed) return liana__fail_memory(error, "feature names");
     uint64_t pattern;
-    LIANA_TRY(find_pattern(source, options->skip_damage, scratch, &pattern, error));
+    LIANA_TRY(find_pattern(source, options->skip_damage || options->any_first_record, scratch, &pattern, error));
     if (!source->image) source->image = look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
     if (!source->label) source->label = look(example, LABEL_NAMES, COUNT(LABEL_NAMES), LIANA__FEATURE_INT64);
     if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
@@ -285,6 +286,7 @@ static void scratch_free(void *scratch)
 {
     liana__example_free(&((reading *)scratch)->example);
     liana__block_release(((reading *)scratch)->block);
+    free(((reading *)scratch)->buffer.bytes);
 }
 
 static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,

@@ -69,6 +69,11 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){source->files[file].name, (int64_t)(index - source->starts[file])};
 }
 
+static int64_t offset(const liana__source *base, uint64_t index)
+{
+    return (int64_t)((const webdataset_source *)base)->examples[index].image->offset;
+}
+
 /* A number in decimal digits, with white space around it. */
 static bool parse_label(const uint8_t *bytes, size_t size, int64_t *label)
 {
@@ -83,21 +88,47 @@ static bool parse_label(const uint8_t *bytes, size_t size, int64_t *label)
     return any && i == size;
 }
 
+/* What one thread reads with. */
+typedef struct member_buffers {
+    liana__file_buffer image;
+    liana__file_buffer label;
+} member_buffers;
+
+static void scratch_free(void *scratch)
+{
+    member_buffers *buffers = scratch;
+    free(buffers->image.bytes);
+    free(buffers->label.bytes);
+}
+
+/* A member of a mapped file, copied, so that nobody who makes the file shorter ends the process; of an inflated one
+ * where it is. */
+static liana_status copy_member(const liana__tar *tar, const liana__tar_member *member, liana__file_buffer *buffer,
+                                const uint8_t **bytes, liana__error *error)
+{
+    *bytes = tar->bytes + member->offset;
+    if (!tar->mapping.data) return LIANA_OK;
+    LIANA_TRY(liana__file_buffer_reserve(buffer, (size_t)member->size, tar->name, error));
+    *bytes = (const uint8_t *)buffer->bytes;
+    return liana__mapping_copy(&tar->mapping, tar->name, (size_t)member->offset, buffer->bytes, (size_t)member->size,
+                               error);
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
-    (void)scratch;
+    member_buffers *buffers = scratch;
     const webdataset_source *source = (const webdataset_source *)base;
     const example_place *place = &source->examples[index];
     const liana__tar *tar = &source->files[file_of(source, index)];
-    LIANA_TRY(liana__mapping_check(&tar->mapping, tar->name, error));
     record->id = place->key;
     record->id_size = place->key_size;
-    record->bytes = tar->bytes + place->image->offset;
+    LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, error));
     record->size = (size_t)place->image->size;
     if (!place->label || source->ignore_labels) return LIANA_OK;
     record->has_label = true;
-    const uint8_t *text = tar->bytes + place->label->offset;
+    const uint8_t *text;
+    LIANA_TRY(copy_member(tar, place->label, &buffers->label, &text, error));
     if (parse_label(text, (size_t)place->label->size, &record->label)) return LIANA_OK;
     liana__fail(error, LIANA_INVALID_DATA, "'%.200s' is not a class number in decimal digits", place->label->name);
     return liana__source_fail_within(base, index, record, error);
@@ -209,4 +240,7 @@ const liana__source_kind liana__source_webdataset = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .offset = offset,
+    .scratch_size = sizeof(member_buffers),
+    .scratch_free = scratch_free,
 };

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "data/bad_records.h"
 #include "data/hash.h"
+#include "data/loader.h"
 #include "data/quarantine.h"
 #include "formats/image.h"
 #include "formats/json.h"
@@ -256,6 +257,51 @@ static void test_leave_out(void **state)
     liana__bad_records_free(&list);
 }
 
+/* Compressed files are shuffled block by block: what remains of the blocks still covers each record once. */
+static void test_leave_out_of_blocks(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    enum { COUNT = 5000, BATCH = 100 };
+    liana__test_tiny_records("a.tfrec.gz", 1, 0, COUNT, NULL, 0);
+    const char *path = liana__test_path("a.tfrec.gz");
+    liana__error error = {0};
+    liana__bad_records list = {0};
+    static bool expected[COUNT], seen[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        expected[i] = i >= 2000 && i % 7 != 3;
+        liana__bad_record record = {"train", path, i, -1, NULL, "because"};
+        if (!expected[i]) assert_ok(liana__bad_records_add(&list, &record, NULL, &error), &error);
+    }
+    liana__source *source;
+    assert_ok(liana__source_open(&path, 1, NULL, &source, &error), &error);
+    assert_ok(liana__source_leave_out(&source, &list, NULL, &error), &error);
+    assert_int_equal(source->num_records, COUNT - list.count);
+    liana__loader_options options = {.image = {.height = 12, .width = 12, .channels = 1},
+                                     .batch_size = BATCH,
+                                     .num_epochs = 1,
+                                     .shuffle = true};
+    liana__loader *loader;
+    assert_ok(liana__loader_create(source, &options, &loader, &error), &error);
+    assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
+    for (;;) {
+        liana__batch *batch;
+        assert_ok(liana__loader_next(loader, &batch, &error), &error);
+        if (!batch) break;
+        for (int64_t i = 0; i < batch->count; i++) {
+            int number = atoi(batch->ids[i] + 3);
+            assert_int_equal(liana__source_address(source, batch->records[i]).record, number);
+            assert_false(seen[number]);
+            seen[number] = true;
+        }
+        liana__loader_release(loader, batch);
+    }
+    assert_memory_equal(seen, expected, sizeof seen);
+    liana__loader_destroy(loader);
+    liana__source_close(source);
+    liana__bad_records_free(&list);
+}
+
 static void test_nothing_left(void **state)
 {
     (void)state;
@@ -455,12 +501,19 @@ static void test_hashes_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_data),       cmocka_unit_test(test_every_kind_of_finding),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_quarantine),
-        cmocka_unit_test(test_leave_out),       cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_lost_files),      cmocka_unit_test(test_files),
-        cmocka_unit_test(test_folders),         cmocka_unit_test(test_copies_in_flowers),
-        cmocka_unit_test(test_list_round_trip), cmocka_unit_test(test_wrong_lists),
+        cmocka_unit_test(test_good_data),
+        cmocka_unit_test(test_every_kind_of_finding),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_quarantine),
+        cmocka_unit_test(test_leave_out),
+        cmocka_unit_test(test_leave_out_of_blocks),
+        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_lost_files),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_copies_in_flowers),
+        cmocka_unit_test(test_list_round_trip),
+        cmocka_unit_test(test_wrong_lists),
         cmocka_unit_test(test_hashes_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

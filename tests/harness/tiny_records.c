@@ -1,5 +1,6 @@
 #include "harness/tiny_records.h"
 
+#include "base/text.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -35,7 +36,8 @@ void liana__test_tiny_records(const char *name, uint32_t seed, int first, int co
 {
     liana__error error = {0};
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), liana__ends_with(name, ".gz"), &error),
+              &error);
     liana__example_builder builder = {0};
     for (int i = 0; i < count; i++) {
         liana__test_odd which = {.record = i};

@@ -6,7 +6,8 @@
 #include "harness/command_run.h"
 
 /* Record i of a file shows image `first + i` of `seed`, is called "img%03d" by that number, and has the image's class,
- * unless an odd one says otherwise. */
+ * unless an odd one says otherwise. A file whose name ends in ".gz" is
+ * compressed. */
 typedef struct liana__test_odd {
     int record;
     const void *image; /* other bytes than an image's PNG */

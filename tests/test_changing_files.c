@@ -1,0 +1,299 @@
+/* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
+ * signal, and nothing is lost. */
+#include "harness/tiny_records.h"
+
+#include "base/file.h"
+#include "data/bad_records.h"
+#include "data/loader.h"
+#include "formats/crc32c.h"
+#include "formats/image.h"
+#include "formats/tfrecord.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define assert_says(text, part) assert_non_null(strstr((text), (part)))
+
+static const char *write_config(const char *text)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", text, strlen(text)));
+    return path;
+}
+
+/* ---- files that change under a run ---- */
+
+/* Bytes of a mapping that are gone when they are read, which no check beforehand can see, are an error and no SIGBUS.
+ */
+static void test_pages_that_are_gone(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    enum { SIZE = 3 * 65536 };
+    static char bytes[SIZE], copy[SIZE];
+    memset(bytes, 7, SIZE);
+    liana__error error = {0};
+    liana__mapping mapping;
+    const char *path = liana__test_write("mapped", bytes, SIZE);
+    assert_ok(liana__file_map(path, &mapping, &error), &error);
+    assert_ok(liana__mapping_copy(&mapping, path, 5, copy, SIZE - 5, &error), &error);
+    assert_memory_equal(copy, bytes, SIZE - 5);
+    liana__test_cut(path, 65536);
+    assert_fails(liana__mapping_copy(&mapping, path, 0, copy, SIZE, &error), LIANA_DATA_LOSS, &error, "mapped",
+                 "became shorter", "65536 of 196608");
+    assert_fails(liana__mapping_copy(&mapping, "elsewhere", 0, copy, SIZE, &error), LIANA_IO_ERROR, &error, "elsewhere",
+                 "offset 65536");
+    assert_ok(liana__mapping_copy(&mapping, "elsewhere", 0, copy, 65536, &error), &error);
+    liana__file_unmap(&mapping);
+}
+
+/* Cuts a file and writes it again, over and over. */
+typedef struct spoiler {
+    char path[256];
+    char *bytes;
+    size_t size;
+    atomic_bool stop;
+} spoiler;
+
+static void *spoil(void *user)
+{
+    spoiler *own = user;
+    while (!atomic_load(&own->stop)) {
+        FILE *file = fopen(own->path, "wb"); /* cuts it to nothing */
+        if (!file) break;
+        fwrite(own->bytes, 1, own->size, file);
+        fclose(file);
+    }
+    return NULL;
+}
+
+static void test_file_cut_while_it_is_read(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_tiny_records("cut.tfrec", 1, 0, 200, NULL, 0);
+    spoiler own = {.size = 0};
+    snprintf(own.path, sizeof own.path, "%s", liana__test_path("cut.tfrec"));
+    liana__error error = {0};
+    assert_ok(liana__file_read(own.path, 1 << 22, &own.bytes, &own.size, &error), &error);
+    liana__tfrecord *file;
+    assert_ok(liana__tfrecord_open(own.path, NULL, &file, &error), &error);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, spoil, &own), 0);
+    liana__file_buffer buffer = {0};
+    for (int i = 0; i < 20000; i++) {
+        const uint8_t *bytes;
+        size_t size;
+        liana_status status = liana__tfrecord_read(file, (size_t)(i % 200), &buffer, &bytes, &size, &error);
+        if (status == LIANA_OK) continue;
+        assert_true(status == LIANA_DATA_LOSS || status == LIANA_IO_ERROR);
+        assert_says(error.message, "cut.tfrec");
+    }
+    atomic_store(&own.stop, true);
+    pthread_join(thread, NULL);
+    liana__tfrecord_close(file);
+    free(buffer.bytes);
+    free(own.bytes);
+}
+
+/* The folder of checkpoints is there before the first of them is. */
+static bool has_checkpoint(const char *run)
+{
+    char checkpoints[64];
+    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", run);
+    return liana__folder_exists(liana__test_path(checkpoints)) && *liana__test_newest_checkpoint(run);
+}
+
+static void wait_for_checkpoint(const char *run)
+{
+    for (int i = 0; i < 2000 && !has_checkpoint(run); i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
+/* A training file is cut under a run: the run ends with an error, and once the file is whole again goes on to the same
+ * end as one that nothing happened to. */
+static void test_file_cut_under_a_run(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static const char text[] = "data: {train: train.tfrec, num_classes: 4, cache: none}\n"
+                               "model: {layers: [Flatten, {Dense: {units: 4, activation: softmax}}]}\n"
+                               "train: {epochs: 120, batch_size: 16}\n";
+    liana__test_tiny_records("train.tfrec", 1, 0, 80, NULL, 0);
+    char config[256], path[256], whole[256], cut[256];
+    snprintf(config, sizeof config, "%s", write_config(text));
+    snprintf(path, sizeof path, "%s", liana__test_path("train.tfrec"));
+    snprintf(whole, sizeof whole, "%s", liana__test_path("whole"));
+    snprintf(cut, sizeof cut, "%s", liana__test_path("cut"));
+    assert_code(liana__test_command("train", config, "--out", whole), 0);
+    char *bytes;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(path, 1 << 22, &bytes, &size, &error), &error);
+    const char *const words[] = {"train", config, "--out", cut, NULL};
+    pid_t process = liana__test_spawn(words, NULL);
+    wait_for_checkpoint("cut");
+    liana__test_cut(path, (long)size / 2);
+    liana__test_result got = liana__test_wait(process);
+    if (got.code != 0) assert_refused(got, 1, "train.tfrec", "became shorter");
+    if (got.code == 0) liana__test_free_result(&got); /* it was faster */
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    free(bytes);
+    assert_code(liana__test_command("train", config, "--out", cut, "--resume"), 0);
+    char first[256];
+    snprintf(first, sizeof first, "%s", liana__test_path("whole/history.json"));
+    assert_same_file(first, liana__test_path("cut/history.json"));
+}
+
+/* Image files that vanish after the folders were listed. */
+static void test_file_vanishes(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__error error = {0};
+    assert_ok(liana__folder_make(liana__test_path("photos/a"), &error), &error);
+    for (int i = 0; i < 4; i++) {
+        uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+        liana__test_tiny_image(1, (uint32_t)i, pixels);
+        liana__text png = {0};
+        assert_ok(liana__png_encode(pixels, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1, &png, &error), &error);
+        char name[32];
+        snprintf(name, sizeof name, "photos/a/%d.png", i);
+        liana__test_write(name, png.data, png.length);
+        liana__text_free(&png);
+    }
+    const char *pattern = liana__test_path("photos");
+    liana__source *source;
+    assert_ok(liana__source_open(&pattern, 1, NULL, &source, &error), &error);
+    assert_int_equal(remove(liana__test_path("photos/a/2.png")), 0);
+    liana__bad_records list = {0};
+    liana__loader_options options = {.image = {.height = 12, .width = 12, .channels = 1}, .batch_size = 4};
+    for (int skips = 0; skips < 2; skips++) {
+        if (skips) options.bad_records = &list;
+        liana__loader *loader;
+        liana__batch *batch;
+        assert_ok(liana__loader_create(source, &options, &loader, &error), &error);
+        assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
+        if (skips) {
+            assert_ok(liana__loader_next(loader, &batch, &error), &error);
+            assert_int_equal(batch->count, 3);
+            assert_int_equal(batch->positions[2], 3);
+        } else {
+            assert_fails(liana__loader_next(loader, &batch, &error), LIANA_NOT_FOUND, &error, "photos/a/2.png",
+                         "No such file");
+        }
+        liana__loader_destroy(loader);
+    }
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].record, -1);
+    assert_says(list.items[0].file, "photos/a/2.png");
+    liana__bad_records_free(&list);
+    liana__source_close(source);
+}
+
+/* ---- places that cannot be read or written ---- */
+
+static void test_unreadable_folder(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) skip(); /* becomes nobody */
+    const char *folder = liana__test_folder();
+    liana__error error = {0};
+    assert_ok(liana__folder_make(liana__test_path("photos/a"), &error), &error);
+    liana__test_write("photos/a/1.png", "x", 1);
+    char photos[256];
+    snprintf(photos, sizeof photos, "%s", liana__test_path("photos"));
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(photos, 0), 0);
+    assert_int_equal(seteuid(65534), 0);
+    liana__test_result got = liana__test_command("check", photos);
+    assert_int_equal(seteuid(0), 0);
+    assert_refused(got, 1, "photos", "Permission denied");
+    assert_int_equal(chmod(photos, 0755), 0);
+    assert_int_equal(chmod(liana__test_path("photos/a"), 0), 0);
+    assert_int_equal(seteuid(65534), 0);
+    got = liana__test_command("check", photos);
+    assert_int_equal(seteuid(0), 0);
+    assert_refused(got, 1, "photos/a", "Permission denied");
+}
+
+/* A disk that takes no more: nothing half-written stays. */
+static void test_list_that_cannot_be_written(void **state)
+{
+    (void)state;
+    char config[256], list[256];
+    liana__test_folder();
+    static const char text[] = "data: {train: train.tfrec, num_classes: 4}\n"
+                               "model: {layers: [Flatten, {Dense: {units: 4}}]}\n";
+    liana__test_tiny_records("train.tfrec", 1, 0, 20, NULL, 0);
+    liana__test_damage_record(liana__test_path("train.tfrec"), 3);
+    snprintf(config, sizeof config, "%s", write_config(text));
+    snprintf(list, sizeof list, "%s", liana__test_path("list.csv"));
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    liana__test_result got = liana__test_command("check", config, "--quarantine", list);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_refused(got, 1, "list.csv", "File too large");
+    assert_false(liana__file_exists(list));
+    assert_false(liana__file_exists(liana__test_path("list.csv.tmp")));
+}
+
+/* ---- bombs ---- */
+
+/* A JPEG's header that promises 60,000 x 60,000 pixels, and a record that promises 2^60 bytes. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static const uint8_t jpeg[] = {0xff, 0xd8, 0xff, 0xc0, 0, 17, 8,    0xea, 0x60, 0xea, 0x60, 3,  1,
+                                   0x11, 0,    2,    0x11, 0, 3,  0x11, 0,    0xff, 0xda, 0,    12, 3,
+                                   1,    0,    2,    0,    3, 0,  0,    63,   0,    0xff, 0xd9};
+    static const liana__test_odd odd[] = {{.record = 2, .image = jpeg, .image_size = sizeof jpeg}};
+    liana__test_tiny_records("train-0.tfrec", 1, 0, 12, odd, 1);
+    static const char text[] = "data: {train: train-*.tfrec, num_classes: 4, on_bad_record: skip}\n"
+                               "model: {layers: [Flatten, {Dense: {units: 4, activation: softmax}}]}\n"
+                               "train: {batch_size: 4}\n";
+    char config[256];
+    snprintf(config, sizeof config, "%s", write_config(text));
+    assert_refused(liana__test_command("train", config, "data.on_bad_record=fail", "--out", liana__test_path("run")), 1,
+                   "record 2", "60000 x 60000", "at most 178956970 pixels are decoded");
+    uint8_t header[12] = {0, 0, 0, 0, 0, 0, 0, 0x10};
+    uint32_t checksum = liana__crc32c_mask(liana__crc32c(header, 8));
+    for (int i = 0; i < 4; i++) header[8 + i] = (uint8_t)(checksum >> (8 * i));
+    liana__test_write("train-1.tfrec", header, sizeof header);
+    assert_refused(liana__test_command("train", config, "data.on_bad_record=fail", "--out", liana__test_path("run")), 1,
+                   "train-1.tfrec", "record 0 at offset 0", "1152921504606846976 bytes", "no such record can exist");
+    /* Both can be left out. */
+    liana__test_result got = liana__test_command("train", config, "--out", liana__test_path("run"));
+    assert_says(got.out, "60000 x 60000");
+    assert_says(got.out, "no such record can exist");
+    assert_code(got, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages_that_are_gone),
+        cmocka_unit_test(test_file_cut_while_it_is_read),
+        cmocka_unit_test(test_file_cut_under_a_run),
+        cmocka_unit_test(test_file_vanishes),
+        cmocka_unit_test(test_unreadable_folder),
+        cmocka_unit_test(test_list_that_cannot_be_written),
+        cmocka_unit_test(test_bombs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -60,10 +60,6 @@ static liana_status open_configured(checker *own, const liana__config *config, c
                                     const liana__source_config *where, bool labelled,
                                     const liana__bad_records *left_out)
 {
-    if (liana__config_combines(where)) {
-        return liana__fail(&own->invocation->error, LIANA_UNIMPLEMENTED,
-                           "data.%s combines data sets; check reads files: name those that it is made of", name);
-    }
     if (!liana__config_has_source(where)) return LIANA_OK;
     liana__source_options wanted = liana__config_source_options(config, where);
     wanted.class_names = own->class_names;

@@ -2,11 +2,11 @@
  * inference, on one batch that is always there. For bench.sh, beside pytorch_peer.py --input synthetic.
  *
  *   bench_step MODEL [--infer] [--precision float32|mixed_bfloat16] [--batch N] [--microbatch N] [--image-size N]
- *                    [--classes N] [--steps N] [--warmup N] [--seconds S]
+ *                    [--classes N] [--steps N] [--warmup N] [--seconds S] [--memory MIB]
  *
  * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
- * --seconds (2) have passed. The report is one JSON line; peak_memory is of the whole process, in bytes. LIANA_THREADS
- * and LIANA_MAX_ISA say what is measured. */
+ * --seconds (2) have passed. --memory is what training may take, as train.memory. The report is one JSON line;
+ * peak_memory is of the whole process, in bytes. LIANA_THREADS and LIANA_MAX_ISA say what is measured. */
 #include "base/context.h"
 #include "base/random.h"
 #include "bench_models.h"
@@ -27,7 +27,7 @@ typedef struct bench {
     bool infer;
     const char *precision;
     int least_steps, warmup;
-    double least_seconds;
+    double least_seconds, memory;
     liana_context *context;
     liana_model *model;
     liana__device *device;
@@ -103,6 +103,7 @@ static liana_status set_up(bench *b, liana__error *error)
         .microbatch = b->what.microbatch,
         .seed = 1,
         .scale = b->what.scale,
+        .memory_limit = (size_t)b->memory << 20,
         .mixed_precision = strcmp(b->precision, "mixed_bfloat16") == 0,
     };
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
@@ -166,7 +167,7 @@ static void tear_down(bench *b)
 
 /* --- The command line -------------------------------------------------------------------------------------------- */
 
-enum option_name { INFER = 1, PRECISION, BATCH, MICROBATCH, IMAGE_SIZE, CLASSES, STEPS, WARMUP, SECONDS };
+enum option_name { INFER = 1, PRECISION, BATCH, MICROBATCH, IMAGE_SIZE, CLASSES, STEPS, WARMUP, MEMORY, SECONDS };
 
 static const struct option long_options[] = {
     {"infer", no_argument, NULL, INFER},
@@ -177,6 +178,7 @@ static const struct option long_options[] = {
     {"classes", required_argument, NULL, CLASSES},
     {"steps", required_argument, NULL, STEPS},
     {"warmup", required_argument, NULL, WARMUP},
+    {"memory", required_argument, NULL, MEMORY},
     {"seconds", required_argument, NULL, SECONDS},
     {0},
 };
@@ -198,7 +200,7 @@ static liana_status read_option(bench *b, int option, const char *name, const ch
         double least, most;
     } limits[] = {
         [BATCH] = {1, 1 << 20},    [MICROBATCH] = {0, 1 << 20}, [IMAGE_SIZE] = {1, 1 << 14}, [CLASSES] = {1, 1 << 20},
-        [STEPS] = {1, MOST_STEPS}, [WARMUP] = {0, MOST_STEPS},  [SECONDS] = {0, 3600},
+        [STEPS] = {1, MOST_STEPS}, [WARMUP] = {0, MOST_STEPS},  [MEMORY] = {0, 1 << 24},     [SECONDS] = {0, 3600},
     };
     double number = 0;
     if (option == PRECISION) b->precision = text;
@@ -212,6 +214,7 @@ static liana_status read_option(bench *b, int option, const char *name, const ch
     if (option == CLASSES) b->what.classes = (int64_t)number;
     if (option == STEPS) b->least_steps = (int)number;
     if (option == WARMUP) b->warmup = (int)number;
+    if (option == MEMORY) b->memory = number;
     if (option == SECONDS) b->least_seconds = number;
     if (option == IMAGE_SIZE || option == CLASSES) {
         if (b->what.build) {

@@ -249,11 +249,11 @@ static void test_plan_shares_memory(void **state)
     liana__schedule schedule;
     liana__memory_plan plan;
     assert_ok(liana__schedule_make(graph, 0, &schedule, &context->error), &context->error);
-    assert_ok(liana__memory_plan_make(graph, &schedule, true, &plan, &context->error), &context->error);
+    assert_ok(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &context->error), &context->error);
     assert_int_equal(plan.unshared_size, 30 * 4096);
     assert_true(plan.workspace_size <= 2 * 4096);
     liana__memory_plan_free(&plan);
-    assert_ok(liana__memory_plan_make(graph, &schedule, false, &plan, &context->error), &context->error);
+    assert_ok(liana__memory_plan_make(graph, &schedule, false, NULL, &plan, &context->error), &context->error);
     assert_int_equal(plan.workspace_size, 29 * 4096);
     liana__memory_plan_free(&plan);
     liana__schedule_free(&schedule);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "passes/memory_plan.h"
+#include "passes/recompute.h"
 
 #include <liana/ops.h>
 #include <math.h>
@@ -451,7 +452,7 @@ enum { NUM_SLICE_SIZES = sizeof slice_sizes / sizeof *slice_sizes };
 static size_t plan_size(const liana_graph *graph, const liana__schedule *schedule, bool share, size_t *copies)
 {
     liana__memory_plan plan;
-    assert_ok(liana__memory_plan_make(graph, schedule, share, &plan, &context->error), &context->error);
+    assert_ok(liana__memory_plan_make(graph, schedule, share, NULL, &plan, &context->error), &context->error);
     follow_plan(graph, schedule, &plan);
     size_t size = plan.workspace_size;
     *copies += plan.num_copies;
@@ -459,16 +460,39 @@ static size_t plan_size(const liana_graph *graph, const liana__schedule *schedul
     return size;
 }
 
+/* Segments that run twice, so that less is held. Returns how many do. */
+static size_t follow_recomputation(const liana_graph *graph, const liana__schedule *schedule, size_t size)
+{
+    liana__recomputation made;
+    assert_ok(liana__recompute(graph, schedule, NULL, size ? size - 1 : 0, &made, &context->error), &context->error);
+    size_t num_segments = made.num_segments, copies = 0, num_recomputed = 0;
+    if (!made.graph) assert_int_equal(made.workspace_size, size);
+    if (made.graph) {
+        assert_ok(liana__graph_verify(made.graph, &context->error), &context->error);
+        assert_int_equal(made.graph->num_outputs, graph->num_outputs);
+        assert_int_equal(made.graph->num_assignments, graph->num_assignments);
+        assert_int_equal(plan_size(made.graph, &made.schedule, true, &copies), made.workspace_size);
+        assert_true(made.workspace_size < size && num_segments > 0);
+        for (size_t id = 1; id < made.graph->num_nodes; id++) num_recomputed += made.graph->nodes[id]->recomputed;
+        assert_true(num_recomputed >= num_segments);
+    }
+    liana__recomputation_free(&made);
+    return num_segments;
+}
+
 static void test_memory_holds_what_is_read(void **state)
 {
     (void)state;
     size_t shared[NUM_SLICE_SIZES] = {0}, unshared = 0, copies = 0, sliced = 0, internal = 0;
+    size_t recomputed = 0;
     for (uint32_t number = 0; number < NUM_GRAPHS; number++) {
         liana_graph *graph = random_graph(number);
         for (int i = 0; i < NUM_SLICE_SIZES; i++) {
             liana__schedule schedule;
             assert_ok(liana__schedule_make(graph, slice_sizes[i], &schedule, &context->error), &context->error);
-            shared[i] += plan_size(graph, &schedule, true, &copies);
+            size_t size = plan_size(graph, &schedule, true, &copies);
+            shared[i] += size;
+            recomputed += follow_recomputation(graph, &schedule, size);
             unshared += i == 0 ? plan_size(graph, &schedule, false, &copies) : 0;
             for (size_t k = 0; k < schedule.num_segments; k++) {
                 sliced += liana__segment_is_sliced(&schedule.segments[k]);
@@ -481,6 +505,7 @@ static void test_memory_holds_what_is_read(void **state)
     /* That it is worth having, and that the graphs above are no trivial ones. */
     assert_true(shared[0] * 2 < unshared);
     assert_true(copies > NUM_GRAPHS);
+    assert_true(recomputed > 20);
     assert_true(sliced > NUM_GRAPHS && internal > NUM_GRAPHS);
 }
 
@@ -620,7 +645,7 @@ static void test_plain_copies_between_variables_are_refused(void **state)
     liana__memory_plan plan;
     liana__error error = {0};
     assert_ok(liana__schedule_make(graph, 0, &schedule, &error), &error);
-    assert_fails(liana__memory_plan_make(graph, &schedule, true, &plan, &error), LIANA_INVALID_ARGUMENT, &error,
+    assert_fails(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &error), LIANA_INVALID_ARGUMENT, &error,
                  "variable 'b'", "variable 'a'");
     liana__schedule_free(&schedule);
     liana_graph_destroy(graph);

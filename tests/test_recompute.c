@@ -142,7 +142,7 @@ static size_t workspace_of(const liana_graph *graph)
     liana__schedule schedule;
     liana__memory_plan plan;
     assert_ok(liana__schedule_make(graph, 0, &schedule, &context->error), &context->error);
-    assert_ok(liana__memory_plan_make(graph, &schedule, true, &plan, &context->error), &context->error);
+    assert_ok(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &context->error), &context->error);
     size_t size = plan.workspace_size;
     liana__memory_plan_free(&plan);
     liana__schedule_free(&schedule);

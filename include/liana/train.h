@@ -36,6 +36,13 @@ typedef struct liana_epoch {
     double seconds;       /* of training */
 } liana_epoch;
 
+/* What of the forward pass is computed twice, to train with batches that would not fit otherwise. It changes no bit of
+ * any result. */
+typedef enum liana_recompute {
+    LIANA_RECOMPUTE_NONE,
+    LIANA_RECOMPUTE_AUTO, /* nothing if training fits in memory, else what makes it fit at the least cost */
+} liana_recompute;
+
 /* Zeros are the defaults. Names and options are those of the configuration: `liana list`. */
 typedef struct liana_fit_options {
     const liana_dataset *training;
@@ -50,6 +57,9 @@ typedef struct liana_fit_options {
     const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
     /* The model's from then on (liana_model_precision). With `resume`, AUTO is what the checkpoint was trained in. */
     liana_precision precision;
+    /* With `resume`, AUTO without a number is what the checkpoint records. */
+    liana_recompute recompute;
+    int64_t memory;      /* MiB that training may take, for LIANA_RECOMPUTE_AUTO; 0: three quarters of what there is */
     uint64_t seed;       /* of the order of the data and of dropout */
     const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
     bool keep_order;     /* of the examples, instead of another one in each epoch */
@@ -64,7 +74,7 @@ typedef struct liana_fit_options {
 /* Trains the model from the weights that it has. The same options, data and weights give the same weights, bit for
  * bit, on any number of threads. After a failure the weights are what they were before.
  * Errors: those of the data (by file and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE
- * (training has diverged), CANCELLED. */
+ * (training has diverged), CANCELLED, OUT_OF_MEMORY (the message says what would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
 
 /* Zeros are the defaults, as above. */

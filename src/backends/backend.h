@@ -24,6 +24,10 @@ typedef struct liana__device {
      * one for the steps. Set only while nothing runs. */
     liana__recorder *recorder;
     atomic_uint_fast64_t num_versions; /* given to buffers so far */
+    atomic_size_t bytes_held;          /* by buffers, and by executables between executions */
+    /* Bytes that buffers and executions of graphs with a gradient may take together; 0: any. To stay below it, parts of
+     * the forward pass are computed twice (passes/recompute.h), which changes no result. */
+    size_t memory_limit;
 } liana__device;
 
 typedef struct liana__buffer {
@@ -40,6 +44,13 @@ typedef struct liana__executable {
     size_t num_inputs, num_variables, num_outputs;
     /* Memory that one execution needs beside the buffers, in bytes, for the log and `memory` reports. */
     size_t workspace_size;
+    /* What the device's limit made of it; zeros: nothing. */
+    struct {
+        size_t num_segments;     /* that run twice */
+        size_t workspace_before; /* what the workspace would have been */
+        double flops;            /* of an execution, of what is computed a second time */
+        double flops_before;     /* and of all the rest */
+    } recomputed;
 } liana__executable;
 
 struct liana__backend {

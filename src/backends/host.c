@@ -24,6 +24,7 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
     }
     buffer->base = (liana__buffer){.device = device, .dtype = dtype, .shape = *shape, .size = size};
     buffer->data = data;
+    atomic_fetch_add(&device->bytes_held, size);
     liana__host_touch(&buffer->base);
     *out = &buffer->base;
     return LIANA_OK;
@@ -32,6 +33,7 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
 void liana__host_buffer_destroy(liana__buffer *buffer)
 {
     if (!buffer) return;
+    atomic_fetch_sub(&buffer->device->bytes_held, buffer->size);
     free(liana__host_data(buffer));
     free(buffer);
 }

@@ -5,6 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The number in a file of a control group; SIZE_MAX for "max", or if there is none. */
+static size_t read_limit(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    unsigned long long limit;
+    bool found = file && fscanf(file, "%llu", &limit) == 1 && limit < SIZE_MAX;
+    if (file) fclose(file);
+    return found ? (size_t)limit : SIZE_MAX;
+}
+
+static void lower(size_t *least, size_t limit)
+{
+    if (limit > 0 && limit < *least) *least = limit;
+}
+
+/* Version 2: the process's own group and those around it. */
+static void lower_by_groups(size_t *least)
+{
+    char line[1024] = "", path[2048];
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    bool found = false;
+    while (file && !found && fgets(line, sizeof line, file)) found = strncmp(line, "0::/", 4) == 0;
+    if (file) fclose(file);
+    if (!found) return;
+    char *group = line + 3;
+    group[strcspn(group, "\n")] = '\0';
+    for (char *slash; (slash = strrchr(group, '/')); *slash = '\0') {
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+        lower(least, read_limit(path));
+    }
+}
+
+size_t liana__machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+    size_t least = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : (size_t)4 << 30;
+    lower(&least, read_limit("/sys/fs/cgroup/memory.max"));
+    lower(&least, read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    lower_by_groups(&least);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) lower(&least, (size_t)limit.rlim_cur);
+    return least;
+}
 
 void *liana__allocate_aligned(size_t size)
 {

@@ -22,6 +22,9 @@ void *liana__allocate_large(size_t size);
 /* The same as the first, zeroed. */
 void *liana__allocate_zeroed(size_t size);
 
+/* The bytes of memory that the process may have: the machine's, or less if its control group or its limits say so. */
+size_t liana__machine_memory(void);
+
 /* An arena: many small objects that die together. Zero-initialise; free with liana__arena_free.
  * Failure is sticky (`failed`), so builders may check once at the end. */
 typedef struct liana__arena {

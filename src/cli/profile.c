@@ -98,6 +98,8 @@ static void print_json(liana__invocation *invocation, const liana__profile *prof
     set_number(invocation, event, "shards_seconds", profile->shards / steps);
     set_number(invocation, event, "update_seconds", profile->update / steps);
     set_number(invocation, event, "reduction_seconds", profile->reduction / steps);
+    set_number(invocation, event, "recomputed_seconds", profile->recomputed_seconds / steps);
+    set_number(invocation, event, "recomputed_flops", profile->recomputed_flops / steps);
     set_number(invocation, event, "busy", liana__profile_share(profile, profile->busy));
     set_number(invocation, event, "undisturbed", liana__profile_undisturbed(profile));
     liana__value_set(arena, event, "dropped_events", liana__value_int(arena, (int64_t)profile->dropped));

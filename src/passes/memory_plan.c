@@ -18,6 +18,7 @@ typedef struct planner {
     const liana_graph *graph;
     const liana__schedule *schedule;
     bool share;
+    const bool *elsewhere; /* by node id, or NULL */
     bool *needed;
     uint32_t *last_use;  /* by node id: the time of the last node that reads it, or AT_END */
     size_t *piece_of;    /* by node id */
@@ -224,6 +225,7 @@ static void place_node(planner *p, const liana__node *node)
     p->plan->computed[id] = true;
     p->plan->unshared_size += liana__align_up(node_size(p, node));
     liana__storage direct = direct_output(p->graph, node);
+    if (p->elsewhere && p->elsewhere[id]) direct = (liana__storage){LIANA__STORAGE_ELSEWHERE, 0};
     if (!direct.kind) direct = direct_variable(p, node);
     int64_t overwritten = direct.kind ? -1 : overwritable(p, node);
     hold_piece(p, overwritten >= 0 ? (size_t)overwritten : add_piece(p, node, direct), id);
@@ -331,12 +333,12 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
 }
 
 liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
-                                     liana__memory_plan *plan, liana__error *error)
+                                     const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
 {
     *plan = (liana__memory_plan){.num_nodes = graph->num_nodes};
     LIANA_TRY(refuse_variable_to_variable(graph, error));
     size_t n = graph->num_nodes;
-    planner p = {.graph = graph, .schedule = schedule, .share = share, .plan = plan};
+    planner p = {.graph = graph, .schedule = schedule, .share = share, .elsewhere = elsewhere, .plan = plan};
     plan->storage = calloc(n, sizeof *plan->storage);
     plan->computed = calloc(n, sizeof *plan->computed);
     plan->partials = calloc(n, sizeof *plan->partials);

@@ -11,6 +11,7 @@ typedef enum liana__storage_kind {
     LIANA__STORAGE_VARIABLE,
     LIANA__STORAGE_OUTPUT,
     LIANA__STORAGE_CONSTANT,
+    LIANA__STORAGE_ELSEWHERE, /* the caller of the planner has it */
 } liana__storage_kind;
 
 /* `offset` is in bytes for the workspace, an index for inputs, variables and outputs, the node id for constants. */
@@ -40,9 +41,11 @@ typedef struct liana__memory_plan {
 } liana__memory_plan;
 
 /* Plans for execution by a schedule of the graph. With `share` false every tensor has memory of its own and nothing is
- * overwritten (for LIANA_VALIDATE). Free with liana__memory_plan_free. */
+ * overwritten (for LIANA_VALIDATE). elsewhere[id]: the caller has memory for this node, which is no output and assigned
+ * to nothing; NULL: for none. Free with liana__memory_plan_free. */
 liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
-                                     liana__memory_plan *plan, liana__error *error) LIANA_MUST_USE;
+                                     const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
+    LIANA_MUST_USE;
 void liana__memory_plan_free(liana__memory_plan *plan);
 
 #endif

@@ -22,7 +22,7 @@ static void count_uses(const liana_graph *graph, uint32_t *num_uses)
     for (size_t i = 0; i < graph->num_assignments; i++) num_uses[graph->assignments[i].value->id]++;
 }
 
-static liana_tensor copy_leaf(liana_graph *graph, const liana__node *node)
+liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
 {
     if (liana__is_input(node)) return liana_graph_input_at(node->where, graph, node->name, node->dtype, node->shape);
     if (liana__is_variable(node)) {
@@ -33,7 +33,7 @@ static liana_tensor copy_leaf(liana_graph *graph, const liana__node *node)
 
 static liana_tensor copy_node(const liana__rewriter *rewriter, const liana__node *node)
 {
-    if (!node->op->kernels) return copy_leaf(rewriter->graph, node);
+    if (!node->op->kernels) return liana__copy_leaf(rewriter->graph, node);
     liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
     if (!inputs) {
         return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");

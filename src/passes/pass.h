@@ -50,6 +50,9 @@ liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph *
 /* Whether LIANA_SKIP_PASSES leaves it in. */
 bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 
+/* An input, variable or constant once more in another graph. */
+liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *leaf);
+
 /* Runs one. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,
                              liana__error *error) LIANA_MUST_USE;

@@ -195,6 +195,13 @@ static void print_steps(const liana__profile *profile, liana__text *text)
                     rate, percent(profile, profile->busy));
     liana__text_add(text, "a step: %.2f ms waiting for input, %.2f ms shards and reduction, %.2f ms update\n",
                     profile->wait * ms, profile->shards * ms, profile->update * ms);
+    if (profile->recomputed_seconds > 0) {
+        liana__text_add(text,
+                        "train.recompute: %.2f ms of the workers' time in a step (%.1f%%), %.3g GFLOP, go to computing "
+                        "again what was not kept\n",
+                        profile->recomputed_seconds * ms, percent(profile, profile->recomputed_seconds),
+                        profile->recomputed_flops / steps * 1e-9);
+    }
     double undisturbed = liana__profile_undisturbed(profile);
     if (undisturbed < UNDISTURBED) {
         liana__text_add(text,

@@ -88,6 +88,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "version", liana__value_int(arena, FORMAT_VERSION));
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
+    liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
@@ -290,6 +291,12 @@ static const char *recorded_precision(const liana__value *state)
     return precision && precision->kind == LIANA__VALUE_STRING ? precision->string : "float32";
 }
 
+static int64_t recorded_memory(const liana__value *state)
+{
+    const liana__value *memory = liana__value_get(state, "recompute_memory");
+    return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
+}
+
 static liana_status read_state(const liana__value *value, size_t num_metrics, liana__run_state *state,
                                liana__error *error)
 {
@@ -328,16 +335,29 @@ static liana_status read_state_file(const char *path, liana__arena *arena, liana
                        (long long)expected);
 }
 
-const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
+/* The state of the newest checkpoint that can be read, or NULL. */
+static const liana__value *newest_state(const char *folder, liana__arena *arena)
 {
     liana__paths all;
     if (liana__checkpoint_list(folder, arena, &all, NULL) != LIANA_OK) return NULL;
     for (size_t i = all.count; i-- > 0;) {
         liana__value *state;
         const char *path = liana__path_join(arena, all.items[i], STATE);
-        if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return recorded_precision(state);
+        if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return state;
     }
     return NULL;
+}
+
+const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
+{
+    const liana__value *state = newest_state(folder, arena);
+    return state ? recorded_precision(state) : NULL;
+}
+
+int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena)
+{
+    const liana__value *state = newest_state(folder, arena);
+    return state ? recorded_memory(state) : -1;
 }
 
 static liana_status load(const char *path, liana__variables *variables, size_t num_metrics, liana__run_state *state,

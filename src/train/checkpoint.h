@@ -19,6 +19,7 @@ typedef struct liana__run_state {
     liana__history history;
     /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
     char isa[16];
+    int64_t recompute_memory; /* the MiB for whose sake parts are computed twice; 0: none are */
     char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
 } liana__run_state;
 
@@ -41,6 +42,9 @@ liana_status liana__checkpoint_set_aside(const char *path, liana__error *error) 
 /* The precision that the newest checkpoint of a folder which can be read was trained in, in the arena; NULL if there is
  * none. */
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena);
+
+/* The same of recompute_memory; -1 if there is none, or it was written by an older liana. */
+int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena);
 
 /* Loads a checkpoint into variables of the same names and types. Errors: DATA_LOSS for any damage (a file that is
  * missing, cut short or changed, by its checksum), before any variable is written; INVALID_DATA (another model's, or

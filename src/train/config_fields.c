@@ -2,6 +2,7 @@
 
 #include "data/source.h"
 #include "train/precision.h"
+#include "train/recompute.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -409,6 +410,19 @@ static const liana__field train_items[] = {
      .names = liana__precision_names,
      .doc = "what is computed in: float32; mixed_bfloat16: matrix products and activations in bfloat16, the rest in "
             "float32; auto: mixed_bfloat16 where the processor has instructions for it"},
+    {.name = "recompute",
+     .kind = LIANA__FIELD_ENUM,
+     AT(recompute),
+     .default_text = "none",
+     .names = liana__recompute_names,
+     .doc = "auto: if training does not fit in memory, parts of the forward pass are computed twice instead of being "
+            "kept, as few as make it fit; none; never changes a result"},
+    {.name = "memory",
+     .kind = LIANA__FIELD_INT,
+     AT(memory),
+     .maximum = 1 << 24,
+     .doc = "most MiB that training may take beside the data, for recompute: auto (0: three quarters of what the "
+            "machine, or the process's control group, leaves)"},
     {.name = "threads",
      .kind = LIANA__FIELD_INT,
      AT(threads),

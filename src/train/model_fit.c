@@ -20,6 +20,8 @@ typedef struct request {
     uint64_t seed;
     const char *augment; /* NULL: none */
     liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
 } request;
@@ -55,6 +57,11 @@ static liana_status check_request(const request *wanted, liana__error *error)
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the precision %d, expected a liana_precision",
                            (int)wanted->precision);
     }
+    if ((unsigned)wanted->recompute > LIANA_RECOMPUTE_AUTO || wanted->memory < 0 || wanted->memory > 1 << 24) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "recompute is %d and memory %lld, expected a liana_recompute and 0 to %d MiB",
+                           (int)wanted->recompute, (long long)wanted->memory, 1 << 24);
+    }
     return liana__model_check(wanted->model, error);
 }
 
@@ -72,6 +79,17 @@ static liana_status find_precision(const request *wanted, liana__arena *arena, i
                        liana__precision_names[*precision], wanted->resumed_from, liana__precision_names[before]);
 }
 
+/* And so with what it computes twice, unless it may now take another amount of memory. */
+static void find_recomputation(const request *wanted, liana__arena *arena, liana__train_config *train)
+{
+    train->recompute = (int)wanted->recompute;
+    train->memory = wanted->memory;
+    bool is_open = wanted->recompute == LIANA_RECOMPUTE_AUTO && !wanted->memory && wanted->resumed_from;
+    int64_t recorded = is_open ? liana__checkpoint_recompute_memory(wanted->resumed_from, arena) : -1;
+    if (recorded == 0) train->recompute = LIANA_RECOMPUTE_NONE;
+    if (recorded > 0) train->memory = recorded;
+}
+
 static liana_status make_config(liana__run *run, const request *wanted, liana__error *error)
 {
     liana__arena *arena = &run->arena;
@@ -83,6 +101,7 @@ static liana_status make_config(liana__run *run, const request *wanted, liana__e
     config->train.microbatch = wanted->microbatch;
     config->train.seed = (int64_t)wanted->seed;
     LIANA_TRY(find_precision(wanted, arena, &config->train.precision, error));
+    find_recomputation(wanted, arena, &config->train);
     if (wanted->loss) config->train.loss = wanted->loss;
     size_t count = 0;
     while (wanted->metrics && count < LIANA_MAX_METRICS && wanted->metrics[count]) {
@@ -271,6 +290,8 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .seed = options->seed,
                       .augment = options->augment,
                       .precision = options->precision,
+                      .recompute = options->recompute,
+                      .memory = options->memory,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
                       .training = true};
     liana__error *error = &model->context->error;

@@ -51,8 +51,10 @@ typedef struct liana__profile {
     /* Seconds of all workers together: they have num_workers times `seconds`. */
     double busy; /* in shards, reduction and update */
     double reduction;
-    double nodes;   /* in nodes, those of the update included */
-    double reading; /* threads of the input at work, of their own time */
+    double nodes;              /* in nodes, those of the update included */
+    double reading;            /* threads of the input at work, of their own time */
+    double recomputed_seconds; /* of nodes that compute again what was not kept */
+    double recomputed_flops;
     double cpu;     /* seconds that the processor spent on all threads: less than busy + reading if others run too */
     size_t dropped; /* events for which there was no room */
     liana__profile_event *events; /* by track, in the order in which they ended */

@@ -119,6 +119,11 @@ liana_status liana__profile_add_up(liana__profile *profile, liana__error *error)
         const liana__event *event = &profile->events[i].event;
         if (event->kind == LIANA__EVENT_NODE) nodes->items[nodes->count++] = row_of(&profile->roofline, event);
     }
+    for (size_t i = 0; i < nodes->count; i++) {
+        if (!nodes->items[i].node->recomputed) continue;
+        profile->recomputed_seconds += nodes->items[i].seconds;
+        profile->recomputed_flops += nodes->items[i].flops;
+    }
     merge(nodes, by_node);
     ops->items = malloc((nodes->count + 1) * sizeof *ops->items);
     if (!ops->items) return liana__fail_memory(error, "the profile");

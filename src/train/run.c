@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "train/precision.h"
+#include "train/recompute.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,17 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
+/* What `auto` came to is said, and recorded: a run that goes on keeps it. */
+static void note_recomputation(liana__run *run, const liana__run_options *options, size_t limit)
+{
+    liana__train_config *train = &run->config->train;
+    liana__recompute_result result = liana__recompute_report(run->trainer, (liana_recompute)train->recompute, limit);
+    train->recompute = result.recompute;
+    if (result.recompute == LIANA_RECOMPUTE_AUTO) train->memory = result.memory;
+    run->state.recompute_memory = result.memory;
+    if (*result.note) liana__run_note(options, "%s", result.note);
+}
+
 liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__train_config *train = &run->config->train;
@@ -55,7 +67,10 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
     snprintf(run->state.precision, sizeof run->state.precision, "%s", liana__precision_names[choice.precision]);
     if (*choice.note) liana__run_note(options, "%s", choice.note);
     liana__variables_init(&run->variables, run->device);
+    liana_recompute recompute = options->training ? (liana_recompute)train->recompute : LIANA_RECOMPUTE_NONE;
+    wanted.memory_limit = liana__recompute_limit(recompute, train->memory, liana__run_data_memory(run));
     LIANA_TRY(liana__trainer_create(run->device, &wanted, &run->variables, &run->trainer, error));
+    if (options->training) note_recomputation(run, options, wanted.memory_limit);
     run->config->train.microbatch = liana__trainer_microbatch(run->trainer);
     liana__run_note(options,
                     "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %d "
@@ -118,6 +133,8 @@ liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_opti
                                   "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
                                   checkpoints);
     }
+    const liana__train_config *train = &run->config->train;
+    run->state.recompute_memory = train->recompute == LIANA_RECOMPUTE_AUTO ? train->memory : 0;
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
         liana__run_note(options, "the damaged checkpoint was set aside as '%s.damaged'", all.items[i]);

@@ -1,14 +1,9 @@
 /* Where the decoded images of a run are kept, and what is said of it. */
 #include "train/run_internal.h"
 
-#include <string.h>
-#include <unistd.h>
+#include "base/memory.h"
 
-static size_t machine_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : (size_t)4 << 30;
-}
+#include <string.h>
 
 /* Training data are read in each epoch, and so are validation data; test data once. */
 static const char *cached_part(const liana__run *run, const liana__run_data *part)
@@ -73,7 +68,7 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
     if (data->cache == LIANA__CACHE_FILE && folder && !decoded) {
         return choose_file(run, name, folder, options, error);
     }
-    options->cache_memory = machine_memory() / (part == &run->training ? 4 : 16);
+    options->cache_memory = liana__machine_memory() / (part == &run->training ? 4 : 16);
     return LIANA_OK;
 }
 

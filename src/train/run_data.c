@@ -1,6 +1,7 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run_internal.h"
 
+#include "base/memory.h"
 #include "data/quarantine.h"
 #include "train/source_dataset.h"
 
@@ -183,6 +184,13 @@ static size_t share_memory(const liana__run *run, const liana__run_data *part)
     const liana__data_config *data = &run->config->data;
     size_t total = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
     return part == &run->training ? total / 2 : total / 4;
+}
+
+size_t liana__run_data_memory(const liana__run *run)
+{
+    const liana__data_config *data = &run->config->data;
+    size_t memory = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    return data->cache == LIANA__CACHE_MEMORY ? memory + liana__machine_memory() / 4 : memory;
 }
 
 static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
+#include "train/recompute.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,9 @@ static const char *const FREE_KEYS[] = {"output",
                                         "data.remote_cache_limit",
                                         "data.on_bad_record",
                                         "data.max_bad",
-                                        "train.threads"};
+                                        "train.threads",
+                                        "train.recompute",
+                                        "train.memory"};
 
 static void drop_free_keys(liana__value *config, liana__arena *arena)
 {
@@ -177,6 +180,10 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->channels) data->channels = old->data.channels;
     if (data->scale == LIANA__SCALE_AUTO) data->scale = old->data.scale;
     if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
+    if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
+        config->train.recompute = old->train.recompute;
+        config->train.memory = old->train.memory;
+    }
     if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
 }
 

@@ -40,6 +40,9 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
 liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
                                           const char **path, liana__error *error);
 
+/* run_data.c: the bytes that reading, decoding and the cache may take. */
+size_t liana__run_data_memory(const liana__run *run);
+
 /* run_optimizer.c: reads optimizer, schedule, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);

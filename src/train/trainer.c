@@ -155,37 +155,10 @@ static shard_program *place_for(liana__trainer *trainer, program_set *set)
     return &set->items[set->count++];
 }
 
-static liana_status add_program(liana__trainer *trainer, program_set *set, int64_t size, liana__error *error)
-{
-    shard_program *known = find_program(set, size);
-    if (known) {
-        known->needed = true;
-        return LIANA_OK;
-    }
-    bool is_training = set == &trainer->training;
-    liana_context *context = trainer->device->context;
-    liana_graph *graph;
-    liana_status status = is_training
-                              ? liana__build_training_shard(context, &trainer->options, size, trainer->averages, &graph)
-                              : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
-    LIANA_TRY(take_context_error(trainer, status, error));
-    char name[64];
-    snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
-    shard_program made = {.size = size, .needed = true};
-    LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &made.program, error));
-    shard_program *program = place_for(trainer, set);
-    if (!program) {
-        liana__program_free(&made.program);
-        return liana__fail_memory(error, "a shard program");
-    }
-    *program = made;
-    return make_bindings(trainer, program, error);
-}
-
 /* The tensors that a shard's sums consist of: all outputs but the model's own. */
-static liana_status make_strategy(liana__trainer *trainer, program_set *set, liana__error *error)
+static liana_status make_strategy(liana__trainer *trainer, program_set *set, const liana_graph *graph,
+                                  liana__error *error)
 {
-    const liana_graph *graph = set->items[0].program.graph;
     bool is_training = set == &trainer->training;
     size_t count = is_training ? graph->num_outputs : 1;
     liana_dtype *dtypes = calloc(count, sizeof *dtypes);
@@ -205,6 +178,39 @@ static liana_status make_strategy(liana__trainer *trainer, program_set *set, lia
     return status;
 }
 
+static liana_status add_program(liana__trainer *trainer, program_set *set, int64_t size, liana__error *error)
+{
+    shard_program *known = find_program(set, size);
+    if (known) {
+        known->needed = true;
+        return LIANA_OK;
+    }
+    bool is_training = set == &trainer->training;
+    liana_context *context = trainer->device->context;
+    liana_graph *graph;
+    liana_status status = is_training
+                              ? liana__build_training_shard(context, &trainer->options, size, trainer->averages, &graph)
+                              : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
+    LIANA_TRY(take_context_error(trainer, status, error));
+    char name[64];
+    snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
+    shard_program made = {.size = size, .needed = true};
+    /* Before the program: how much memory is left for that is then known. */
+    status = set->strategy ? LIANA_OK : make_strategy(trainer, set, graph, error);
+    if (status != LIANA_OK) {
+        liana_graph_destroy(graph);
+        return status;
+    }
+    LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &made.program, error));
+    shard_program *program = place_for(trainer, set);
+    if (!program) {
+        liana__program_free(&made.program);
+        return liana__fail_memory(error, "a shard program");
+    }
+    *program = made;
+    return make_bindings(trainer, program, error);
+}
+
 static void need_nothing(program_set *set)
 {
     for (size_t i = 0; i < set->count; i++) set->items[i].needed = false;
@@ -216,7 +222,7 @@ static liana_status prepare_set(liana__trainer *trainer, program_set *set, int64
     liana__cut pieces = liana__cut_batch(count, trainer->microbatch);
     if (pieces.larger) LIANA_TRY(add_program(trainer, set, pieces.size + 1, error));
     if (pieces.larger < pieces.count) LIANA_TRY(add_program(trainer, set, pieces.size, error));
-    return set->strategy ? LIANA_OK : make_strategy(trainer, set, error);
+    return LIANA_OK;
 }
 
 static liana_status make_update(liana__trainer *trainer, liana__error *error)
@@ -324,6 +330,7 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     trainer->device = device;
     trainer->options = *options;
     trainer->variables = variables;
+    device->memory_limit = options->memory_limit;
     liana_status status = set_up(trainer, error);
     if (status != LIANA_OK) {
         liana__trainer_destroy(trainer);
@@ -341,6 +348,31 @@ int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 int64_t liana__trainer_microbatch(const liana__trainer *trainer)
 {
     return trainer->microbatch;
+}
+
+liana__trainer_memory liana__trainer_memory_of(const liana__trainer *trainer)
+{
+    liana__trainer_memory memory = {0};
+    size_t workspace = 0, workspace_before = 0, workers = (size_t)trainer->device->num_workers;
+    liana__cut cut = liana__cut_batch(trainer->options.batch_size, trainer->microbatch);
+    for (int64_t shard = 0; shard < cut.count; shard++) {
+        const shard_program *program = find_program(&trainer->training, liana__cut_size(&cut, shard));
+        if (!program) continue;
+        const liana__executable *executable = program->program.executable;
+        size_t own = executable->workspace_size, before = executable->recomputed.workspace_before;
+        if (before < own) before = own;
+        if (own > workspace) workspace = own;
+        if (before > workspace_before) workspace_before = before;
+        memory.flops_again += executable->recomputed.flops;
+        memory.flops_before += executable->recomputed.flops_before;
+        if (executable->recomputed.num_segments > memory.num_segments) {
+            memory.num_segments = executable->recomputed.num_segments;
+        }
+    }
+    size_t held = atomic_load(&trainer->device->bytes_held);
+    memory.bytes = held + workers * workspace;
+    memory.bytes_before = held + workers * workspace_before;
+    return memory;
 }
 
 int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)

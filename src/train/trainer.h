@@ -31,6 +31,7 @@ typedef struct liana__trainer_options {
     bool mixes;                  /* training batches have partners and shares */
     const double *class_weights; /* that the loss of a training example is multiplied by; NULL: all 1 */
     int64_t num_class_weights;   /* classes from here on have 1 */
+    size_t memory_limit;         /* bytes that training may take; 0: any (liana__device.memory_limit) */
     bool mixed_precision;        /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
 } liana__trainer_options;
 
@@ -80,6 +81,16 @@ liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__train
 /* The number of classes: the size of the model's output. */
 int64_t liana__trainer_num_classes(const liana__trainer *trainer);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
+
+/* What a full batch needs, and what it would need if nothing were computed twice: bytes of weights, sums and
+ * workspaces, operations of a step's shards. */
+typedef struct liana__trainer_memory {
+    size_t bytes, bytes_before;
+    double flops_again, flops_before;
+    size_t num_segments; /* that run twice, of one shard; 0: none does */
+} liana__trainer_memory;
+
+liana__trainer_memory liana__trainer_memory_of(const liana__trainer *trainer);
 
 /* The shard size that is used unless configured: a function of the model and the batch size alone, so that results do
  * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or

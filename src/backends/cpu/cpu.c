@@ -5,6 +5,7 @@
 #include "backends/host.h"
 #include "base/memory.h"
 #include "passes/pass.h"
+#include "passes/recompute.h"
 
 #include <stdlib.h>
 
@@ -54,12 +55,20 @@ static liana_status grow_workspaces(liana__cpu_device *device, size_t size, lian
     return LIANA_OK;
 }
 
+/* What make_steps made. */
+static void free_steps(liana__cpu_executable *executable)
+{
+    atomic_fetch_sub(&executable->base.device->bytes_held, executable->kept.size);
+    liana__cpu_free_steps(executable);
+    liana__cpu_kept_free(&executable->kept);
+    liana__memory_plan_free(&executable->plan);
+}
+
 static void destroy_executable(liana__executable *base)
 {
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     if (!executable) return;
-    liana__cpu_free_steps(executable);
-    liana__cpu_kept_free(&executable->kept);
+    free_steps(executable);
     for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
@@ -69,7 +78,6 @@ static void destroy_executable(liana__executable *base)
     free(executable->errors);
     free(executable->externals);
     liana__schedule_free(&executable->schedule);
-    liana__memory_plan_free(&executable->plan);
     liana_graph_destroy(executable->optimized);
     free(executable);
 }
@@ -109,6 +117,79 @@ static void log_segments(const liana__cpu_executable *executable)
     }
 }
 
+static liana_status make_steps(liana__cpu_executable *executable, liana__error *error)
+{
+    bool share = !executable->base.device->context->validate;
+    LIANA_TRY(liana__cpu_kept_create(executable, error));
+    LIANA_TRY(liana__memory_plan_make(executable->graph, &executable->schedule, share, executable->kept.nodes,
+                                      &executable->plan, error));
+    LIANA_TRY(liana__cpu_make_steps(executable, error));
+    liana_status status = liana__cpu_keep_weights(executable, error);
+    atomic_fetch_add(&executable->base.device->bytes_held, executable->kept.size);
+    return status;
+}
+
+/* What a worker's tensors may take under the device's limit; SIZE_MAX: there is none. */
+static size_t workspace_limit(const liana__cpu_executable *executable)
+{
+    const liana__device *device = executable->base.device;
+    bool is_limited = device->memory_limit && executable->graph->first_gradient && !device->context->validate;
+    if (!is_limited) return SIZE_MAX;
+    size_t held = atomic_load(&device->bytes_held),
+           left = device->memory_limit > held ? device->memory_limit - held : 0;
+    size_t each = left / (size_t)device->num_workers;
+    return each > executable->scratch_size ? each - executable->scratch_size : 0;
+}
+
+static liana_status fail_limit(const liana__cpu_executable *executable, size_t least, liana__error *error)
+{
+    const liana__device *device = executable->base.device;
+    int count = device->num_workers;
+    size_t held = atomic_load(&device->bytes_held), scratch = executable->scratch_size;
+    size_t whole = executable->plan.workspace_size + scratch;
+    return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                       "training needs at least %zu MiB, but may take %zu MiB: %zu MiB for weights, the optimizer and "
+                       "gradients, and %zu MiB for each of %d threads (%zu MiB if nothing were computed twice); use a "
+                       "smaller train.microbatch, fewer threads (LIANA_THREADS), or raise train.memory",
+                       (held + (size_t)count * (least + scratch) + (1 << 20) - 1) >> 20, device->memory_limit >> 20,
+                       held >> 20, (least + scratch) >> 20, count, whole >> 20);
+}
+
+static double count_flops(const liana__cpu_executable *executable)
+{
+    double flops = 0;
+    for (size_t id = 1; id < executable->graph->num_nodes; id++) {
+        if (executable->plan.computed[id]) flops += liana__node_cost(executable->graph->nodes[id]).flops;
+    }
+    return flops;
+}
+
+/* Computes parts of the forward pass a second time if the device's limit asks for it. */
+static liana_status fit_memory(liana__cpu_executable *executable, liana__error *error)
+{
+    size_t limit = workspace_limit(executable);
+    if (executable->plan.workspace_size <= limit) return LIANA_OK;
+    liana__recomputation made;
+    LIANA_TRY(liana__recompute(executable->graph, &executable->schedule, executable->kept.nodes, limit, &made, error));
+    if (made.workspace_size > limit) {
+        liana_status status = fail_limit(executable, made.workspace_size, error);
+        liana__recomputation_free(&made);
+        return status;
+    }
+    executable->base.recomputed.num_segments = made.num_segments;
+    executable->base.recomputed.workspace_before = executable->plan.workspace_size + executable->scratch_size;
+    executable->base.recomputed.flops = made.flops;
+    executable->base.recomputed.flops_before = count_flops(executable);
+    free_steps(executable);
+    liana__schedule_free(&executable->schedule);
+    liana_graph_destroy(executable->optimized);
+    executable->graph = executable->optimized = made.graph;
+    executable->schedule = made.schedule;
+    free(made.elsewhere);
+    LIANA_TRY(liana__graph_verify(executable->graph, error));
+    return make_steps(executable, error);
+}
+
 static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
@@ -117,11 +198,8 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     LIANA_TRY(liana__graph_verify(executable->graph, error));
     size_t slice_bytes = liana__pass_is_on(context, &liana__pass_slice_batch) ? context->slice_bytes : 0;
     LIANA_TRY(liana__schedule_make(executable->graph, slice_bytes, &executable->schedule, error));
-    LIANA_TRY(liana__memory_plan_make(executable->graph, &executable->schedule, !context->validate, &executable->plan,
-                                      error));
-    LIANA_TRY(liana__cpu_kept_create(executable, error));
-    LIANA_TRY(liana__cpu_make_steps(executable, error));
-    LIANA_TRY(liana__cpu_keep_weights(executable, error));
+    LIANA_TRY(make_steps(executable, error));
+    LIANA_TRY(fit_memory(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));
     LIANA_TRY(make_workers(executable, error));
     log_segments(executable);

@@ -60,6 +60,7 @@ typedef struct liana__cpu_external {
 /* What is made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
  * execution that has seen it up to date reads it freely, as no variable changes while any execution reads it. */
 typedef struct liana__cpu_kept {
+    bool *nodes;        /* by node id: is kept */
     void **values;      /* by node id; NULL: not kept */
     uint64_t *versions; /* of each variable, when all was made */
     void **blocks;
@@ -103,9 +104,10 @@ typedef struct liana__cpu_run {
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_free_steps(liana__cpu_executable *executable);
 
+/* Chooses the nodes that are kept, before memory is planned for the others. */
 liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_kept_free(liana__cpu_kept *kept);
-/* Marks a segment as kept if it is one node of weights alone that is worth it. */
+/* Marks a segment as kept if its node is. */
 liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__cpu_segment *segment,
                                      liana__error *error);
 /* When all segments are made: the inputs that kernels pack. */

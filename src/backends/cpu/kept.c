@@ -13,18 +13,50 @@ static const liana__node *find_source(const liana__node *node)
     return node;
 }
 
+/* Runs whole, alone, and is not larger than the weights it is made of: else it had better be made again. */
+static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
+{
+    const liana__segment *segment = liana__schedule_segment(&executable->schedule, node->id);
+    if (!liana__is_of_weights(node) || segment->end != segment->begin + 1) return false;
+    if (liana__segment_is_sliced(segment) || node->op->placement == LIANA__PLACE_ALIAS) return false;
+    const liana__node *input = node->inputs[0], *source = find_source(input);
+    if (!liana__is_variable(source) && !executable->kept.nodes[source->id]) return false;
+    return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);
+}
+
+static void choose_nodes(liana__cpu_executable *executable)
+{
+    const liana_graph *graph = executable->graph;
+    const liana__schedule *schedule = &executable->schedule;
+    bool *nodes = executable->kept.nodes;
+    for (size_t i = 0; i < schedule->count; i++) {
+        const liana__node *node = graph->nodes[schedule->order[i]];
+        nodes[node->id] = is_worth_keeping(executable, node);
+    }
+    /* Results lie in the caller's buffers. */
+    for (size_t i = 0; i < graph->num_outputs; i++) nodes[find_source(graph->outputs[i].node)->id] = false;
+    for (size_t i = 0; i < graph->num_assignments; i++) nodes[find_source(graph->assignments[i].value)->id] = false;
+    for (size_t i = 0; i < schedule->count; i++) {
+        const liana__node *node = graph->nodes[schedule->order[i]];
+        nodes[node->id] = nodes[node->id] && is_worth_keeping(executable, node);
+    }
+}
+
 liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__error *error)
 {
     liana__cpu_kept *kept = &executable->kept;
     const liana_graph *graph = executable->graph;
     size_t most = 2 * executable->schedule.count + 1;
+    kept->nodes = calloc(graph->num_nodes, sizeof *kept->nodes);
     kept->values = calloc(graph->num_nodes, sizeof *kept->values);
     kept->versions = calloc(graph->num_variables + 1, sizeof *kept->versions);
     kept->blocks = calloc(most, sizeof *kept->blocks);
-    if (!kept->values || !kept->versions || !kept->blocks || pthread_mutex_init(&kept->mutex, NULL) != 0) {
+    if (!kept->nodes || !kept->values || !kept->versions || !kept->blocks ||
+        pthread_mutex_init(&kept->mutex, NULL) != 0) {
         return liana__fail_memory(error, "an executable");
     }
     kept->has_mutex = true;
+    choose_nodes(executable);
     return LIANA_OK;
 }
 
@@ -34,7 +66,9 @@ void liana__cpu_kept_free(liana__cpu_kept *kept)
     free(kept->blocks);
     free(kept->versions);
     free(kept->values);
+    free(kept->nodes);
     if (kept->has_mutex) pthread_mutex_destroy(&kept->mutex);
+    *kept = (liana__cpu_kept){0};
 }
 
 static liana_status allocate(liana__cpu_kept *kept, size_t size, void **block, liana__error *error)
@@ -49,23 +83,12 @@ static liana_status allocate(liana__cpu_kept *kept, size_t size, void **block, l
     return LIANA_OK;
 }
 
-/* What is larger than the weights it is made of had better be made again. */
-static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
-{
-    if (!liana__is_of_weights(node) || executable->plan.storage[node->id].kind != LIANA__STORAGE_WORKSPACE)
-        return false;
-    const liana__node *input = node->inputs[0];
-    return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);
-}
-
 liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__cpu_segment *segment,
                                      liana__error *error)
 {
-    if (segment->num_slices != 1 || segment->end_step != segment->first_step + 1) return LIANA_OK;
+    if (segment->end_step == segment->first_step) return LIANA_OK;
     const liana__node *node = executable->steps[segment->first_step].whole;
-    if (!is_worth_keeping(executable, node)) return LIANA_OK;
-    const liana__node *input = find_source(node->inputs[0]);
-    if (!liana__is_variable(input) && !executable->kept.values[input->id]) return LIANA_OK;
+    if (!executable->kept.nodes[node->id]) return LIANA_OK;
     segment->kept = true;
     return allocate(&executable->kept, liana__byte_size(node->dtype, &node->shape), &executable->kept.values[node->id],
                     error);

@@ -159,4 +159,7 @@ void liana__cpu_free_steps(liana__cpu_executable *executable)
     free(executable->steps);
     free(executable->segments);
     liana__arena_free(&executable->arena);
+    executable->steps = NULL;
+    executable->segments = NULL;
+    executable->num_steps = executable->num_segments = executable->scratch_size = 0;
 }

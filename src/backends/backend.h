@@ -77,6 +77,8 @@ struct liana__backend {
      * time if no buffer that one writes is used by the other. */
     liana_status (*execute)(liana__executable *executable, int worker, liana__buffer *const *inputs,
                             liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
+    /* Does once what execute_together needs besides, which else its first call does. Not while an execution runs. */
+    liana_status (*make_ready_together)(liana__executable *executable, liana__error *error);
     /* Runs once with all workers, to the same bits; while nothing else runs. */
     liana_status (*execute_together)(liana__executable *executable, liana__buffer *const *inputs,
                                      liana__buffer *const *variables, liana__buffer *const *outputs,

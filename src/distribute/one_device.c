@@ -1,4 +1,5 @@
-/* One device: its workers claim shards in order; whoever completes the second half of a pair adds the pair up. */
+/* One device: its workers claim shards in order; whoever completes the second half of a pair adds the pair up. Shards
+ * that would leave half of the workers idle or more are computed by all of them together, one after the other. */
 #include "distribute/strategy.h"
 
 #include "base/threads.h"
@@ -170,19 +171,31 @@ static void note_failure(one_device *own, size_t shard, int worker, liana_status
     while (shard < first && !atomic_compare_exchange_weak(&own->first_failed, &first, shard)) continue;
 }
 
-static void run_task(void *user, size_t shard, int worker)
+/* By worker `worker`, or by all, of which 0 is the caller. */
+static void compute_shard(one_device *own, size_t shard, int worker, bool together)
 {
-    one_device *own = user;
     /* Shards before a failed one still run: one of them may fail too, and is then the first. */
     if (shard > atomic_load(&own->first_failed)) return;
     liana__error *error = &own->errors[worker];
     size_t slot_index = claim_slot(own);
     own->slot_of[shard] = slot_index;
     uint64_t begin = clock_if_recorded(own);
-    liana_status status = own->run(own->user, shard, worker, own->slots[slot_index].sums, error);
+    liana_status status =
+        own->run(own->user, shard, together ? LIANA__ALL_WORKERS : worker, own->slots[slot_index].sums, error);
     record(own, LIANA__EVENT_SHARD, begin, shard, worker);
     if (status == LIANA_OK) status = climb(own, shard, worker, error);
     if (status != LIANA_OK) note_failure(own, shard, worker, status);
+}
+
+static void run_task(void *user, size_t shard, int worker)
+{
+    compute_shard(user, shard, worker, false);
+}
+
+static size_t num_together(const liana__device *device, size_t num_shards)
+{
+    size_t workers = (size_t)device->num_workers, rest = num_shards % workers;
+    return 2 * rest <= workers ? rest : 0;
 }
 
 static liana_status report_first_failure(const one_device *own, liana__error *error)
@@ -224,7 +237,9 @@ static liana_status sum_shards(liana__strategy_instance *instance, size_t num_sh
     if (own->device->num_workers == 1) {
         for (size_t shard = 0; shard < num_shards; shard++) run_task(own, shard, 0);
     } else {
-        liana__pool_run(own->device->context->pool, num_shards, run_task, own);
+        size_t alone = num_shards - num_together(own->device, num_shards);
+        liana__pool_run(own->device->context->pool, alone, run_task, own);
+        for (size_t shard = alone; shard < num_shards; shard++) compute_shard(own, shard, 0, true);
     }
     if (atomic_load(&own->first_failed) != SIZE_MAX) return report_first_failure(own, error);
     *sums = own->slots[own->slot_of[root_of(num_shards)]].sums;
@@ -236,5 +251,6 @@ const liana__strategy liana__strategy_one_device = {
     .doc = "All shards on one device, one on each of its workers at a time.",
     .create = create,
     .destroy = destroy,
+    .num_together = num_together,
     .sum_shards = sum_shards,
 };

@@ -16,7 +16,10 @@ typedef struct liana__sum_types {
     const liana_shape *shapes;
 } liana__sum_types;
 
-/* Computes shard `shard` on worker `worker` and writes its sums. Runs on several threads at once. */
+/* Who computes a shard: one worker, several shards being computed at once; or all of them together. */
+enum { LIANA__ALL_WORKERS = -1 };
+
+/* Computes shard `shard` on worker `worker`, or LIANA__ALL_WORKERS, and writes its sums. */
 typedef liana_status (*liana__run_shard)(void *user, size_t shard, int worker, liana__buffer *const *sums,
                                          liana__error *error);
 
@@ -29,6 +32,8 @@ typedef struct liana__strategy {
     liana_status (*create)(liana__device *device, const liana__sum_types *types, size_t max_shards,
                            liana__strategy_instance **instance, liana__error *error);
     void (*destroy)(liana__strategy_instance *instance);
+    /* How many of so many shards, the last ones, all workers compute together. */
+    size_t (*num_together)(const liana__device *device, size_t num_shards);
     /* Computes and adds up `num_shards` shards (1 to max_shards). *sums are borrowed until the next call. The error is
      * that of the first failing shard in their order. Allocates nothing. */
     liana_status (*sum_shards)(liana__strategy_instance *instance, size_t num_shards, liana__run_shard run, void *user,

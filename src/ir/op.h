@@ -62,6 +62,8 @@ typedef struct liana__call {
     const void *plan; /* what `prepare` made */
     /* What `pack` made of an input; NULL: nobody packed, and `run` reads the input itself. */
     const void *packed;
+    /* Which of the tiles that `cut` made is wanted. num_tiles 0: the whole result. */
+    size_t tile, num_tiles;
 } liana__call;
 
 typedef struct liana__prepared {
@@ -70,6 +72,7 @@ typedef struct liana__prepared {
     /* Bytes that `pack` makes of the input `packed_input`; 0: nothing is to be packed. */
     size_t packed_size;
     uint32_t packed_input;
+    size_t num_tiles; /* that `cut` made; 0 or 1: none */
 } liana__prepared;
 
 /* One way to compute an op. */
@@ -89,6 +92,10 @@ typedef struct liana__kernel {
     /* NULL, or lays an input out as `run` wants it, which needs only be done again when that input has changed: a
      * backend does so for weights, once for many executions. Only the source `packed_input` is there, and no result. */
     liana_status (*pack)(const liana__call *call, void *packed);
+    /* NULL, or cuts the result of a prepared node into tiles that several threads may compute at the same time, with
+     * the same bits as the whole: never inside a sum, and as the shape alone says. Sets num_tiles, and may add to plan
+     * and scratch_size; `packed` stays as it is. */
+    liana_status (*cut)(const liana__node *node, liana__prepared *prepared, liana__error *error);
 } liana__kernel;
 
 /* The least work that one execution of a node is: what a profile holds against the time that it took. A multiply-add
@@ -141,6 +148,8 @@ typedef struct liana__parts {
     int64_t rows;      /* the size of axis 0 of each batched input, and of the result if they are PART_ROWS */
     uint64_t whole;    /* bit i: each part needs all of input i; the others are batched */
     liana_dtype dtype; /* of what is merged; sums are of the node's own */
+    /* Axis 1 may be cut like axis 0: line by line of an image, the result is what the same lines of the inputs give. */
+    bool by_lines;
 } liana__parts;
 
 struct liana__op {
@@ -183,6 +192,15 @@ void liana__cost_element_wise(const liana__node *node, liana__cost *cost);
 void liana__cost_reduction(const liana__node *node, liana__cost *cost);
 void liana__cost_result_only(const liana__node *node, liana__cost *cost);
 
+/* How many tiles of at least `least` each to cut `work` into: 1 to `most`, and no more than keep many threads busy. */
+static inline int64_t liana__count_tiles(double work, double least, int64_t most)
+{
+    enum { MOST_TILES = 32 };
+    double tiles = work / least;
+    if (most > MOST_TILES) most = MOST_TILES;
+    return tiles < 2 ? 1 : tiles < (double)most ? (int64_t)tiles : most;
+}
+
 /* PART_NONE for what cannot be computed in parts. */
 liana__parts liana__node_parts(const liana__node *node);
 static inline bool liana__parts_is_whole(const liana__parts *parts, uint32_t input)
@@ -192,6 +210,8 @@ static inline bool liana__parts_is_whole(const liana__parts *parts, uint32_t inp
 /* The same for an element-wise node whose inputs have its shape or are scalars, seen as one row after the other of one
  * element each; else PART_NONE. */
 liana__parts liana__node_flat_parts(const liana__node *node);
+/* The same for a node that works line by line on a batch of one: the rows are those of axis 1; else PART_NONE. */
+liana__parts liana__node_line_parts(const liana__node *node);
 /* The bytes from one part's result to the next where several of a sum or a merger lie in a row. */
 size_t liana__part_size(const liana__node *node, const liana__parts *parts);
 /* The usual ones. PART_ROWS where axis 0 is the same in the result and all inputs; in the result and input 0; in the

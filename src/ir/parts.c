@@ -31,6 +31,7 @@ liana__parts liana__parts_element_wise(const liana__node *node)
     liana__parts parts = {.rows = rows_of(&node->shape)};
     if (parts.rows == 0) return parts;
     parts.kind = LIANA__PART_ROWS;
+    parts.by_lines = true;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana_shape *shape = liana__input_shape(node, i);
         bool batched = shape->rank == node->shape.rank && shape->dims[0] == parts.rows;
@@ -47,6 +48,23 @@ liana__parts liana__node_flat_parts(const liana__node *node)
         const liana_shape *shape = liana__input_shape(node, i);
         if (liana_shape_equal(shape, &node->shape)) continue;
         if (shape->rank > 0) return parts;
+        parts.whole |= (uint64_t)1 << i;
+    }
+    parts.kind = LIANA__PART_ROWS;
+    return parts;
+}
+
+liana__parts liana__node_line_parts(const liana__node *node)
+{
+    liana__parts rows = liana__node_parts(node), parts = {0};
+    if (rows.kind != LIANA__PART_ROWS || !rows.by_lines || rows.rows != 1 || node->shape.rank < 2) return parts;
+    parts.rows = node->shape.dims[1];
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana_shape *shape = liana__input_shape(node, i);
+        if (shape->rank == node->shape.rank && shape->dims[1] == parts.rows) continue;
+        /* What is read whole must be the same for each line. */
+        bool repeats = shape->rank + 2 <= node->shape.rank || shape->dims[shape->rank + 1 - node->shape.rank] == 1;
+        if (!repeats) return (liana__parts){0};
         parts.whole |= (uint64_t)1 << i;
     }
     parts.kind = LIANA__PART_ROWS;

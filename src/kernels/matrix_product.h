@@ -86,9 +86,9 @@ LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, c
     }
 }
 
-/* Rows [0, rows) of C = A B. */
-static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
-                          const product_target *c)
+/* Rows [0, rows) of C = A B, the columns of B's panels [first_panel, end_panel). */
+static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
+                            int64_t first_panel, int64_t end_panel, const product_target *c)
 {
     product_source source = {a, a_stride, 0};
     int64_t tile_bytes = TILE_ROWS * a_stride * (int64_t)sizeof *a;
@@ -96,9 +96,9 @@ static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride,
     if (block < 4 * TILE_ROWS) block = 4 * TILE_ROWS;
     for (int64_t begin = 0; begin < rows; begin += block) {
         const int64_t end = rows - begin < block ? rows : begin + block;
-        for (int64_t i = 0; i < count_panels(b); i++) {
+        for (int64_t i = first_panel; i < end_panel; i++) {
             const packed_panel panel = panel_at(b, i);
-            source.fetch = i == 0 ? divide_round_up(BYTES_AHEAD, tile_bytes) * tile_bytes : 0;
+            source.fetch = i == first_panel ? divide_round_up(BYTES_AHEAD, tile_bytes) * tile_bytes : 0;
             if (b->step_units == 2) {
                 rows_any_panel(2, begin, end, &source, &panel, c);
             } else {

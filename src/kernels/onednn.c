@@ -40,7 +40,16 @@ typedef struct plan_lane {
     atomic_flag busy;
     dnnl_stream_t stream;
     dnnl_exec_arg_t arguments[MAX_STEPS][MAX_OPERANDS];
+    dnnl_exec_arg_t (*tile_arguments)[MAX_OPERANDS];
 } plan_lane;
+
+/* A part of a convolution's result, by a primitive of its own. */
+typedef struct plan_tile {
+    plan_step step;
+    /* Of some filters only: oneDNN leaves rows of so many bytes in scratch memory, from where they go to the result. */
+    size_t num_rows, row_bytes;
+    size_t target_offset, target_stride; /* bytes */
+} plan_tile;
 
 typedef struct onednn_plan {
     dnnl_engine_t engine;
@@ -52,6 +61,8 @@ typedef struct onednn_plan {
     size_t scratch_size;
     /* Step 0 packs so many bytes, which lie there in scratch memory unless they are kept. 0: no step does. */
     size_t packed_size, packed_offset;
+    int num_tiles; /* 0: the plan was not cut */
+    plan_tile *tiles;
 } onednn_plan;
 
 /* ---- errors ---- */
@@ -108,15 +119,34 @@ static void add_operand(plan_step *into, int argument, buffer where, size_t offs
     into->operands[into->num_operands++] = (plan_operand){argument, where, offset, *layout};
 }
 
-/* Makes the primitive of the plan's next step, with its scratchpad as the first operand. */
-static liana_status add_step(onednn_plan *plan, const_dnnl_primitive_desc_t description, const char *what,
-                             plan_step **out, liana__error *error)
+/* Makes a primitive, with its scratchpad as the first operand. */
+static liana_status fill_step(onednn_plan *plan, const_dnnl_primitive_desc_t description, const char *what,
+                              plan_step *made, liana__error *error)
 {
-    plan_step *made = *out = &plan->steps[plan->num_steps++];
     LIANA_TRY(check(dnnl_primitive_create(&made->primitive, description), what, error));
     const dnnl_memory_desc_t *scratchpad = dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
     size_t size = scratchpad ? dnnl_memory_desc_get_size(scratchpad) : 0;
     if (size) add_operand(made, DNNL_ARG_SCRATCHPAD, BUFFER_SCRATCH, reserve(plan, size), scratchpad);
+    return LIANA_OK;
+}
+
+/* The plan's next step. */
+static liana_status add_step(onednn_plan *plan, const_dnnl_primitive_desc_t description, const char *what,
+                             plan_step **out, liana__error *error)
+{
+    *out = &plan->steps[plan->num_steps++];
+    return fill_step(plan, description, what, *out, error);
+}
+
+static liana_status create_arguments(const onednn_plan *plan, const plan_step *step, dnnl_exec_arg_t *arguments,
+                                     liana__error *error)
+{
+    for (int i = 0; i < step->num_operands; i++) {
+        arguments[i].arg = step->operands[i].argument;
+        LIANA_TRY(
+            check(dnnl_memory_create(&arguments[i].memory, &step->operands[i].layout, plan->engine, DNNL_MEMORY_NONE),
+                  "a memory object", error));
+    }
     return LIANA_OK;
 }
 
@@ -125,13 +155,7 @@ static liana_status create_lane(const onednn_plan *plan, plan_lane *made, liana_
     atomic_flag_clear(&made->busy);
     LIANA_TRY(check(dnnl_stream_create(&made->stream, plan->engine, dnnl_stream_default_flags), "a stream", error));
     for (int i = 0; i < plan->num_steps; i++) {
-        for (int j = 0; j < plan->steps[i].num_operands; j++) {
-            const plan_operand *operand = &plan->steps[i].operands[j];
-            dnnl_exec_arg_t *argument = &made->arguments[i][j];
-            argument->arg = operand->argument;
-            LIANA_TRY(check(dnnl_memory_create(&argument->memory, &operand->layout, plan->engine, DNNL_MEMORY_NONE),
-                            "a memory object", error));
-        }
+        LIANA_TRY(create_arguments(plan, &plan->steps[i], made->arguments[i], error));
     }
     return LIANA_OK;
 }
@@ -155,9 +179,17 @@ void liana__onednn_release(void *pointer)
         for (int j = 0; j < MAX_STEPS; j++) {
             for (int k = 0; k < MAX_OPERANDS; k++) dnnl_memory_destroy(lane->arguments[j][k].memory);
         }
+        for (int j = 0; lane->tile_arguments && j < plan->num_tiles; j++) {
+            for (int k = 0; k < MAX_OPERANDS; k++) dnnl_memory_destroy(lane->tile_arguments[j][k].memory);
+        }
+        free(lane->tile_arguments);
         if (lane->stream) dnnl_stream_destroy(lane->stream);
     }
     free(plan->lanes);
+    for (int i = 0; i < plan->num_tiles; i++) {
+        if (plan->tiles[i].step.primitive) dnnl_primitive_destroy(plan->tiles[i].step.primitive);
+    }
+    free(plan->tiles);
     for (int i = 0; i < plan->num_steps; i++) {
         if (plan->steps[i].primitive) dnnl_primitive_destroy(plan->steps[i].primitive);
     }
@@ -213,6 +245,39 @@ static dnnl_status_t run_step(const plan_step *step, dnnl_exec_arg_t *arguments,
     return dnnl_primitive_execute(step->primitive, stream, step->num_operands, arguments);
 }
 
+/* The rows that a tile of some filters left in scratch memory. */
+static void copy_rows(const plan_tile *tile, const liana__call *call, size_t offset)
+{
+    const char *source = (const char *)call->scratch + offset;
+    char *target = (char *)call->dst + tile->target_offset;
+    for (size_t i = 0; i < tile->num_rows; i++) {
+        memcpy(target + i * tile->target_stride, source + i * tile->row_bytes, tile->row_bytes);
+    }
+}
+
+static liana_status status_of(dnnl_status_t status)
+{
+    if (status == dnnl_success) return LIANA_OK;
+    return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
+}
+
+static liana_status run_tile(const liana__call *call)
+{
+    const onednn_plan *plan = call->plan;
+    const plan_tile *tile = &plan->tiles[call->tile];
+    void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch,
+                                  (void *)call->packed};
+    plan_lane *lane = claim_lane(plan);
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    dnnl_status_t status = run_step(&tile->step, lane->tile_arguments[call->tile], lane->stream, buffers);
+    if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
+    omp_set_num_threads(threads);
+    atomic_flag_clear_explicit(&lane->busy, memory_order_release);
+    if (tile->num_rows) copy_rows(tile, call, tile->step.operands[tile->step.num_operands - 1].offset);
+    return status_of(status);
+}
+
 /* Executes the steps [begin, end). */
 static liana_status run_steps(const liana__call *call, int begin, int end, const void *packed)
 {
@@ -229,12 +294,12 @@ static liana_status run_steps(const liana__call *call, int begin, int end, const
     if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
     omp_set_num_threads(threads);
     atomic_flag_clear_explicit(&lane->busy, memory_order_release);
-    if (status == dnnl_success) return LIANA_OK;
-    return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
+    return status_of(status);
 }
 
 liana_status liana__onednn_run(const liana__call *call)
 {
+    if (call->num_tiles > 1) return run_tile(call);
     return run_steps(call, call->packed ? 1 : 0, ((const onednn_plan *)call->plan)->num_steps, call->packed);
 }
 
@@ -467,4 +532,238 @@ liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype
     matmul.dtype = dtype;
     matmul.result = pass == LIANA__CONV_KERNEL_GRADIENT ? LIANA_F32 : dtype;
     return prepare(fill_matmul, &matmul, prepared, error);
+}
+
+/* ---- tiles of a forward convolution ----
+ *
+ * Whole images of a batch; rows of one image, with the rows of the input that they see; or, where the kernel is larger
+ * than the images, some filters of it. Each tile has a primitive of the implementation that computes the whole, which
+ * reads the same packed kernel and adds up each element of the result in the same order. */
+
+enum { LEAST_TILE_FLOPS = 4 << 20, MOST_CONV_TILES = 8, FILTERS_AT_ONCE = 64 };
+
+typedef enum cut_kind { CUT_IMAGES, CUT_ROWS, CUT_FILTERS } cut_kind;
+
+typedef struct conv_cut {
+    cut_kind kind;
+    int64_t count; /* tiles */
+    int64_t size;  /* images, rows or filters of each; the last may have fewer */
+} conv_cut;
+
+static conv_cut choose_cut(const conv_problem *conv, bool by_filters)
+{
+    const liana__geometry *g = conv->geometry;
+    const double pixels = (double)g->batch * (double)(g->output[0] * g->output[1]);
+    const double kernel = (double)(g->window[0] * g->window[1]) * (double)g->channels * (double)g->filters;
+    const double images =
+        (double)g->batch * (double)(g->input[0] * g->input[1]) * (double)g->channels + pixels * (double)g->filters;
+    conv_cut cut = {.kind = CUT_ROWS};
+    int64_t whole = g->output[0], unit = 1;
+    if (g->batch > 1) {
+        cut.kind = CUT_IMAGES;
+        whole = g->batch;
+    } else if (by_filters && kernel > 2 * images && g->groups == 1 && g->filters % FILTERS_AT_ONCE == 0) {
+        cut.kind = CUT_FILTERS;
+        whole = g->filters;
+        unit = FILTERS_AT_ONCE;
+    }
+    const int64_t units = whole / unit, most = units < MOST_CONV_TILES ? units : MOST_CONV_TILES;
+    const int64_t wanted = liana__count_tiles(2 * pixels * kernel / (double)g->groups, LEAST_TILE_FLOPS, most);
+    cut.size = (units + wanted - 1) / wanted * unit;
+    cut.count = (whole + cut.size - 1) / cut.size;
+    return cut;
+}
+
+/* The convolution that gives one tile, and where in x and y it begins, in elements. */
+typedef struct tile_place {
+    liana__geometry geometry;
+    int64_t source, target, filter;
+} tile_place;
+
+static int64_t less(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rows [first, first + count) of the result, of those rows of the input that they see: there may be none. */
+static void take_rows(tile_place *place, int64_t first, int64_t count)
+{
+    liana__geometry *g = &place->geometry;
+    const int64_t height = g->input[0], reach = (g->window[0] - 1) * g->dilations[0] + 1;
+    const int64_t begin = first * g->strides[0] - g->padding_low[0];
+    const int64_t end = begin + (count - 1) * g->strides[0] + reach;
+    /* Where windows do not meet, the rows between two tiles go with the first. */
+    const int64_t next = reach < g->strides[0] ? begin + count * g->strides[0] : end;
+    const int64_t seen = begin > 0 ? less(begin, height) : 0, seen_end = next > 0 ? less(next, height) : 0;
+    g->output[0] = count;
+    g->input[0] = seen_end - seen;
+    g->padding_low[0] = seen - begin;
+    g->padding_high[0] = end > seen_end ? end - seen_end : 0;
+    place->source = seen * g->input[1] * g->channels;
+    place->target = first * g->output[1] * g->filters;
+}
+
+static tile_place place_tile(const liana__geometry *whole, const conv_cut *cut, int64_t index)
+{
+    tile_place place = {.geometry = *whole};
+    liana__geometry *g = &place.geometry;
+    const int64_t first = index * cut->size;
+    switch (cut->kind) {
+    case CUT_IMAGES:
+        g->batch = less(cut->size, whole->batch - first);
+        place.source = first * g->input[0] * g->input[1] * g->channels;
+        place.target = first * g->output[0] * g->output[1] * g->filters;
+        break;
+    case CUT_ROWS: take_rows(&place, first, less(cut->size, whole->output[0] - first)); break;
+    case CUT_FILTERS:
+        g->filters = less(cut->size, whole->filters - first);
+        place.target = place.filter = first;
+        break;
+    }
+    return place;
+}
+
+static const char *implementation_of(const_dnnl_primitive_desc_t description)
+{
+    const char *name = "";
+    dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name);
+    return name;
+}
+
+/* What all tiles of a plan have in common. */
+typedef struct whole_conv {
+    const conv_problem *problem;
+    conv_cut cut;
+    const plan_operand *kernel; /* that the plan's own primitive reads */
+    const char *implementation; /* of that */
+    size_t scratch_size;        /* what tiles need of their own lies behind */
+} whole_conv;
+
+/* The filters of a tile as they lie in the packed kernel, and where they begin, in bytes. -1: they do not lie together,
+ * or the kernel is not packed. */
+static int64_t find_filters(const whole_conv *whole, const tile_place *place, dnnl_memory_desc_t *part)
+{
+    const dnnl_memory_desc_t *packed = &whole->kernel->layout;
+    *part = *packed;
+    if (whole->cut.kind != CUT_FILTERS) return 0;
+    const int64_t filters = place->geometry.filters, all = whole->problem->geometry->filters;
+    const dnnl_dims_t offsets = {place->filter};
+    dnnl_dims_t dims;
+    memcpy(dims, packed->dims, sizeof dims);
+    dims[0] = filters;
+    if (whole->kernel->where != BUFFER_PACKED) return -1;
+    if (dnnl_memory_desc_init_submemory(part, packed, dims, offsets) != dnnl_success) return -1;
+    const int64_t offset = part->offset0 - packed->offset0;
+    part->offset0 = 0;
+    bool together =
+        (int64_t)dnnl_memory_desc_get_size(part) * all == (int64_t)dnnl_memory_desc_get_size(packed) * filters;
+    return together ? offset * (whole->problem->dtype == LIANA_BF16 ? 2 : 4) : -1;
+}
+
+/* One tile's primitive; *fits is whether there is one that serves. */
+static liana_status fill_tile(onednn_plan *plan, const whole_conv *whole, const tile_place *place, plan_tile *tile,
+                              bool *fits, liana__error *error)
+{
+    const conv_problem problem = {LIANA__CONV_FORWARD, whole->problem->dtype, &place->geometry};
+    const size_t size = problem.dtype == LIANA_BF16 ? 2 : 4;
+    conv_layouts layouts;
+    *fits = false;
+    LIANA_TRY(describe_conv(&layouts, &problem, error));
+    const int64_t filters = find_filters(whole, place, &layouts.any_kernel);
+    if (filters < 0) return LIANA_OK;
+    dnnl_primitive_desc_t description = NULL;
+    liana__error ignored;
+    if (describe_pass(plan, problem.pass, &place->geometry, &layouts, NULL, &description, &ignored) != LIANA_OK) {
+        return LIANA_OK;
+    }
+    const dnnl_memory_desc_t *kernel = dnnl_primitive_desc_query_md(description, dnnl_query_weights_md, 0);
+    liana_status status = LIANA_OK;
+    if (strcmp(implementation_of(description), whole->implementation) == 0) {
+        *fits = true;
+        plan->scratch_size = whole->scratch_size;
+        status = fill_step(plan, description, convolution, &tile->step, error);
+        add_operand(&tile->step, DNNL_ARG_SRC, BUFFER_SRC0, (size_t)place->source * size, &layouts.x);
+        add_operand(&tile->step, DNNL_ARG_WEIGHTS, whole->kernel->where, whole->kernel->offset + (size_t)filters,
+                    kernel);
+        const liana__geometry *g = &place->geometry;
+        size_t target = (size_t)place->target * size;
+        if (whole->cut.kind == CUT_FILTERS) {
+            tile->num_rows = (size_t)(g->output[0] * g->output[1]);
+            tile->row_bytes = (size_t)g->filters * size;
+            tile->target_stride = (size_t)whole->problem->geometry->filters * size;
+            tile->target_offset = target;
+            target = reserve(plan, tile->num_rows * tile->row_bytes);
+        }
+        add_operand(&tile->step, DNNL_ARG_DST, tile->num_rows ? BUFFER_SCRATCH : BUFFER_DST, target, &layouts.y);
+    }
+    dnnl_primitive_desc_destroy(description);
+    return status;
+}
+
+static void drop_tiles(onednn_plan *plan)
+{
+    for (int i = 0; i < plan->num_tiles; i++) {
+        if (plan->tiles[i].step.primitive) dnnl_primitive_destroy(plan->tiles[i].step.primitive);
+    }
+    free(plan->tiles);
+    plan->tiles = NULL;
+    plan->num_tiles = 0;
+}
+
+static liana_status fill_tiles(onednn_plan *plan, const whole_conv *whole, liana__error *error)
+{
+    plan->tiles = calloc((size_t)whole->cut.count, sizeof *plan->tiles);
+    if (!plan->tiles) return liana__fail_memory(error, "a oneDNN plan");
+    plan->num_tiles = (int)whole->cut.count;
+    size_t most_scratch = whole->scratch_size;
+    bool fits = true;
+    for (int i = 0; i < plan->num_tiles && fits; i++) {
+        const tile_place place = place_tile(whole->problem->geometry, &whole->cut, i);
+        fits = place.geometry.input[0] > 0;
+        if (fits) LIANA_TRY(fill_tile(plan, whole, &place, &plan->tiles[i], &fits, error));
+        if (plan->scratch_size > most_scratch) most_scratch = plan->scratch_size;
+    }
+    plan->scratch_size = most_scratch;
+    if (!fits) drop_tiles(plan);
+    for (int i = 0; plan->num_tiles && i < plan->num_lanes; i++) {
+        plan_lane *lane = &plan->lanes[i];
+        lane->tile_arguments = calloc((size_t)plan->num_tiles, sizeof *lane->tile_arguments);
+        if (!lane->tile_arguments) return liana__fail_memory(error, "a oneDNN plan");
+        for (int k = 0; k < plan->num_tiles; k++) {
+            LIANA_TRY(create_arguments(plan, &plan->tiles[k].step, lane->tile_arguments[k], error));
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Where the packed kernel cannot be cut by filters, images are cut by rows. */
+static liana_status cut_plan(onednn_plan *plan, const conv_problem *problem, bool by_filters, liana__error *error)
+{
+    whole_conv whole = {.problem = problem, .cut = choose_cut(problem, by_filters), .scratch_size = plan->scratch_size};
+    if (whole.cut.count < 2) return LIANA_OK;
+    const plan_step *step = &plan->steps[plan->num_steps - 1];
+    for (int i = 0; i < step->num_operands; i++) {
+        if (step->operands[i].argument == DNNL_ARG_WEIGHTS) whole.kernel = &step->operands[i];
+    }
+    const_dnnl_primitive_desc_t description;
+    LIANA_TRY(check(dnnl_primitive_get_primitive_desc(step->primitive, &description), convolution, error));
+    whole.implementation = implementation_of(description);
+    LIANA_TRY(fill_tiles(plan, &whole, error));
+    if (plan->num_tiles || whole.cut.kind != CUT_FILTERS) return LIANA_OK;
+    return cut_plan(plan, problem, false, error);
+}
+
+liana_status liana__onednn_cut_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
+                                    liana__prepared *prepared, liana__error *error)
+{
+    if (pass != LIANA__CONV_FORWARD || liana__geometry_is_pointwise(geometry)) return LIANA_OK;
+    onednn_plan *plan = prepared->plan;
+    const conv_problem problem = {pass, dtype, geometry};
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    liana_status status = cut_plan(plan, &problem, true, error);
+    omp_set_num_threads(threads);
+    prepared->scratch_size = plan->scratch_size;
+    prepared->num_tiles = (size_t)plan->num_tiles;
+    return status;
 }

@@ -44,6 +44,10 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
+/* What a kernel's `cut` does for one of these: forward convolutions that are no matrix products are cut. */
+liana_status liana__onednn_cut_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
+                                    liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
+
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each
  * execution, and its AVX2 product a packing buffer of 16 KiB. */
 liana_status liana__onednn_run(const liana__call *call);

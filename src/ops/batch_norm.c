@@ -372,6 +372,13 @@ static void input_gradient_cost(const liana__node *node, liana__cost *cost)
 
 /* ---- parts ---- */
 
+static liana__parts normalise_parts(const liana__node *node)
+{
+    liana__parts parts = liana__parts_first_input(node);
+    parts.by_lines = node->shape.rank > 2;
+    return parts;
+}
+
 static liana__parts statistics_parts(const liana__node *node)
 {
     return (liana__parts){.kind = LIANA__PART_MERGE, .rows = liana__input_shape(node, 0)->dims[0], .dtype = LIANA_F64};
@@ -462,7 +469,7 @@ const liana__op liana__op_batch_norm_training = {
     .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
-    .parts = liana__parts_first_input,
+    .parts = normalise_parts,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
@@ -479,7 +486,7 @@ const liana__op liana__op_batch_norm_inference = {
     .narrow_inputs = 1 << 0,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
-    .parts = liana__parts_first_input,
+    .parts = normalise_parts,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };

@@ -234,7 +234,9 @@ static liana__parts training_parts(const liana__node *node)
 
 static liana__parts inference_parts(const liana__node *node)
 {
-    return parts_but(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
+    liana__parts parts = parts_but(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
+    parts.by_lines = node->shape.rank > 2;
+    return parts;
 }
 
 static liana__parts gradient_sums_parts(const liana__node *node)

@@ -123,7 +123,11 @@ static liana_status run_reference(const liana__call *call)
 
 static liana__parts parts_of(const liana__node *node)
 {
-    return ((const concat_attributes *)node->attributes)->axis > 0 ? liana__parts_all_inputs(node) : (liana__parts){0};
+    int64_t axis = ((const concat_attributes *)node->attributes)->axis;
+    if (axis == 0) return (liana__parts){0};
+    liana__parts parts = liana__parts_all_inputs(node);
+    parts.by_lines = axis > 1;
+    return parts;
 }
 
 static const liana__kernel rows = {.name = "rows", .run = run_rows};

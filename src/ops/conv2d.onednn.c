@@ -53,6 +53,13 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return prepare_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
+}
+
 static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     liana__prepared plain = {0};
@@ -67,6 +74,7 @@ const liana__kernel liana__conv2d_onednn = {
     .release = liana__onednn_release,
     .run = liana__onednn_run,
     .pack = liana__onednn_pack,
+    .cut = cut,
 };
 
 const liana__kernel liana__conv2d_onednn_bf16 = {
@@ -77,6 +85,7 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .release = liana__onednn_release,
     .run = liana__onednn_run,
     .pack = liana__onednn_pack,
+    .cut = cut,
 };
 
 const liana__kernel liana__conv2d_onednn_widened = {

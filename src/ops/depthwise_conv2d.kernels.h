@@ -36,6 +36,23 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
+/* By rows of images, where they are little larger than what a thread's tile should read and write: for a window of 3x3,
+ * 128 KiB. */
+enum { LEAST_TILE_BYTES = 128 << 10 };
+
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    if (!has_tiles(&g) || node->op == &liana__op_depthwise_conv2d_kernel_gradient) return LIANA_OK;
+    const double bytes = (double)liana__byte_size(node->dtype, &node->shape) +
+                         (double)liana__byte_size(node->inputs[0]->dtype, liana__input_shape(node, 0));
+    const double taps = (double)(g.window[0] * g.window[1]);
+    const int64_t rows = node->shape.dims[0] * node->shape.dims[1];
+    prepared->num_tiles = (size_t)liana__count_tiles(bytes * taps / 9, LEAST_TILE_BYTES, rows / 2);
+    return LIANA_OK;
+}
+
 static void run_tiles(const liana__geometry *g, liana__conv_pass pass, const liana__call *call)
 {
     switch (pass) {
@@ -114,4 +131,4 @@ LIANA__VECTOR_KERNEL(depthwise_conv2d_widened, .applicable = is_widened_applicab
 
 #endif
 
-LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run);
+LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run, .cut = cut);

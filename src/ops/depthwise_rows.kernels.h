@@ -183,18 +183,33 @@ static void set_gradient_rows(const liana__geometry *g, int64_t row, row_tile *t
     t->kernel_row = stride * g->window[1] * g->channels;
 }
 
-/* All rows of a result of size[0] rows and size[1] columns. */
+/* A range of the rows of all images. */
+typedef struct row_range {
+    int64_t begin, end;
+} row_range;
+
+/* The rows that a call wants of a result of `rows` rows for each of `batch` images. */
+static row_range wanted_rows(const liana__call *call, int64_t batch, int64_t rows)
+{
+    if (call->num_tiles < 2) return (row_range){0, batch * rows};
+    const int64_t tile = (int64_t)call->tile, count = (int64_t)call->num_tiles;
+    return (row_range){batch * rows * tile / count, batch * rows * (tile + 1) / count};
+}
+
+/* Rows of a result of size[0] rows and size[1] columns. */
 static void run_rows(const liana__geometry *g, const row_shape *shape, set_rows_function *set_rows, int64_t source_size,
-                     const int64_t size[2], int64_t kernel_shift, row_tile *t)
+                     const int64_t size[2], int64_t kernel_shift, row_range wanted, row_tile *t)
 {
     int64_t vectors = count_vectors(g->channels), at_once = vectors_at_once(g, shape->source_width);
     t->channels = g->channels;
     t->source_column = t->target_column = g->channels;
-    for (int64_t n = 0; n < g->batch; n++) {
+    for (int64_t n = wanted.begin / size[0]; n * size[0] < wanted.end; n++) {
+        const int64_t first_row = greatest(0, wanted.begin - n * size[0]);
+        const int64_t end_row = least(size[0], wanted.end - n * size[0]);
         for (int64_t first = 0; first < vectors; first += at_once) {
             t->first_vector = first;
             t->end_vector = least(vectors, first + at_once);
-            for (int64_t row = 0; row < size[0]; row++) {
+            for (int64_t row = first_row; row < end_row; row++) {
                 set_rows(g, row, t);
                 t->source_at += n * source_size;
                 t->kernel_at += kernel_shift;
@@ -216,7 +231,8 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
                        .run_row = run_row,
                        .run = tile_function_of(g->window[1], g->strides[1])};
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
-    run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0, &t);
+    run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0,
+             wanted_rows(call, g->batch, g->output[0]), &t);
 }
 
 static void run_input_gradient(const liana__geometry *g, const liana__call *call)
@@ -231,7 +247,7 @@ static void run_input_gradient(const liana__geometry *g, const liana__call *call
                        .run = tile_function_of(g->window[1], 1)};
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = -g->channels};
     run_rows(g, &shape, set_gradient_rows, g->output[0] * g->output[1] * g->channels, g->input,
-             (g->window[1] - 1) * g->channels, &t);
+             (g->window[1] - 1) * g->channels, wanted_rows(call, g->batch, g->input[0]), &t);
 }
 
 #endif

@@ -117,7 +117,8 @@ static void run_strided_input_gradient(const liana__geometry *g, const liana__ca
                        .run_row = run_row_of_pairs,
                        .run = functions[g->window[1] / 2 - 1]};
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
-    run_rows(g, &shape, set_gradient_rows, g->output[0] * g->output[1] * g->channels, g->input, 0, &t);
+    run_rows(g, &shape, set_gradient_rows, g->output[0] * g->output[1] * g->channels, g->input, 0,
+             wanted_rows(call, g->batch, g->input[0]), &t);
 }
 
 #endif

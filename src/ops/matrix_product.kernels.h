@@ -116,6 +116,52 @@ static void product_pack(const product *p, const liana__call *call, void *packed
     pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
 }
 
+/* How C is cut into tiles for several threads: so that little is read twice, the larger operand first. A tile of fewer
+ * operations is not worth a thread's while. */
+enum { LEAST_TILE_FLOPS = 2 << 20 };
+
+typedef struct product_cut {
+    int64_t row_tiles, column_tiles;
+} product_cut;
+
+static product_cut cut_product(const product *p)
+{
+    const packed_matrix matrix = plan_matrix(p->depth, p->columns);
+    const int64_t most_rows = divide_round_up(p->rows, TILE_ROWS), most_columns = count_panels(&matrix);
+    const double flops = 2 * (double)p->rows * (double)p->depth * (double)p->columns;
+    const int64_t wanted = liana__count_tiles(flops, LEAST_TILE_FLOPS, INT64_MAX);
+    product_cut cut = {1, 1};
+    if (p->transpose_a || p->strided || wanted < 2) return cut;
+    if (p->columns > p->rows) {
+        cut.column_tiles = at_most(wanted, most_columns);
+        cut.row_tiles = at_most(divide_round_up(wanted, cut.column_tiles), most_rows);
+    } else {
+        cut.row_tiles = at_most(wanted, most_rows);
+        cut.column_tiles = at_most(divide_round_up(wanted, cut.row_tiles), most_columns);
+    }
+    return cut;
+}
+
+/* Part `index` of `count`, of as nearly equal parts of `size` as whole units allow. */
+static int64_t cut_at(int64_t size, int64_t unit, int64_t index, int64_t count)
+{
+    return at_most(size, divide_round_up(size, unit) * index / count * unit);
+}
+
+static void multiply_tile(const product *p, const liana__call *call, const packed_matrix *matrix,
+                          const product_target *target)
+{
+    const product_cut cut = cut_product(p);
+    const int64_t row = (int64_t)call->tile / cut.column_tiles, column = (int64_t)call->tile % cut.column_tiles;
+    const int64_t first = cut_at(p->rows, TILE_ROWS, row, cut.row_tiles);
+    const int64_t end = cut_at(p->rows, TILE_ROWS, row + 1, cut.row_tiles), panels = count_panels(matrix);
+    const product_target rows = {(char *)target->data + (size_t)(first * p->columns) *
+                                                            (target->wide ? sizeof(float) : sizeof(tile_element)),
+                                 p->columns, target->wide};
+    multiply_panels(end - first, (const tile_element *)call->src[0] + first * p->depth, p->depth, matrix,
+                    column * panels / cut.column_tiles, (column + 1) * panels / cut.column_tiles, &rows);
+}
+
 /* A is gathered before it is multiplied, or C scattered behind that. */
 static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
                                   tile_element *room)
@@ -149,7 +195,11 @@ static void product_run(const product *p, const liana__call *call)
         return;
     }
     const product_target target = {call->dst, p->columns, call->node->dtype == LIANA_F32};
-    multiply_rows(p->rows, a, p->depth, &matrix, &target);
+    if (call->num_tiles > 1) {
+        multiply_tile(p, call, &matrix, &target);
+        return;
+    }
+    multiply_panels(p->rows, a, p->depth, &matrix, 0, count_panels(&matrix), &target);
 }
 
 /* ---- the kernel of an op that includes this file: it says what can be described, and how ---- */
@@ -170,6 +220,16 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
+/* Each tile would pack for itself what is not packed before. */
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const product p = describe(node);
+    const product_cut tiles = cut_product(&p);
+    prepared->num_tiles = (size_t)(tiles.row_tiles * tiles.column_tiles);
+    return LIANA_OK;
+}
+
 static liana_status run(const liana__call *call)
 {
     const product p = describe(call->node);
@@ -184,7 +244,8 @@ static liana_status pack(const liana__call *call, void *packed)
     return LIANA_OK;
 }
 
-#define LIANA__PRODUCT_KERNEL(kernel, ...) \
-    LIANA__VECTOR_KERNEL(kernel, .preferred = is_preferred, .prepare = prepare, .run = run, .pack = pack, __VA_ARGS__)
+#define LIANA__PRODUCT_KERNEL(kernel, ...)                                                                            \
+    LIANA__VECTOR_KERNEL(kernel, .preferred = is_preferred, .prepare = prepare, .run = run, .pack = pack, .cut = cut, \
+                         __VA_ARGS__)
 
 #endif

@@ -39,16 +39,29 @@ static int64_t first_element(const pool_window *w)
 typedef void window_function(liana_dtype dtype, const liana__geometry *g, const pool_window *window,
                              const liana__call *call);
 
-/* The windows in order. */
+/* By rows of images. A thread's tile should read so much, or more. */
+enum { LEAST_TILE_BYTES = 64 << 10 };
+
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const double bytes = (double)liana__byte_size(node->inputs[0]->dtype, liana__input_shape(node, 0));
+    const int64_t rows = node->shape.dims[0] * node->shape.dims[1];
+    prepared->num_tiles = (size_t)liana__count_tiles(bytes, LEAST_TILE_BYTES, rows);
+    return LIANA_OK;
+}
+
+/* The windows in order, all or a tile's. */
 LIANA__INLINE liana_status run_windows(liana_dtype dtype, const liana__call *call, window_function *function)
 {
     const liana__geometry g = liana__pool2d_geometry(call->node);
-    for (int64_t n = 0; n < g.batch; n++) {
-        for (int64_t row = 0; row < g.output[0]; row++) {
-            for (int64_t column = 0; column < g.output[1]; column++) {
-                const pool_window window = window_of(&g, n, row, column);
-                function(dtype, &g, &window, call);
-            }
+    const int64_t tiles = call->num_tiles > 1 ? (int64_t)call->num_tiles : 1,
+                  tile = tiles > 1 ? (int64_t)call->tile : 0;
+    const int64_t rows = g.batch * g.output[0];
+    for (int64_t row = rows * tile / tiles; row < rows * (tile + 1) / tiles; row++) {
+        for (int64_t column = 0; column < g.output[1]; column++) {
+            const pool_window window = window_of(&g, row / g.output[0], row % g.output[0], column);
+            function(dtype, &g, &window, call);
         }
     }
     return LIANA_OK;
@@ -265,9 +278,9 @@ static liana_status run_average_gradient(const liana__call *call)
     return vector_run_as(call, average_gradient_as);
 }
 
-LIANA__VECTOR_KERNEL(max_pool2d, .applicable = vector_applicable, .run = run_max);
+LIANA__VECTOR_KERNEL(max_pool2d, .applicable = vector_applicable, .run = run_max, .cut = cut);
 LIANA__VECTOR_KERNEL(max_pool2d_gradient, .applicable = vector_applicable, .prepare = prepare_gradient,
                      .run = run_max_gradient);
-LIANA__VECTOR_KERNEL(average_pool2d, .applicable = vector_applicable, .run = run_average);
+LIANA__VECTOR_KERNEL(average_pool2d, .applicable = vector_applicable, .run = run_average, .cut = cut);
 LIANA__VECTOR_KERNEL(average_pool2d_gradient, .applicable = vector_applicable, .prepare = prepare_gradient,
                      .run = run_average_gradient);

@@ -45,10 +45,18 @@ static double bytes_of(const liana__node *node)
     return (double)liana__byte_size(node->dtype, &node->shape);
 }
 
+/* Weights in another dtype: they have no rows of the batch, however many their axis 0 has, and can be kept (a backend
+ * does so with nodes that run whole). */
+static bool is_cast_of_weights(const liana__node *node)
+{
+    return node->num_inputs == 1 && node->dtype != node->inputs[0]->dtype && liana__is_of_weights(node);
+}
+
 /* Sums of parts are added in the dtype of the result. */
 static liana__parts parts_of(const slicer *s, const liana__node *node)
 {
     if (s->flat) return liana__node_flat_parts(node);
+    if (is_cast_of_weights(node)) return (liana__parts){0};
     liana__parts parts = liana__node_parts(node);
     bool adds_well = node->dtype == LIANA_F32 || node->dtype == LIANA_F64;
     if (parts.kind == LIANA__PART_SUM && !adds_well) parts.kind = LIANA__PART_NONE;

@@ -211,6 +211,19 @@ static liana_status add_program(liana__trainer *trainer, program_set *set, int64
     return make_bindings(trainer, program, error);
 }
 
+/* The programs of those shards that all workers compute together. */
+static liana_status make_ready_together(liana__trainer *trainer, program_set *set, const liana__cut *pieces,
+                                        liana__error *error)
+{
+    const liana__backend *backend = trainer->device->backend;
+    size_t count = (size_t)pieces->count;
+    for (size_t shard = count - strategy->num_together(trainer->device, count); shard < count; shard++) {
+        const shard_program *program = find_program(set, liana__cut_size(pieces, (int64_t)shard));
+        LIANA_TRY(backend->make_ready_together(program->program.executable, error));
+    }
+    return LIANA_OK;
+}
+
 static void need_nothing(program_set *set)
 {
     for (size_t i = 0; i < set->count; i++) set->items[i].needed = false;
@@ -222,7 +235,7 @@ static liana_status prepare_set(liana__trainer *trainer, program_set *set, int64
     liana__cut pieces = liana__cut_batch(count, trainer->microbatch);
     if (pieces.larger) LIANA_TRY(add_program(trainer, set, pieces.size + 1, error));
     if (pieces.larger < pieces.count) LIANA_TRY(add_program(trainer, set, pieces.size, error));
-    return LIANA_OK;
+    return make_ready_together(trainer, set, &pieces, error);
 }
 
 static liana_status make_update(liana__trainer *trainer, liana__error *error)
@@ -233,6 +246,7 @@ static liana_status make_update(liana__trainer *trainer, liana__error *error)
         liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->averages, &graph);
     LIANA_TRY(take_context_error(trainer, status, error));
     LIANA_TRY(liana__program_compile(trainer->device, graph, "update", trainer->variables, &trainer->update, error));
+    LIANA_TRY(trainer->device->backend->make_ready_together(trainer->update.executable, error));
     trainer->num_sums = shard_graph->num_outputs - 1;
     trainer->update_inputs = calloc(graph->num_inputs + 1, sizeof *trainer->update_inputs);
     if (!trainer->update_inputs) return liana__fail_memory(error, "the update");
@@ -415,16 +429,20 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     const program_set *set = trainer->is_training ? &trainer->training : &trainer->evaluation;
     int64_t begin = trainer->shards[shard].begin, size = trainer->shards[shard].size;
     const shard_program *program = find_program(set, size);
+    const bool together = worker == LIANA__ALL_WORKERS;
+    if (together) worker = 0;
     liana__buffer *const *inputs = program->inputs[worker];
     LIANA_TRY(write_shard(trainer, inputs, begin, error));
     const liana__program *compiled = &program->program;
-    if (trainer->is_training) {
-        return backend->execute(compiled->executable, worker, inputs, compiled->variables, sums, error);
+    liana__buffer *const inference[2] = {sums[0], program->outputs[worker]};
+    liana__buffer *const *outputs = trainer->is_training ? sums : inference;
+    if (together) {
+        LIANA_TRY(backend->execute_together(compiled->executable, inputs, compiled->variables, outputs, error));
+    } else {
+        LIANA_TRY(backend->execute(compiled->executable, worker, inputs, compiled->variables, outputs, error));
     }
-    liana__buffer *outputs[2] = {sums[0], program->outputs[worker]};
-    LIANA_TRY(backend->execute(compiled->executable, worker, inputs, compiled->variables, outputs, error));
-    if (!trainer->outputs) return LIANA_OK;
-    return backend->buffer_read(outputs[1], trainer->outputs + begin * trainer->num_classes, error);
+    if (trainer->is_training || !trainer->outputs) return LIANA_OK;
+    return backend->buffer_read(inference[1], trainer->outputs + begin * trainer->num_classes, error);
 }
 
 /* Cuts the batch into shards, and compiles for those that miss examples what is not there yet. */

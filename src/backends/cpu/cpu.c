@@ -1,5 +1,6 @@
 /* The CPU backend: kernels and memory are chosen when a graph is compiled; an execution runs them in order on one
- * thread and allocates nothing. Parallelism comes from several executions at a time, one shard on each core. */
+ * thread and allocates nothing. Parallelism comes from several executions at a time, one shard on each core; where
+ * there are too few, from a team of workers in one execution. */
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
@@ -14,6 +15,8 @@ static void close_cpu(liana__device *base)
     liana__cpu_device *device = (liana__cpu_device *)base;
     for (int i = 0; device->workspaces && i < base->num_workers; i++) free(device->workspaces[i]);
     free(device->workspaces);
+    pthread_mutex_destroy(&device->mutex);
+    pthread_cond_destroy(&device->progress);
     free(device);
 }
 
@@ -24,6 +27,8 @@ static liana_status open_cpu(liana_context *context, liana__device **out, liana_
     device->base = (liana__device){.backend = &liana__backend_cpu,
                                    .context = context,
                                    .num_workers = liana_context_num_threads(context)};
+    pthread_mutex_init(&device->mutex, NULL);
+    pthread_cond_init(&device->progress, NULL);
     device->workspaces = calloc((size_t)device->base.num_workers, sizeof *device->workspaces);
     if (!device->workspaces) {
         close_cpu(&device->base);
@@ -75,6 +80,8 @@ static void destroy_executable(liana__executable *base)
     }
     free(executable->workers);
     free(executable->runs);
+    free(executable->phases);
+    free(executable->progress);
     free(executable->errors);
     free(executable->externals);
     liana__schedule_free(&executable->schedule);
@@ -82,10 +89,15 @@ static void destroy_executable(liana__executable *base)
     free(executable);
 }
 
+liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error)
+{
+    executable->base.workspace_size = executable->plan.workspace_size + executable->scratch_size;
+    return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
+}
+
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
 {
     int count = executable->base.device->num_workers;
-    executable->base.workspace_size = executable->plan.workspace_size + executable->scratch_size;
     executable->workers = calloc((size_t)count, sizeof *executable->workers);
     executable->runs = calloc((size_t)count, sizeof *executable->runs);
     executable->errors = calloc((size_t)count, sizeof *executable->errors);
@@ -97,7 +109,7 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
         enough = worker->values && worker->sources;
     }
     if (!enough) return liana__fail_memory(error, "an executable");
-    return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
+    return liana__cpu_grow_scratch(executable, error);
 }
 
 /* One line for each segment that runs slice by slice. */
@@ -244,5 +256,6 @@ const liana__backend liana__backend_cpu = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = liana__cpu_execute,
+    .make_ready_together = liana__cpu_make_ready_together,
     .execute_together = liana__cpu_execute_together,
 };

@@ -13,6 +13,10 @@ typedef struct liana__cpu_device {
     liana__device base;
     char **workspaces; /* one for each worker */
     size_t workspace_size;
+    /* For workers that have waited long for the others (team.c). */
+    pthread_mutex_t mutex;
+    pthread_cond_t progress;
+    atomic_int num_sleeping;
 } liana__cpu_device;
 
 /* An input of a step: a node of the graph, and how many bytes further the next slice's rows lie. */
@@ -28,11 +32,23 @@ typedef struct liana__cpu_step {
     const liana__kernel *kernel;
     liana__prepared prepared;
     const liana__cpu_source *sources;
-    size_t advance;              /* of the result's rows, in bytes */
-    struct liana__cpu_step *sum; /* NULL, or what adds a slice's result to that of those before it */
-    size_t part_size;            /* bytes between the parts that are merged; 0: none are */
-    void *packed;                /* NULL, or an input as the kernel wants it, kept between executions */
+    size_t advance;               /* of the result's rows, in bytes */
+    struct liana__cpu_step *sum;  /* NULL, or what adds a slice's result to that of those before it */
+    size_t part_size;             /* bytes between the parts that are merged; 0: none are */
+    void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
+    struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
+    /* Of a step that runs whole: the tiles that a team computes; 0 or 1: it is not cut. */
+    size_t num_tiles;
+    struct liana__cpu_step *tile; /* how one tile is computed; NULL: the kernel itself has tiles */
 } liana__cpu_step;
+
+/* How a node's rows are cut: those of axis 0, of axis 1, or all elements. */
+typedef struct liana__cpu_cut {
+    liana__parts parts;
+    int axis;
+    bool flat;
+    int64_t rows; /* of a part */
+} liana__cpu_cut;
 
 /* Steps that run one after the other for each slice. */
 typedef struct liana__cpu_segment {
@@ -41,6 +57,20 @@ typedef struct liana__cpu_segment {
     bool independent; /* slices write to places of their own: nothing is summed up or merged */
     bool kept;        /* one node of weights alone: runs when they have changed */
 } liana__cpu_segment;
+
+/* What a team does between two barriers: the slices of a segment, the tiles of a step, or segments that one worker
+ * runs. */
+typedef struct liana__cpu_phase {
+    size_t first_segment, end_segment;
+    size_t num_tasks;
+    bool tiles;
+} liana__cpu_phase;
+
+/* How far a phase is; on a cache line of its own. */
+typedef struct liana__cpu_progress {
+    _Alignas(LIANA__ALIGNMENT) atomic_size_t next;
+    atomic_size_t done;
+} liana__cpu_progress;
 
 /* What one execution at a time needs for itself. */
 typedef struct liana__cpu_worker {
@@ -89,6 +119,11 @@ typedef struct liana__cpu_executable {
     liana__cpu_worker *workers;
     struct liana__cpu_run *runs; /* by worker, for an execution that they share */
     liana__error *errors;
+    /* For a team; NULL until liana__cpu_make_ready_together. */
+    liana__cpu_phase *phases;
+    liana__cpu_progress *progress;
+    size_t num_phases;
+    bool shares_work; /* some phase has tasks for several workers */
 } liana__cpu_executable;
 
 /* What a worker does of one execution. */
@@ -103,6 +138,16 @@ typedef struct liana__cpu_run {
 /* Chooses and prepares a kernel for each computed node, or for the slices of it. */
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_free_steps(liana__cpu_executable *executable);
+/* Makes a step, of which `whole` is set, compute a part of it, with the kernel that is set or (NULL) the best one. */
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cpu_cut *cut,
+                                  liana__error *error);
+void liana__cpu_release_step(liana__cpu_step *step);
+
+/* When steps need more scratch memory than they did: makes the workspaces larger. */
+liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error);
+
+/* Cuts steps into tiles and lists the phases of a team. */
+liana_status liana__cpu_make_ready_together(liana__executable *executable, liana__error *error);
 
 /* Chooses the nodes that are kept, before memory is planned for the others. */
 liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__error *error);
@@ -114,6 +159,23 @@ liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__c
 liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__error *error);
 /* Makes what is kept again if a variable has changed. */
 liana_status liana__cpu_refresh_kept(const liana__cpu_run *run, liana__buffer *const *variables);
+
+/* What an execution's buffers are. */
+typedef struct liana__cpu_buffers {
+    liana__buffer *const *inputs;
+    liana__buffer *const *variables;
+    liana__buffer *const *outputs;
+} liana__cpu_buffers;
+
+liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error);
+/* Makes a worker ready to run on its own workspace and on that of the worker `shared`. */
+liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,
+                                const liana__cpu_buffers *given, liana__error *error);
+/* Copies what is left to copy, when all has run. */
+void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given);
+
+/* Computes a tile of a step that has some. */
+liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_step *step, size_t tile);
 
 /* Runs the steps of a segment for one slice. */
 liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice);

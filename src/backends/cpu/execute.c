@@ -45,13 +45,7 @@ static void fill_fixed_values(const liana__cpu_executable *executable, liana__cp
     }
 }
 
-typedef struct buffers {
-    liana__buffer *const *inputs;
-    liana__buffer *const *variables;
-    liana__buffer *const *outputs;
-} buffers;
-
-static void *external_data(const buffers *given, liana__storage storage)
+static void *external_data(const liana__cpu_buffers *given, liana__storage storage)
 {
     liana__buffer *const *list = storage.kind == LIANA__STORAGE_INPUT      ? given->inputs
                                  : storage.kind == LIANA__STORAGE_VARIABLE ? given->variables
@@ -67,11 +61,13 @@ static liana_status check_outputs(const liana_graph *graph, liana__buffer *const
     return LIANA_OK;
 }
 
+/* One of `num_tiles` tiles, or the whole if there are none. */
 static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, const void *const *sources,
-                                void *dst)
+                                void *dst, size_t tile, size_t num_tiles)
 {
     liana__device *device = run->executable->base.device;
-    const liana__call call = {step->node, sources, dst, run->scratch, step->prepared.plan, step->packed};
+    const liana__call call = {step->node,          sources,      dst,  run->scratch,
+                              step->prepared.plan, step->packed, tile, num_tiles};
     liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
     if (device->recorder) event.begin = liana__clock();
     liana_status status = step->kernel->run(&call);
@@ -93,23 +89,39 @@ static char *result_of(const liana__cpu_run *run, const liana__cpu_step *step, s
     return step->sum && slice > 0 ? partials : result + slice * step->advance;
 }
 
-static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice, size_t num_slices)
+static void find_sources(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice)
 {
     liana__cpu_worker *worker = run->worker;
     for (uint32_t i = 0; i < step->node->num_inputs; i++) {
         const liana__cpu_source *source = &step->sources[i];
         worker->sources[i] = (const char *)worker->values[source->node] + slice * source->advance;
     }
+}
+
+static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice, size_t num_slices)
+{
+    liana__cpu_worker *worker = run->worker;
+    find_sources(run, step, slice);
     char *dst = result_of(run, step, slice), *result = worker->values[step->whole->id];
-    LIANA_TRY(call_kernel(run, step, worker->sources, dst));
+    const liana__cpu_step *called = step->last && slice + 1 == num_slices ? step->last : step;
+    LIANA_TRY(call_kernel(run, called, worker->sources, dst, 0, 0));
     if (run->executable->base.device->context->validate) {
-        LIANA_TRY(liana__cpu_validate_step(step, worker->sources, dst, run->error));
+        LIANA_TRY(liana__cpu_validate_step(called, worker->sources, dst, run->error));
     }
-    if (step->sum && slice > 0) LIANA_TRY(call_kernel(run, step->sum, (const void *const[]){result, dst}, result));
+    if (step->sum && slice > 0) {
+        LIANA_TRY(call_kernel(run, step->sum, (const void *const[]){result, dst}, result, 0, 0));
+    }
     if (step->part_size && slice + 1 == num_slices) {
         step->whole->op->merge(step->whole, dst - slice * step->part_size, step->part_size, num_slices, result);
     }
     return LIANA_OK;
+}
+
+liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_step *step, size_t tile)
+{
+    if (step->tile) return run_step(run, step->tile, tile, step->num_tiles);
+    find_sources(run, step, 0);
+    return call_kernel(run, step, run->worker->sources, run->worker->values[step->whole->id], tile, step->num_tiles);
 }
 
 liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice)
@@ -120,16 +132,15 @@ liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_se
     return LIANA_OK;
 }
 
-static liana_status check_buffers(const liana_graph *graph, const buffers *given, liana__error *error)
+liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error)
 {
     LIANA_TRY(liana__host_check_buffers("input", graph->inputs, graph->num_inputs, given->inputs, error));
     LIANA_TRY(liana__host_check_buffers("variable", graph->variables, graph->num_variables, given->variables, error));
     return check_outputs(graph, given->outputs, error);
 }
 
-/* Makes a worker ready to run on its own workspace and on that of the worker `shared`. */
-static liana__cpu_run start(liana__cpu_executable *executable, int worker_index, int shared, const buffers *given,
-                            liana__error *error)
+liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,
+                                const liana__cpu_buffers *given, liana__error *error)
 {
     char *const *workspaces = ((liana__cpu_device *)executable->base.device)->workspaces;
     liana__cpu_worker *worker = &executable->workers[worker_index];
@@ -142,7 +153,7 @@ static liana__cpu_run start(liana__cpu_executable *executable, int worker_index,
                             error};
 }
 
-static void copy_results(const liana__cpu_run *run, const buffers *given)
+void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
     for (size_t i = 0; i < executable->plan.num_copies; i++) {
@@ -162,9 +173,9 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
 {
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
-    const buffers given = {inputs, variables, outputs};
-    LIANA_TRY(check_buffers(executable->graph, &given, error));
-    const liana__cpu_run run = start(executable, worker_index, worker_index, &given, error);
+    const liana__cpu_buffers given = {inputs, variables, outputs};
+    LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
+    const liana__cpu_run run = liana__cpu_start(executable, worker_index, worker_index, &given, error);
     LIANA_TRY(liana__cpu_refresh_kept(&run, variables));
     for (size_t i = 0; i < executable->num_segments; i++) {
         const liana__cpu_segment *segment = &executable->segments[i];
@@ -172,63 +183,6 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
             LIANA_TRY(liana__cpu_run_slice(&run, segment, slice));
         }
     }
-    copy_results(&run, &given);
-    return LIANA_OK;
-}
-
-/* ---- all workers in one execution ---- */
-
-/* Fewer slices are done before the others are awake. */
-enum { LEAST_SLICES = 8 };
-
-typedef struct team {
-    liana__cpu_run *runs; /* by worker */
-    const liana__cpu_segment *segment;
-} team;
-
-static void run_slice_task(void *user, size_t slice, int worker)
-{
-    const team *own = user;
-    const liana__cpu_run *run = &own->runs[worker];
-    if (run->error->status != LIANA_OK) return;
-    liana_status status = liana__cpu_run_slice(run, own->segment, slice);
-    if (status != LIANA_OK && run->error->status == LIANA_OK) liana__fail(run->error, status, "a slice failed");
-}
-
-static liana_status run_together(team *own, int num_workers, liana__error *error)
-{
-    const liana__cpu_segment *segment = own->segment;
-    if (!segment->independent || segment->num_slices < LEAST_SLICES || num_workers == 1) {
-        for (size_t slice = 0; slice < segment->num_slices; slice++) run_slice_task(own, slice, 0);
-    } else {
-        liana__pool_run(own->runs[0].executable->base.device->context->pool, segment->num_slices, run_slice_task, own);
-    }
-    for (int i = 0; i < num_workers; i++) {
-        if (own->runs[i].error->status == LIANA_OK) continue;
-        if (error) *error = *own->runs[i].error;
-        return own->runs[i].error->status;
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer *const *inputs,
-                                         liana__buffer *const *variables, liana__buffer *const *outputs,
-                                         liana__error *error)
-{
-    liana__cpu_executable *executable = (liana__cpu_executable *)base;
-    const buffers given = {inputs, variables, outputs};
-    LIANA_TRY(check_buffers(executable->graph, &given, error));
-    int num_workers = base->device->num_workers;
-    team own = {.runs = executable->runs};
-    for (int i = 0; i < num_workers; i++) {
-        executable->errors[i].status = LIANA_OK;
-        own.runs[i] = start(executable, i, 0, &given, &executable->errors[i]);
-    }
-    LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], variables));
-    for (size_t i = 0; i < executable->num_segments; i++) {
-        own.segment = &executable->segments[i];
-        if (!own.segment->kept) LIANA_TRY(run_together(&own, num_workers, error));
-    }
-    copy_results(&own.runs[0], &given);
+    liana__cpu_finish(&run, &given);
     return LIANA_OK;
 }

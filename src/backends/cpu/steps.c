@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-/* A step's kernel, prepared. */
+/* A step's kernel, prepared: the best one, unless it is already chosen. */
 static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
-    step->kernel = liana__choose_kernel(context, step->node, context->isa);
+    if (!step->kernel) step->kernel = liana__choose_kernel(context, step->node, context->isa);
     if (step->kernel->prepare) LIANA_TRY(step->kernel->prepare(step->node, &step->prepared, error));
     size_t scratch = liana__align_up(step->prepared.scratch_size);
     if (scratch > executable->scratch_size) executable->scratch_size = scratch;
@@ -23,32 +23,40 @@ static void release(liana__cpu_step *step)
     if (step->kernel && step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
 }
 
-static liana_shape slice_shape(const liana__node *node, const liana__segment *segment)
+void liana__cpu_release_step(liana__cpu_step *step)
+{
+    release(step);
+    if (step->sum) release(step->sum);
+    if (step->last) release(step->last);
+    if (step->tile) liana__cpu_release_step(step->tile);
+}
+
+static liana_shape part_shape(const liana__node *node, const liana__cpu_cut *cut)
 {
     liana_shape shape = node->shape;
-    if (segment->flat) shape.rank = 1;
-    shape.dims[0] = segment->slice_rows;
+    if (cut->flat) shape.rank = 1;
+    shape.dims[cut->axis] = cut->rows;
     return shape;
 }
 
 /* A node with fewer rows, for its shape. */
-static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__segment *segment)
+static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__cpu_cut *cut)
 {
     liana__node *part = liana__arena_copy(arena, node, sizeof *node);
-    if (part) part->shape = slice_shape(node, segment);
+    if (part) part->shape = part_shape(node, cut);
     return part;
 }
 
-/* A copy of a node for a slice of its batched inputs. NULL: out of memory. */
-static const liana__node *make_part(liana__arena *arena, const liana__node *whole, const liana__parts *parts,
-                                    const liana__segment *segment)
+/* A copy of a node for a part of its batched inputs. NULL: out of memory. */
+static const liana__node *make_part_node(liana__arena *arena, const liana__node *whole, const liana__cpu_cut *cut)
 {
+    const liana__parts *parts = &cut->parts;
     liana__node *part = liana__arena_copy(arena, whole, sizeof *whole);
     liana__node **inputs = liana__arena_allocate(arena, whole->num_inputs * sizeof *inputs);
     if (!part || !inputs) return NULL;
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         inputs[i] = whole->inputs[i];
-        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], segment);
+        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], cut);
         /* What a node reads twice is one tensor for its part, too. */
         for (uint32_t k = 0; k < i; k++) {
             bool same = whole->inputs[k] == whole->inputs[i];
@@ -56,7 +64,7 @@ static const liana__node *make_part(liana__arena *arena, const liana__node *whol
         }
     }
     part->inputs = inputs;
-    if (parts->kind == LIANA__PART_ROWS) part->shape = slice_shape(whole, segment);
+    if (parts->kind == LIANA__PART_ROWS) part->shape = part_shape(whole, cut);
     if (parts->kind == LIANA__PART_MERGE) part->dtype = parts->dtype;
     if (whole->op->note_whole) {
         void *attributes = liana__arena_copy(arena, whole->attributes, whole->op->attributes->size);
@@ -95,12 +103,21 @@ static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step 
     return prepare(executable, sum, error);
 }
 
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cpu_cut *cut,
+                                  liana__error *error)
+{
+    step->node = make_part_node(&executable->arena, step->whole, cut);
+    if (!step->node) return liana__fail_memory(error, "an executable");
+    return prepare(executable, step, error);
+}
+
 static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_step *step, const liana__segment *segment,
                                liana__cpu_source *sources, liana__error *error)
 {
     const liana__node *whole = step->whole;
     const liana__parts parts = liana__segment_parts(segment, whole);
-    step->node = make_part(&executable->arena, whole, &parts, segment);
+    const liana__cpu_cut cut = {.parts = parts, .flat = segment->flat, .rows = segment->slice_rows};
+    step->node = make_part_node(&executable->arena, whole, &cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         if (liana__parts_is_whole(&parts, i)) continue;
@@ -151,11 +168,7 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
 
 void liana__cpu_free_steps(liana__cpu_executable *executable)
 {
-    for (size_t i = 0; i < executable->num_steps; i++) {
-        liana__cpu_step *step = &executable->steps[i];
-        release(step);
-        if (step->sum) release(step->sum);
-    }
+    for (size_t i = 0; i < executable->num_steps; i++) liana__cpu_release_step(&executable->steps[i]);
     free(executable->steps);
     free(executable->segments);
     liana__arena_free(&executable->arena);

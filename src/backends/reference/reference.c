@@ -147,6 +147,13 @@ static liana_status execute(liana__executable *base, int worker, liana__buffer *
     return LIANA_OK;
 }
 
+static liana_status make_ready_together(liana__executable *executable, liana__error *error)
+{
+    (void)executable;
+    (void)error;
+    return LIANA_OK;
+}
+
 static liana_status execute_together(liana__executable *executable, liana__buffer *const *inputs,
                                      liana__buffer *const *variables, liana__buffer *const *outputs,
                                      liana__error *error)
@@ -167,5 +174,6 @@ const liana__backend liana__backend_reference = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
+    .make_ready_together = make_ready_together,
     .execute_together = execute_together,
 };

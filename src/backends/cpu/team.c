@@ -1,0 +1,139 @@
+/* All workers in one execution. They go through its phases side by side, claim what there is to do in each, and wait
+ * where a phase needs what another worker has not finished. Nobody waits for a worker that has not begun: whoever comes
+ * late finds the phases done. Which worker did what leaves no trace in the result. */
+#include "backends/cpu/cpu.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+/* Looks at the others' progress before a worker sleeps: some tens of microseconds. */
+enum { MOST_LOOKS = 2000 };
+
+typedef struct team {
+    liana__cpu_executable *executable;
+    liana__cpu_device *device;
+    liana__cpu_run *runs; /* by worker */
+} team;
+
+static void look_away(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#endif
+}
+
+static bool is_done(const liana__cpu_phase *phase, liana__cpu_progress *progress)
+{
+    return atomic_load(&progress->done) >= phase->num_tasks;
+}
+
+static void wait_for(const team *own, const liana__cpu_phase *phase, liana__cpu_progress *progress)
+{
+    for (int i = 0; i < MOST_LOOKS; i++) {
+        if (atomic_load_explicit(&progress->done, memory_order_acquire) >= phase->num_tasks) return;
+        look_away();
+    }
+    liana__cpu_device *device = own->device;
+    pthread_mutex_lock(&device->mutex);
+    atomic_fetch_add(&device->num_sleeping, 1);
+    while (!is_done(phase, progress)) pthread_cond_wait(&device->progress, &device->mutex);
+    atomic_fetch_sub(&device->num_sleeping, 1);
+    pthread_mutex_unlock(&device->mutex);
+}
+
+/* Whoever goes to sleep says so before it looks a last time, and whoever finishes does so before it looks for sleepers:
+ * one of them sees the other. */
+static void note_done(const team *own, const liana__cpu_phase *phase, liana__cpu_progress *progress)
+{
+    if (atomic_fetch_add(&progress->done, 1) + 1 < phase->num_tasks) return;
+    liana__cpu_device *device = own->device;
+    if (atomic_load(&device->num_sleeping) == 0) return;
+    pthread_mutex_lock(&device->mutex);
+    pthread_cond_broadcast(&device->progress);
+    pthread_mutex_unlock(&device->mutex);
+}
+
+/* Segments that one worker runs. */
+static liana_status run_segments(const liana__cpu_run *run, const liana__cpu_phase *phase)
+{
+    for (size_t i = phase->first_segment; i < phase->end_segment; i++) {
+        const liana__cpu_segment *segment = &run->executable->segments[i];
+        for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
+            LIANA_TRY(liana__cpu_run_slice(run, segment, slice));
+        }
+    }
+    return LIANA_OK;
+}
+
+static void run_task(const liana__cpu_run *run, const liana__cpu_phase *phase, size_t task)
+{
+    if (run->error->status != LIANA_OK) return;
+    const liana__cpu_segment *segment = &run->executable->segments[phase->first_segment];
+    liana_status status;
+    if (phase->tiles) {
+        status = liana__cpu_run_tile(run, &run->executable->steps[segment->first_step], task);
+    } else if (phase->num_tasks > 1) {
+        status = liana__cpu_run_slice(run, segment, task);
+    } else {
+        status = run_segments(run, phase);
+    }
+    if (status != LIANA_OK && run->error->status == LIANA_OK)
+        liana__fail(run->error, status, "a part of a step failed");
+}
+
+static void run_phases(void *user, size_t member, int worker)
+{
+    (void)member;
+    const team *own = user;
+    const liana__cpu_executable *executable = own->executable;
+    for (size_t i = 0; i < executable->num_phases; i++) {
+        const liana__cpu_phase *phase = &executable->phases[i];
+        liana__cpu_progress *progress = &executable->progress[i];
+        while (atomic_load_explicit(&progress->next, memory_order_relaxed) < phase->num_tasks) {
+            size_t task = atomic_fetch_add_explicit(&progress->next, 1, memory_order_relaxed);
+            if (task >= phase->num_tasks) break;
+            run_task(&own->runs[worker], phase, task);
+            note_done(own, phase, progress);
+        }
+        wait_for(own, phase, progress);
+    }
+}
+
+static liana_status report_failure(const liana__cpu_executable *executable, int num_workers, liana__error *error)
+{
+    for (int i = 0; i < num_workers; i++) {
+        if (executable->errors[i].status == LIANA_OK) continue;
+        if (error) *error = executable->errors[i];
+        return executable->errors[i].status;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer *const *inputs,
+                                         liana__buffer *const *variables, liana__buffer *const *outputs,
+                                         liana__error *error)
+{
+    liana__cpu_executable *executable = (liana__cpu_executable *)base;
+    LIANA_TRY(liana__cpu_make_ready_together(base, error));
+    const int num_workers = base->device->num_workers;
+    if (num_workers == 1 || !executable->shares_work) {
+        return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
+    }
+    const liana__cpu_buffers given = {inputs, variables, outputs};
+    LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
+    team own = {executable, (liana__cpu_device *)base->device, executable->runs};
+    for (int i = 0; i < num_workers; i++) {
+        executable->errors[i].status = LIANA_OK;
+        own.runs[i] = liana__cpu_start(executable, i, 0, &given, &executable->errors[i]);
+    }
+    LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], variables));
+    for (size_t i = 0; i < executable->num_phases; i++) {
+        atomic_store_explicit(&executable->progress[i].next, 0, memory_order_relaxed);
+        atomic_store_explicit(&executable->progress[i].done, 0, memory_order_relaxed);
+    }
+    liana__pool_run(base->device->context->pool, (size_t)num_workers, run_phases, &own);
+    LIANA_TRY(report_failure(executable, num_workers, error));
+    liana__cpu_finish(&own.runs[0], &given);
+    return LIANA_OK;
+}

@@ -116,6 +116,8 @@ static void product_pack(const product *p, const liana__call *call, void *packed
     pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
 }
 
+#if !defined(LIANA_AMX) && !defined(LIANA_EMULATED_TILES) /* whose products run whole */
+
 /* How C is cut into tiles for several threads: so that little is read twice, the larger operand first. A tile of fewer
  * operations is not worth a thread's while. */
 enum { LEAST_TILE_FLOPS = 2 << 20 };
@@ -162,6 +164,44 @@ static void multiply_tile(const product *p, const liana__call *call, const packe
                     column * panels / cut.column_tiles, (column + 1) * panels / cut.column_tiles, &rows);
 }
 
+static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
+                          const product_target *c)
+{
+    multiply_panels(rows, a, a_stride, b, 0, count_panels(b), c);
+}
+
+static void multiply(const product *p, const liana__call *call, const packed_matrix *matrix,
+                     const product_target *target)
+{
+    if (call->num_tiles > 1) {
+        multiply_tile(p, call, matrix, target);
+    } else {
+        multiply_rows(p->rows, call->src[0], p->depth, matrix, target);
+    }
+}
+
+static size_t count_product_tiles(const product *p)
+{
+    const product_cut cut = cut_product(p);
+    return (size_t)(cut.row_tiles * cut.column_tiles);
+}
+
+#else
+
+static void multiply(const product *p, const liana__call *call, const packed_matrix *matrix,
+                     const product_target *target)
+{
+    multiply_rows(p->rows, call->src[0], p->depth, matrix, target);
+}
+
+static size_t count_product_tiles(const product *p)
+{
+    (void)p;
+    return 1;
+}
+
+#endif
+
 /* A is gathered before it is multiplied, or C scattered behind that. */
 static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
                                   tile_element *room)
@@ -195,11 +235,7 @@ static void product_run(const product *p, const liana__call *call)
         return;
     }
     const product_target target = {call->dst, p->columns, call->node->dtype == LIANA_F32};
-    if (call->num_tiles > 1) {
-        multiply_tile(p, call, &matrix, &target);
-        return;
-    }
-    multiply_panels(p->rows, a, p->depth, &matrix, 0, count_panels(&matrix), &target);
+    multiply(p, call, &matrix, &target);
 }
 
 /* ---- the kernel of an op that includes this file: it says what can be described, and how ---- */
@@ -225,8 +261,7 @@ static liana_status cut(const liana__node *node, liana__prepared *prepared, lian
 {
     (void)error;
     const product p = describe(node);
-    const product_cut tiles = cut_product(&p);
-    prepared->num_tiles = (size_t)(tiles.row_tiles * tiles.column_tiles);
+    prepared->num_tiles = count_product_tiles(&p);
     return LIANA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Whole networks at the edges: images of one pixel, numbers of channels that fit no vector, shards of unequal size,
  * denormal and infinite numbers, memory that cannot be had. */
 #include "harness/command_run.h"
+#include "harness/graph_run.h"
 
 #include "base/context.h"
 #include "base/random.h"
@@ -193,6 +194,104 @@ static void test_small_and_large_numbers_pass_through(void **state)
     }
 }
 
+/* ---- numbers that are none, in some channels of batch normalisation ---- */
+
+enum { NORM_ROWS = 83, NORM_OUTPUTS = 2 };
+
+typedef liana_tensor activation(liana_location here, liana_tensor x);
+
+static liana_tensor leave_as_it_is(liana_location here, liana_tensor x)
+{
+    (void)here;
+    return x;
+}
+
+/* y = activation(batch_norm(x)), and the gradient of x from dy. */
+static liana_graph *build_norm(liana_context *context, liana_dtype dtype, int64_t channels, activation *last)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_shape row = liana_shape_of(channels), shape = liana_shape_of(NORM_ROWS, channels);
+    liana_tensor x = liana_graph_input(graph, "x", dtype, shape), dy = liana_graph_input(graph, "dy", dtype, shape);
+    liana_tensor gamma = liana_graph_input(graph, "gamma", LIANA_F32, row);
+    liana_tensor beta = liana_graph_input(graph, "beta", LIANA_F32, row);
+    liana_tensor y = liana_op_batch_norm_training(x, gamma, beta, liana_op_batch_norm_statistics(x), 1e-3), dx;
+    y = last(LIANA_HERE, y);
+    liana_gradients(liana_op_multiply(y, dy), &x, 1, &dx);
+    liana_graph_output(graph, "y", y);
+    liana_graph_output(graph, "dx", dx);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
+/* Each seventh channel has one number that is none, at a place of its own: infinite, -infinite, NaN. */
+static double edge_of(int64_t row, int64_t channel)
+{
+    static const double edges[] = {INFINITY, -INFINITY, NAN};
+    bool here = channel % 7 == 3 && row == channel * 5 % NORM_ROWS;
+    return here ? edges[channel / 7 % 3] : 0;
+}
+
+static liana__test_value drawn_value(liana_dtype dtype, liana_shape shape, uint64_t stream, bool edges)
+{
+    liana__test_value value = {dtype, shape, malloc(liana__byte_size(dtype, &shape))};
+    liana__philox_key key = liana__philox_make_key(11, LIANA__STREAM_TEST, stream);
+    int64_t channels = shape.dims[shape.rank - 1];
+    assert_non_null(value.data);
+    for (int64_t i = 0; i < liana_shape_size(&shape); i++) {
+        uint32_t words[4];
+        liana__philox(key, (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
+        double number = 0.5 + words[0] * 0x1p-32;
+        liana__store(value.data, dtype, i, edges ? 4 * number - 3 + edge_of(i / channels, i % channels) : number);
+    }
+    return value;
+}
+
+/* The other channels are as the reference has them, those are not finite in the forward part. */
+static void compare_norms(const liana__test_value *got, const liana__test_value *expected, const char *what)
+{
+    int64_t channels = got->shape.dims[1];
+    for (int64_t i = 0; i < liana_shape_size(&got->shape); i++) {
+        double a = liana__load(got->data, got->dtype, i), b = liana__load(expected->data, expected->dtype, i);
+        double tolerance = (got->dtype == LIANA_BF16 ? 0.03 : 1e-4) * (1 + fabs(b));
+        bool same = isfinite(b) ? fabs(a - b) <= tolerance : !isfinite(a);
+        bool affected = i % channels % 7 == 3;
+        if (!same || isfinite(b) == affected) {
+            fail_msg("%s, row %lld, channel %lld: %g, the reference says %g", what, (long long)(i / channels),
+                     (long long)(i % channels), a, b);
+        }
+    }
+}
+
+static void test_numbers_that_are_none_stay_in_their_channel(void **state)
+{
+    (void)state;
+    static activation *const activations[] = {leave_as_it_is, liana_op_relu_at, liana_op_relu6_at, liana_op_swish_at};
+    static const int64_t channels[] = {5, 16, 24, 37, 80};
+    liana_context *context;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    liana__device *devices[2];
+    assert_ok(liana__device_open(context, "cpu", &devices[0], &context->error), &context->error);
+    assert_ok(liana__device_open(context, "reference", &devices[1], &context->error), &context->error);
+    for (int i = 0; i < 2 * 4 * 5; i++) {
+        liana_dtype dtype = i % 2 ? LIANA_BF16 : LIANA_F32;
+        int64_t count = channels[i / 8];
+        liana_graph *graph = build_norm(context, dtype, count, activations[i / 2 % 4]);
+        liana_shape row = liana_shape_of(count), shape = liana_shape_of(NORM_ROWS, count);
+        liana__test_value inputs[] = {drawn_value(dtype, shape, 1, true), drawn_value(dtype, shape, 2, false),
+                                      drawn_value(LIANA_F32, row, 3, false), drawn_value(LIANA_F32, row, 4, false)};
+        liana__test_value results[2][NORM_OUTPUTS];
+        for (int d = 0; d < 2; d++) liana__test_run(devices[d], graph, inputs, results[d]);
+        compare_norms(&results[0][0], &results[1][0], "y");
+        compare_norms(&results[0][1], &results[1][1], "dx");
+        for (int d = 0; d < 2; d++) liana__test_free_values(results[d], NORM_OUTPUTS);
+        liana__test_free_values(inputs, 4);
+        liana_graph_destroy(graph);
+    }
+    for (int d = 0; d < 2; d++) liana__device_close(devices[d]);
+    liana_context_destroy(context);
+}
+
 /* ---- memory ---- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -339,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_odd_sizes_agree_with_the_reference),
         cmocka_unit_test(test_small_and_large_numbers_pass_through),
+        cmocka_unit_test(test_numbers_that_are_none_stay_in_their_channel),
         cmocka_unit_test(test_memory_that_cannot_be_had),
         cmocka_unit_test(test_each_allocation_may_fail),
     };

@@ -25,4 +25,15 @@ static inline bool liana__applicable_f32_bf16(const liana__node *node, const cha
     return node->inputs[0]->dtype == LIANA_F32 || node->inputs[0]->dtype == LIANA_BF16;
 }
 
+/* oneDNN's kernels count with 32 bits: neither the result nor an input has 2^31 elements. */
+static inline bool liana__applicable_countable(const liana__node *node, const char **reason)
+{
+    *reason = "a tensor has 2^31 elements or more";
+    bool countable = liana_shape_size(&node->shape) <= INT32_MAX;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        countable = countable && liana_shape_size(&node->inputs[i]->shape) <= INT32_MAX;
+    }
+    return countable;
+}
+
 #endif

@@ -4,17 +4,9 @@
 #include "kernels/widened.h"
 #include "ops/applicable.h"
 
-/* oneDNN's kernels count with 32 bits. */
-static bool countable(const liana__node *node, const char **reason)
-{
-    *reason = "a tensor has 2^31 elements or more";
-    return liana_shape_size(liana__input_shape(node, 0)) <= INT32_MAX &&
-           liana_shape_size(liana__input_shape(node, 1)) <= INT32_MAX && liana_shape_size(&node->shape) <= INT32_MAX;
-}
-
 static bool applicable_f32(const liana__node *node, const char **reason)
 {
-    return liana__applicable_f32(node, reason) && countable(node, reason);
+    return liana__applicable_f32(node, reason) && liana__applicable_countable(node, reason);
 }
 
 /* Whether a cell of the window lies in the padding wherever the window is. */
@@ -33,7 +25,7 @@ static bool has_idle_cell(const liana__geometry *g, int axis)
 /* oneDNN 2.6 leaves the bf16 gradient of idle cells undefined where there are strides. */
 static bool applicable_bf16(const liana__node *node, const char **reason)
 {
-    if (!liana__applicable_bf16(node, reason) || !countable(node, reason)) return false;
+    if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
     if (node->op != &liana__op_conv2d_kernel_gradient) return true;
     const liana__geometry g = liana__conv2d_geometry(node);
     *reason = "strides, and cells of the window that see nothing but padding";

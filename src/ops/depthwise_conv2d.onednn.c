@@ -4,7 +4,7 @@
 #include "ops/applicable.h"
 
 /* What oneDNN 2.6 has kernels of its own for; all else, and kernel gradients of larger windows above all, it computes
- * in slow general ones. It counts with 32 bits. */
+ * in slow general ones. */
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason)) return false;
@@ -16,9 +16,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
         if (g.window[i] != 3 || g.dilations[i] != 1 || g.strides[i] > 2) return false;
         if (g.padding_low[i] > 1 || g.padding_high[i] > 1) return false;
     }
-    *reason = "a tensor has 2^31 elements or more";
-    return liana_shape_size(liana__input_shape(node, 0)) <= INT32_MAX &&
-           liana_shape_size(liana__input_shape(node, 1)) <= INT32_MAX && liana_shape_size(&node->shape) <= INT32_MAX;
+    return liana__applicable_countable(node, reason);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
@@ -35,4 +33,5 @@ const liana__kernel liana__depthwise_conv2d_onednn_bf16 = {
     .prepare = prepare,
     .release = liana__onednn_release,
     .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
 };

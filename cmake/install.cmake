@@ -17,13 +17,14 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTAL
 
 # What a program that links libliana.a must link as well.
 set(LIANA_PC_REQUIRES "libjpeg libpng libexif cairo jansson libfyaml libprotobuf-c zlib")
+set(LIANA_PC_LIBS "-ldnnl -lgomp -lpthread -lm")
 if(LIANA_HDF5)
   string(APPEND LIANA_PC_REQUIRES " hdf5-serial")
 endif()
 if(LIANA_REMOTE)
-  string(APPEND LIANA_PC_REQUIRES " libcurl libcrypto expat")
+  # Named as libraries: as packages they would ask for all that a static libcurl needs, which few machines have.
+  string(APPEND LIANA_PC_LIBS " -lcurl -lcrypto -lexpat")
 endif()
-set(LIANA_PC_LIBS "-ldnnl -lgomp -lpthread -lm")
 
 file(RELATIVE_PATH LIANA_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" LIANA_PC_PREFIX ${LIANA_PC_PREFIX})

@@ -1,6 +1,7 @@
 #include "data/block_order.h"
 
 #include "base/random.h"
+#include "base/search.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -74,16 +75,7 @@ static void lay_out(liana__block_order *order, uint64_t pass)
 /* The place whose records include the one at `index`. */
 static size_t place_of(const liana__block_order *order, uint64_t index)
 {
-    size_t low = 0, high = order->num_blocks - 1;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (order->starts[middle] <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    return liana__part_of(order->starts, order->num_blocks, index);
 }
 
 uint64_t liana__block_order_record(liana__block_order *order, uint64_t pass, uint64_t index)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/crc32c.h"
 #include "formats/gzip.h"
 #include "formats/gzip_index.h"
@@ -219,15 +220,7 @@ static liana_status fill_block(const void *owner, uint64_t number, uint8_t *byte
 
 static size_t block_of(const liana__tfrecord_blocks *file, uint64_t record)
 {
-    size_t low = 0, high = file->num_blocks - 1;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (file->firsts[middle] <= record)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return liana__part_of(file->firsts, file->num_blocks, record);
 }
 
 liana_status liana__tfrecord_blocks_get(const liana__tfrecord_blocks *file, uint64_t record, liana__block **held,

@@ -2,6 +2,7 @@
  * Columns are found by the names in the first line, as Kaggle's and AutoML's lists have them, or, where the first line
  * is no header, by their place: path, label. Paths count from the folder of the list. */
 #include "formats/csv.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "data/image_files.h"
 
@@ -62,8 +63,7 @@ static void close_source(liana__source *base)
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const csv_source *source = (const csv_source *)base;
-    size_t list = source->num_lists - 1;
-    while (source->starts[list] > index) list--;
+    size_t list = liana__part_of(source->starts, source->num_lists, index);
     return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
 }
 

@@ -1,6 +1,7 @@
 /* TFRecord files of tf.Example: an encoded image, and perhaps a label and an id, under names that are found by looking
  * at the first record unless they are given. Compressed files are read in blocks. */
 #include "formats/tfrecord.h"
+#include "base/search.h"
 #include "data/source.h"
 #include "formats/example.h"
 #include "formats/tfrecord_blocks.h"
@@ -82,16 +83,7 @@ static void close_source(liana__source *base)
 /* The last file that starts at or before the index (files without records start where the next one does). */
 static size_t file_of(const tfrecord_source *source, uint64_t index)
 {
-    size_t low = 0, high = source->num_files;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (source->starts[middle] <= index) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return liana__part_of(source->starts, source->num_files, index);
 }
 
 static liana__record_address address(const liana__source *base, uint64_t index)

@@ -1,5 +1,6 @@
 /* WebDataset tar archives: files that lie one behind the other under names that differ only in what follows the first
  * dot of the last part ("n01/0001.jpg", "n01/0001.cls") are one example; what comes before that dot is its id. */
+#include "base/search.h"
 #include "base/text.h"
 #include "data/source.h"
 #include "formats/tar.h"
@@ -51,15 +52,7 @@ static void close_source(liana__source *base)
 
 static size_t file_of(const webdataset_source *source, uint64_t index)
 {
-    size_t low = 0, high = source->num_files - 1;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (source->starts[middle] <= index)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return liana__part_of(source->starts, source->num_files, index);
 }
 
 static liana__record_address address(const liana__source *base, uint64_t index)

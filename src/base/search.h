@@ -1,0 +1,24 @@
+/* search.h - finding one's place in a sorted table. */
+#ifndef LIANA_BASE_SEARCH_H
+#define LIANA_BASE_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The last of starts[0..count), ascending from one at or below `value`, that is at or below it: which part of a whole a
+ * place is in. Of equal starts (empty parts) it is the last. */
+static inline size_t liana__part_of(const uint64_t *starts, size_t count, uint64_t value)
+{
+    size_t low = 0, high = count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (starts[middle] <= value) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+#endif

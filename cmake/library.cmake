@@ -10,13 +10,19 @@ list(FILTER LIANA_SAMPLE_SOURCES INCLUDE REGEX "\\.samples\\.c$")
 list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 
 # Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
-set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -O3
-  -DLIANA_VECTOR_BYTES=64)
+# With sanitizers, whose checks stand at each access of loops that are unrolled by hand, -O3 takes minutes for a file.
+if(LIANA_SANITIZE)
+  set(LIANA_KERNEL_OPTIMIZATION -O1)
+else()
+  set(LIANA_KERNEL_OPTIMIZATION -O3)
+endif()
+set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+  ${LIANA_KERNEL_OPTIMIZATION} -DLIANA_VECTOR_BYTES=64)
 function(liana_choose_instruction_sets)
   foreach(source ${ARGN})
     if(source MATCHES "\\.avx2\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "-mavx2;-mfma;-mf16c;-O3;-DLIANA_VECTOR_BYTES=32")
+        "-mavx2;-mfma;-mf16c;${LIANA_KERNEL_OPTIMIZATION};-DLIANA_VECTOR_BYTES=32")
     elseif(source MATCHES "\\.avx512\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
     elseif(source MATCHES "\\.avx512_bf16\\.c$")
@@ -25,9 +31,11 @@ function(liana_choose_instruction_sets)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16;-DLIANA_AMX")
     elseif(source MATCHES "\\.generic\\.c$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-DLIANA_VECTOR_BYTES=16")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "${LIANA_KERNEL_OPTIMIZATION};-DLIANA_VECTOR_BYTES=16")
     elseif(source MATCHES "\\.plain\\.c$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3) # their plain loops are to become vectors
+      # Their plain loops are to become vectors.
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS ${LIANA_KERNEL_OPTIMIZATION})
     endif()
   endforeach()
 endfunction()

@@ -41,6 +41,7 @@ typedef enum kind {
     UNBATCH,
     ZIP,
     CONCATENATE,
+    TURNS, /* interleave_datasets */
     SAMPLE,
     ENUMERATE,
     CACHE,
@@ -220,6 +221,25 @@ static void batch_list(const node *own, const list *in, list *out)
     }
 }
 
+/* Two lists in turn, `block` items of each; one that has ended is passed over, and another cycle has only one place. */
+static void take_turns(const node *own, const list *const lists[2], list *out)
+{
+    int taken[2] = {0}, block = (int)own->b;
+    bool ended[2] = {false, false};
+    if (own->a == 1) { /* a cycle of 1 */
+        for (int k = 0; k < 2; k++) {
+            for (int i = 0; i < lists[k]->count; i++) append(out, &lists[k]->items[i]);
+        }
+        return;
+    }
+    for (int turn = 0; !ended[0] || !ended[1]; turn = 1 - turn) {
+        for (int i = 0; i < block && !ended[turn]; i++) {
+            ended[turn] = taken[turn] == lists[turn]->count;
+            if (!ended[turn]) append(out, &lists[turn]->items[taken[turn]++]);
+        }
+    }
+}
+
 static void sample_lists(const node *own, const list *const lists[2], uint64_t epoch, list *out)
 {
     double weights[2] = {(double)own->b, (double)own->c};
@@ -252,6 +272,8 @@ static void evaluate_pair(const node *own, uint64_t seed, uint64_t epoch, list *
     } else if (own->kind == CONCATENATE) {
         for (int i = 0; i < a->count; i++) append(out, &a->items[i]);
         for (int i = 0; i < b->count; i++) append(out, &b->items[i]);
+    } else if (own->kind == TURNS) {
+        take_turns(own, (const list *const[]){a, b}, out);
     } else {
         sample_lists(own, (const list *const[]){a, b}, epoch, out);
     }
@@ -417,6 +439,9 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
         made.dataset = combine(liana_dataset_zip(both, 2), "other");
     } else if (wanted == CONCATENATE) {
         made.dataset = liana_dataset_concatenate(both, 2);
+    } else if (wanted == TURNS) {
+        made.a %= 3; /* 0: both */
+        made.dataset = liana_dataset_interleave_datasets(both, 2, &(liana_interleave_datasets_options){made.a, made.b});
     } else {
         made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
         made.dataset = liana_dataset_sample_from_datasets(
@@ -431,7 +456,8 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
 static node *add_stage(pipeline *own, node *input, bool last)
 {
     static const kind choices[] = {SHUFFLE, REPEAT, ENDLESS, TAKE, SKIP, SHARD, CACHE, PREFETCH};
-    static const kind others[] = {MAP, MAP, FILTER, FLAT_MAP, INTERLEAVE, BATCH, ENUMERATE, ZIP, CONCATENATE, SAMPLE};
+    static const kind others[] = {MAP,       MAP, FILTER,      FLAT_MAP, INTERLEAVE, BATCH,
+                                  ENUMERATE, ZIP, CONCATENATE, TURNS,    SAMPLE};
     node made = {.inputs = {input}, .random_access = input->random_access};
     liana_dataset *data = input->dataset;
     if (input->batched && draw(own, 2) && input->remainder != LIANA_REMAINDER_PAD) {
@@ -441,7 +467,7 @@ static node *add_stage(pipeline *own, node *input, bool last)
         return add_node(own, made);
     }
     if (input->batched || draw(own, 2)) return add_choice(own, input, choices[draw(own, 8)]);
-    made.kind = others[draw(own, 10)];
+    made.kind = others[draw(own, 11)];
     made.a = 1 + draw(own, 4);
     made.b = 1 + draw(own, 3);
     liana_interleave_options expanding = {.name = "expand",

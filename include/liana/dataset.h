@@ -210,6 +210,15 @@ typedef struct liana_sample_options {
 LIANA_API liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                             const liana_sample_options *options);
 
+/* Elements of `cycle_length` datasets at a time, `block_length` of each in turn; one that has ended makes room for the
+ * next. Random-access where all of them are. */
+typedef struct liana_interleave_datasets_options {
+    int64_t cycle_length; /* 1 to 1024; 0: all of them */
+    int64_t block_length; /* 0: 1 */
+} liana_interleave_datasets_options;
+LIANA_API liana_dataset *liana_dataset_interleave_datasets(liana_dataset *const *datasets, size_t num_datasets,
+                                                           const liana_interleave_datasets_options *options);
+
 /* Makes a dataset of an element, in the context that is given and only there; NULL for a failure, whose message is that
  * context's. The dataset is closed by the stage. */
 typedef liana_dataset *(*liana_dataset_function)(void *user, liana_context *context,

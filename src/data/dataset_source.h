@@ -28,6 +28,10 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset);
 /* A dataset of files that are open, whose source it takes, also on failure (NULL, the message is the context's). */
 liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *source, int64_t label_offset);
 
+/* The files of a dataset that is nothing but files (dataset->source) taken in turn. Takes it, as stages do. Fails where
+ * each example is a file of its own. */
+liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana_interleave_datasets_options *options);
+
 /* Finds the component that holds images. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_check_image(const liana__spec *spec, size_t *component, liana__error *error) LIANA_MUST_USE;
 /* Bytes or pixels of that component; the rest of the record is empty. */

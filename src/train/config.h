@@ -16,8 +16,15 @@ typedef struct liana__shard_config {
     int64_t index;
 } liana__shard_config;
 
-/* Where examples come from: one of `paths`, `images`, `concatenate` and `sample_from`, or none (no such data); and
- * which of them are used, in the order of the members below. */
+/* What is taken in turn: a list of sources, or the files of `paths`. */
+typedef struct liana__interleave_config {
+    const liana__value *sources; /* as concatenate; NULL: files */
+    int64_t cycle_length;        /* 0: all sources; files one after the other */
+    int64_t block_length;
+} liana__interleave_config;
+
+/* Where examples come from: one of `paths`, `images`, `concatenate`, `sample_from` and `interleave.sources`, or none
+ * (no such data); and which of them are used, in the order of the members below. */
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
     const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for beside the images */
@@ -27,6 +34,7 @@ typedef struct liana__source_config {
      * weight. NULL: none. */
     const liana__value *concatenate;
     const liana__value *sample_from;
+    liana__interleave_config interleave;
     double weight;      /* in sample_from */
     const char *filter; /* names of functions that a program has registered, or NULL */
     const char *map;

@@ -1,6 +1,7 @@
 #include "train/config_internal.h"
 
 #include "data/source.h"
+#include "data/turns.h"
 #include "train/precision.h"
 #include "train/recompute.h"
 
@@ -21,6 +22,30 @@ static const liana__field shard_items[] = {
     {.name = "index", .kind = LIANA__FIELD_INT, AT(index), .maximum = INFINITY, .doc = "which of them, from 0"},
 };
 static const liana__fields shard_fields = {"shard", sizeof(liana__shard_config), COUNT(shard_items), shard_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__interleave_config, member)
+static const liana__field interleave_items[] = {
+    {.name = "sources",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sources),
+     .doc = "a list of sources, as in concatenate (null: the files of paths)"},
+    {.name = "cycle_length",
+     .kind = LIANA__FIELD_INT,
+     AT(cycle_length),
+     .maximum = LIANA__MAX_TURNS,
+     .doc = "from how many at a time; one that has ended makes room for the next (0: all sources, but files one after "
+            "the other)"},
+    {.name = "block_length",
+     .kind = LIANA__FIELD_INT,
+     AT(block_length),
+     .default_text = "1",
+     .minimum = 1,
+     .maximum = INFINITY,
+     .doc = "how many examples of each in turn"},
+};
+static const liana__fields interleave_fields = {"interleave", sizeof(liana__interleave_config), COUNT(interleave_items),
+                                                interleave_items};
 #undef AT
 
 #define AT(member) .offset = offsetof(liana__source_config, member)
@@ -49,6 +74,13 @@ static const liana__field source_items[] = {
      AT(sample_from),
      .doc = "a list of sources that are mixed at random by their weights, each example once (with data.repeat: "
             "endlessly, so that the weights hold throughout)"},
+    {.name = "interleave",
+     .kind = LIANA__FIELD_SECTION,
+     AT(interleave),
+     .section = &interleave_fields,
+     .doc =
+         "sources, or the files of paths, taken in turn: a few at a time, a block of examples of each (files that are "
+         "shuffled are shuffled as a whole in any case)"},
     {.name = "weight",
      .kind = LIANA__FIELD_FLOAT,
      AT(weight),

@@ -29,13 +29,15 @@ liana_status liana__config_read_source(const liana__value *value, const char *wh
 
 bool liana__config_has_source(const liana__source_config *source)
 {
-    return source->paths.count || source->images || source->concatenate || source->sample_from;
+    return source->paths.count || source->images || source->concatenate || source->sample_from ||
+           source->interleave.sources;
 }
 
 bool liana__config_combines(const liana__source_config *source)
 {
-    return source->concatenate || source->sample_from || source->filter || source->map || source->shard.count ||
-           source->skip || source->take;
+    return source->concatenate || source->sample_from || source->interleave.sources ||
+           source->interleave.cycle_length || source->filter || source->map || source->shard.count || source->skip ||
+           source->take;
 }
 
 static liana_status check_source(const liana__source_config *source, const char *where, const liana__place *place,
@@ -47,15 +49,29 @@ static liana_status check_source(const liana__source_config *source, const char 
     if (source->labels && !source->images) {
         return liana__fail_at(error, place, where, "'labels' needs 'images' beside it");
     }
-    int ways = (source->paths.count || source->images) + (source->concatenate != NULL) + (source->sample_from != NULL);
+    const liana__interleave_config *interleave = &source->interleave;
+    int ways = (source->paths.count || source->images) + (source->concatenate != NULL) + (source->sample_from != NULL) +
+               (interleave->sources != NULL);
     if (ways > 1) {
         return liana__fail_at(error, place, where,
-                              "'paths', 'images', 'concatenate' and 'sample_from' exclude each other; keep one");
+                              "'paths', 'images', 'concatenate', 'sample_from' and 'interleave.sources' exclude each "
+                              "other; keep one");
     }
     if (ways == 0 && liana__config_combines(source)) {
         return liana__fail_at(error, place, where,
-                              "there is nothing to choose from, expected 'paths', 'images', 'concatenate' or "
-                              "'sample_from'");
+                              "there is nothing to choose from, expected 'paths', 'images', 'concatenate', "
+                              "'sample_from' or 'interleave.sources'");
+    }
+    if (interleave->cycle_length && !interleave->sources && !source->paths.count) {
+        return liana__fail_at(error, place, where,
+                              "interleave.cycle_length says how many files of 'paths' or how many of "
+                              "'interleave.sources' are taken in turn, but there are neither");
+    }
+    if (interleave->block_length > 1 && !interleave->sources && !interleave->cycle_length) {
+        return liana__fail_at(error, place, where,
+                              "interleave.block_length is %lld; set interleave.cycle_length too: how many files are "
+                              "taken in turn",
+                              (long long)interleave->block_length);
     }
     const liana__shard_config *shard = &source->shard;
     if (shard->index == 0 || shard->index < shard->count) return LIANA_OK;
@@ -109,6 +125,9 @@ static liana_status resolve(liana__source_config *source, const char *where, con
     if (source->sample_from) {
         LIANA_TRY(resolve_list(&source->sample_from, where, "sample_from", depth, arena, error));
     }
+    if (source->interleave.sources) {
+        LIANA_TRY(resolve_list(&source->interleave.sources, where, "interleave.sources", depth, arena, error));
+    }
     return LIANA_OK;
 }
 
@@ -122,12 +141,12 @@ liana_status liana__config_resolve_source(liana__source_config *source, const ch
 static liana_status add_files(const liana__source_config *source, liana__arena *arena, liana__value *list,
                               liana__error *error)
 {
-    const liana__value *const inputs[] = {source->concatenate, source->sample_from};
+    const liana__value *const inputs[] = {source->concatenate, source->sample_from, source->interleave.sources};
     for (size_t i = 0; i < source->paths.count; i++) {
         liana__value_add(arena, list, liana__value_string(arena, source->paths.items[i]));
     }
     if (source->images) liana__value_add(arena, list, liana__value_string(arena, source->images));
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; inputs[k] && i < inputs[k]->count; i++) {
             liana__source_config item;
             LIANA_TRY(liana__config_read_source(inputs[k]->items[i], "data", arena, &item, error));

@@ -112,7 +112,10 @@ static liana_status open_source(liana__run *run, const liana__source_config *whe
                                 liana__source **source, liana__error *error)
 {
     opener own = {run, use, take, part_name(run, where), where == &run->config->data.train};
-    if (!liana__config_combines(where)) return open_files(&own, where, source, error);
+    liana__source_config chosen = *where;
+    /* Where files are shuffled as a whole, whose turn it is makes no difference. */
+    if (own.training && run->config->data.shuffle && where->paths.count) chosen.interleave.cycle_length = 0;
+    if (!liana__config_combines(&chosen)) return open_files(&own, where, source, error);
     LIANA_TRY(open_combined(&own, where, source, error));
     (*source)->skip_damage = run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP;
     return LIANA_OK;

@@ -14,12 +14,19 @@ static liana_status hand_on(const liana__source_request *request, const liana_da
     return left->status;
 }
 
+static liana_interleave_datasets_options turns_of(const liana__source_config *where)
+{
+    return (liana_interleave_datasets_options){where->interleave.cycle_length, where->interleave.block_length};
+}
+
 static liana_status open_files(const liana__source_request *request, const liana__source_config *where,
                                liana_dataset **dataset, liana__error *error)
 {
     liana__source *source;
     LIANA_TRY(request->open(request->user, where, &source, error));
-    *dataset = liana__dataset_of_source(request->context, source, request->label_offset);
+    liana_dataset *files = liana__dataset_of_source(request->context, source, request->label_offset);
+    liana_interleave_datasets_options turns = turns_of(where);
+    *dataset = files && turns.cycle_length ? liana__dataset_interleave_files(files, &turns) : files;
     return hand_on(request, *dataset, error);
 }
 
@@ -31,8 +38,19 @@ static liana_dataset *prepare_sample(const liana__source_request *request, liana
     return request->repeat ? liana_dataset_repeat(dataset, -1) : dataset;
 }
 
-static liana_status open_list(const liana__source_request *request, const liana__value *list, const char *key,
-                              bool samples, liana_dataset **dataset, liana__error *error)
+/* Takes the datasets. */
+static liana_dataset *join(const liana__source_request *request, const liana__source_config *where,
+                           liana_dataset *const *inputs, const double *weights, size_t count)
+{
+    if (where->concatenate) return liana_dataset_concatenate(inputs, count);
+    liana_interleave_datasets_options turns = turns_of(where);
+    if (where->interleave.sources) return liana_dataset_interleave_datasets(inputs, count, &turns);
+    liana_sample_options options = {.weights = weights, .seed = request->seed};
+    return liana_dataset_sample_from_datasets(inputs, count, &options);
+}
+
+static liana_status open_list(const liana__source_request *request, const liana__source_config *where,
+                              const liana__value *list, const char *key, liana_dataset **dataset, liana__error *error)
 {
     liana__arena arena = {0};
     liana_dataset **inputs = liana__arena_allocate(&arena, list->count * sizeof *inputs);
@@ -47,16 +65,10 @@ static liana_status open_list(const liana__source_request *request, const liana_
         if (status == LIANA_OK) status = liana__source_dataset(request, &item, name, &inputs[count], error);
         if (status != LIANA_OK) break;
         weights[count] = item.weight;
-        if (samples) inputs[count] = prepare_sample(request, inputs[count], count);
+        if (where->sample_from) inputs[count] = prepare_sample(request, inputs[count], count);
     }
-    if (status == LIANA_OK && samples) {
-        liana_sample_options options = {.weights = weights, .seed = request->seed};
-        *dataset = liana_dataset_sample_from_datasets(inputs, count, &options);
-    } else if (status == LIANA_OK) {
-        *dataset = liana_dataset_concatenate(inputs, count);
-    } else {
-        for (size_t i = 0; inputs && i < count; i++) liana_dataset_close(inputs[i]);
-    }
+    if (status == LIANA_OK) *dataset = join(request, where, inputs, weights, count);
+    for (size_t i = 0; status != LIANA_OK && inputs && i < count; i++) liana_dataset_close(inputs[i]);
     liana__arena_free(&arena);
     return status == LIANA_OK ? hand_on(request, *dataset, error) : status;
 }
@@ -100,14 +112,11 @@ liana_status liana__source_dataset(const liana__source_request *request, const l
                                    const char *key, liana_dataset **dataset, liana__error *error)
 {
     *dataset = NULL;
-    liana_status status;
-    if (where->concatenate) {
-        status = open_list(request, where->concatenate, key, false, dataset, error);
-    } else if (where->sample_from) {
-        status = open_list(request, where->sample_from, key, true, dataset, error);
-    } else {
-        status = open_files(request, where, dataset, error);
-    }
+    const liana__value *list = where->concatenate   ? where->concatenate
+                               : where->sample_from ? where->sample_from
+                                                    : where->interleave.sources;
+    liana_status status =
+        list ? open_list(request, where, list, key, dataset, error) : open_files(request, where, dataset, error);
     if (status == LIANA_OK) status = choose(request, where, key, dataset, error);
     if (status != LIANA_OK) liana_dataset_close(*dataset);
     if (status != LIANA_OK) *dataset = NULL;
@@ -152,7 +161,7 @@ static liana_status read_text(const char *text, liana__arena *arena, liana__sour
     if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "dataset: there is no source, expected paths, images, "
-                           "concatenate or sample_from");
+                           "concatenate, sample_from or interleave.sources");
     }
     return liana__config_resolve_source(where, "dataset", &value->place, arena, error);
 }

@@ -351,7 +351,7 @@ static void check_listing(const char *name)
     };
     liana__bad_records list = {0};
     liana__error error = {0};
-    assert_ok(liana__bad_records_read(&list, liana__test_path(name), &error), &error);
+    assert_ok(liana__bad_records_read(&list, liana__test_path(name), NULL, &error), &error);
     assert_int_equal(list.count, 6);
     for (size_t i = 0; i < 6; i++) {
         const liana__bad_record *found = &list.items[i];
@@ -476,7 +476,7 @@ static void test_max_bad(void **state)
     assert_refused(got, 1, "more than 2 bad records (data.max_bad)", ".tfrec", "record ");
     liana__bad_records list = {0};
     liana__error error = {0};
-    assert_ok(liana__bad_records_read(&list, liana__test_path("run/bad_records.csv"), &error), &error);
+    assert_ok(liana__bad_records_read(&list, liana__test_path("run/bad_records.csv"), NULL, &error), &error);
     assert_int_equal(list.count, 3);
     liana__bad_records_free(&list);
     assert_code(liana__test_command("train", config, "data.max_bad=6", "--out", liana__test_path("enough")), 0);

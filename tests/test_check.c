@@ -192,7 +192,7 @@ static void test_quarantine(void **state)
     /* Four bad ones, both that contradict each other, and the one that validation has. */
     liana__bad_records records = {0};
     liana__error error = {0};
-    assert_ok(liana__bad_records_read(&records, list, &error), &error);
+    assert_ok(liana__bad_records_read(&records, list, NULL, &error), &error);
     static const int64_t expected[] = {UNDECODABLE, FAR_LABEL, UNLABELLED, 10, CONTRADICTED, LEAKED, DAMAGED};
     assert_int_equal(records.count, 7);
     for (size_t i = 0; i < 7; i++) assert_int_equal(records.items[i].record, expected[i]);
@@ -432,7 +432,7 @@ static void test_list_round_trip(void **state)
     assert_false(added);
     assert_int_equal(list.count, 4);
     assert_ok(liana__bad_records_write(&list, liana__test_path("list.csv"), &error), &error);
-    assert_ok(liana__bad_records_read(&again, liana__test_path("list.csv"), &error), &error);
+    assert_ok(liana__bad_records_read(&again, liana__test_path("list.csv"), NULL, &error), &error);
     static const int order[] = {3, 2, 1, 0};
     assert_int_equal(again.count, 4);
     for (int i = 0; i < 4; i++) {
@@ -467,7 +467,8 @@ static void test_wrong_lists(void **state)
         liana__bad_records list = {0};
         liana__error error = {0};
         const char *path = liana__test_write("list.csv", cases[i][0], strlen(cases[i][0]));
-        assert_fails(liana__bad_records_read(&list, path, &error), LIANA_INVALID_DATA, &error, "list.csv", cases[i][1]);
+        assert_fails(liana__bad_records_read(&list, path, NULL, &error), LIANA_INVALID_DATA, &error, "list.csv",
+                     cases[i][1]);
         liana__bad_records_free(&list);
     }
     const char *config = write_data(NULL, 0);

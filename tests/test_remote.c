@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Small pieces and short delays, so that small files have many pieces and nothing takes long. */
@@ -437,8 +438,18 @@ static void test_no_connection(void **state)
     liana__test_server_stop();
     assert_fails(try_file(url, &quick, &error), LIANA_IO_ERROR, &error, "/web/large.bin'", "tried 4 times",
                  "is the server running");
-    assert_fails(try_file("https://no-such-host.invalid/x", &quick, &error), LIANA_IO_ERROR, &error,
+}
+
+/* Where no server was ever found, the name is wrong or there is no network: that is not waited for. */
+static void test_a_host_that_is_not_there(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    time_t begin = time(NULL);
+    assert_fails(try_file("https://no-such-host.invalid/x", NULL, &error), LIANA_IO_ERROR, &error,
                  "no-such-host.invalid", "check the spelling");
+    assert_null(strstr(error.message, "tried"));
+    assert_true(time(NULL) - begin < 10);
 }
 
 /* ---- the cache ---- */
@@ -575,17 +586,80 @@ static void test_caches_that_cannot_be(void **state)
     (void)state;
     liana__error error = {0};
     liana__remote *remote;
+    liana__arena arena = {0};
+    const char *path;
     liana__test_write("file", "x", 1);
+    liana__test_serve("a", "1", 1);
     liana__remote_options options = {.cache_folder = liana__test_path("file")};
-    assert_fails(liana__remote_create(&options, &remote, &error), LIANA_IO_ERROR, &error, "data.remote_cache",
+    assert_fails(try_file("gs://bucket/a", &options, &error), LIANA_IO_ERROR, &error, "data.remote_cache",
                  "LIANA_CACHE");
     unsetenv("LIANA_CACHE");
     unsetenv("HOME");
-    assert_fails(liana__remote_create(NULL, &remote, &error), LIANA_INVALID_CONFIG, &error, "LIANA_CACHE", "HOME");
+    assert_fails(try_file("gs://bucket/a", NULL, &error), LIANA_INVALID_CONFIG, &error, "LIANA_CACHE", "HOME");
     setenv("XDG_CACHE_HOME", liana__test_path("xdg"), 1);
+    /* Who has no URL makes no folders. */
     assert_ok(liana__remote_create(NULL, &remote, &error), &error);
+    assert_ok(liana__remote_file(remote, "local", &arena, &path, &error), &error);
+    assert_string_equal(path, "local");
+    assert_false(liana__folder_exists(liana__test_path("xdg/liana")));
+    assert_ok(liana__remote_file(remote, "gs://bucket/a", &arena, &path, &error), &error);
     liana__remote_destroy(remote);
+    liana__arena_free(&arena);
     assert_true(liana__folder_exists(liana__test_path("xdg/liana/files")));
+}
+
+/* Many files together, each of which may be missing. */
+static void test_files_of_which_some_are_missing(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    liana__remote_file_of_many files[MANY];
+    char names[MANY][300], text[20];
+    for (int i = 0; i < MANY; i++) {
+        const char *const starts[] = {"gs://bucket", "s3://bucket", liana__test_server_url("/web")};
+        snprintf(names[i], sizeof names[i], "%s/many/%d", starts[i % 3], i);
+        files[i] = (liana__remote_file_of_many){.name = names[i]};
+        snprintf(text, sizeof text, "number %d", i);
+        if (i % 10 != 4) liana__test_serve(strstr(names[i], "many/"), text, strlen(text));
+    }
+    strcpy(names[7], "gs://BUCKET/x");
+    strcpy(names[8], "/a/local/file");
+    liana__remote *remote;
+    liana__arena arena = {0};
+    liana__error error = {0};
+    assert_ok(liana__remote_create(&quick, &remote, &error), &error);
+    assert_ok(liana__remote_files(remote, files, MANY, &arena, &error), &error);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "number %d", i);
+        if (i == 7) {
+            assert_int_equal(files[i].status, LIANA_INVALID_ARGUMENT);
+            assert_non_null(strstr(files[i].reason, "no name of a bucket"));
+        } else if (i == 8) {
+            assert_string_equal(files[i].path, names[i]);
+        } else if (i % 10 == 4) {
+            assert_int_equal(files[i].status, LIANA_NOT_FOUND);
+            assert_non_null(strstr(files[i].reason, names[i]));
+        } else {
+            assert_int_equal(files[i].status, LIANA_OK);
+            assert_contents(files[i].path, text, strlen(text));
+        }
+    }
+    /* Damage is one file's own as well; a server that fails is everybody's. */
+    liana__test_serve("many/0", "another", 7);
+    liana__test_serve("many/3", "another", 7);
+    liana__test_server_fault("corrupt", 1);
+    files[0] = (liana__remote_file_of_many){.name = names[0]};
+    liana__remote *other;
+    assert_ok(liana__remote_create(&quick, &other, &error), &error);
+    assert_ok(liana__remote_files(other, files, 1, &arena, &error), &error);
+    assert_int_equal(files[0].status, LIANA_DATA_LOSS);
+    assert_non_null(strstr(files[0].reason, "many/0"));
+    liana__test_server_fault("503", 100);
+    files[3] = (liana__remote_file_of_many){.name = names[3]};
+    assert_fails(liana__remote_files(other, &files[3], 1, &arena, &error), LIANA_IO_ERROR, &error, "many/3", "503");
+    liana__remote_destroy(other);
+    liana__remote_destroy(remote);
+    liana__arena_free(&arena);
 }
 
 int main(void)
@@ -605,10 +679,12 @@ int main(void)
         TEST(test_what_is_not_there),
         TEST(test_names_that_cannot_be),
         TEST(test_no_connection),
+        TEST(test_a_host_that_is_not_there),
         TEST(test_the_least_recently_used_goes),
         TEST(test_processes_share_the_cache),
         TEST(test_progress_and_stopping),
         TEST(test_caches_that_cannot_be),
+        TEST(test_files_of_which_some_are_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

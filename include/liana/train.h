@@ -93,7 +93,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const li
 
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
-/* Reads such a folder, or a run folder's model.json with its newest checkpoint, into a new model. */
+/* Reads such a folder, which may be a URL, or a run folder's model.json with its newest checkpoint, into a new model.
+ */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
 /* Loads weights by layer name from a Keras HDF5 or a safetensors file. With `partial`, layers that the file lacks (a

@@ -1,5 +1,6 @@
 #include "base/context.h"
 #include "base/file.h"
+#include "cli/fetching.h"
 #include "cli/inspect.h"
 #include "cli/session.h"
 #include "data/quarantine.h"
@@ -20,6 +21,7 @@ enum { MAX_SHOWN = 20 };
 
 typedef struct checker {
     liana__invocation *invocation;
+    liana__remote *remote;
     liana__scan_part parts[LIANA__SCAN_MAX_PARTS];
     size_t num_parts;
     liana__scan_options options;
@@ -49,7 +51,8 @@ static liana_status open_files(checker *own)
                            "check: '%s' changes a configuration, but '%s' is none", invocation->overrides[0],
                            invocation->operands[0]);
     }
-    liana__source_options wanted = {.skip_damage = true};
+    LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &own->remote));
+    liana__source_options wanted = {.skip_damage = true, .remote = own->remote};
     LIANA_TRY(add_part(own, "data", invocation->operands, invocation->num_operands, &wanted));
     own->parts[0].needs_labels = own->parts[0].source->has_labels;
     own->class_names = own->parts[0].source->class_names;
@@ -66,6 +69,7 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     wanted.need_labels = labelled;
     wanted.ignore_labels = !labelled;
     wanted.skip_damage = true;
+    wanted.remote = own->remote;
     liana__error *error = &own->invocation->error;
     liana__strings files;
     LIANA_TRY(liana__config_files(where, &own->invocation->arena, &files, error));
@@ -90,7 +94,9 @@ static liana_status open_config(checker *own, const liana__config *config)
     liana__bad_records left_out = {0};
     own->options.label_offset = data->label_offset;
     own->class_names = data->class_names;
-    liana_status status = data->quarantine ? liana__bad_records_read(&left_out, data->quarantine, error) : LIANA_OK;
+    LIANA_TRY(liana__fetching_start(own->invocation, data->remote_cache, data->remote_cache_limit, &own->remote));
+    liana_status status = LIANA_OK;
+    if (data->quarantine) status = liana__bad_records_read(&left_out, data->quarantine, own->remote, error);
     if (status == LIANA_OK) status = open_configured(own, config, "train", &data->train, true, &left_out);
     if (status == LIANA_OK) status = open_configured(own, config, "validation", &data->validation, true, &left_out);
     if (status == LIANA_OK) status = open_configured(own, config, "test", &data->test, false, &left_out);
@@ -332,6 +338,7 @@ static liana_status check(checker *own)
 static void close_parts(checker *own)
 {
     for (size_t i = 0; i < own->num_parts; i++) liana__source_close(own->parts[i].source);
+    liana__remote_destroy(own->remote);
 }
 
 static liana_status check_config(checker *own)

@@ -1,7 +1,7 @@
 #include "data/convert.h"
 
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/fetching.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -106,7 +106,9 @@ static liana_status run(liana__invocation *invocation)
     convert.user = &state;
     liana__signals_catch();
     liana__convert_summary summary;
+    LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &convert.source.remote));
     liana_status status = liana__convert(&convert, &summary, &invocation->error);
+    liana__remote_destroy(convert.source.remote);
     if (status == LIANA_OK) print_summary(invocation, &summary, convert.output);
     return status;
 }

@@ -2,10 +2,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/fetching.h"
 #include "formats/idx.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
-#include "remote/remote.h"
 
 #include <string.h>
 
@@ -115,11 +115,13 @@ static liana_status inspect_path(const char *path, liana__value *report, liana__
     return kind(path, report, arena, error);
 }
 
-static liana_status inspect_remote(const char *url, liana__value *report, liana__arena *arena, liana__error *error)
+static liana_status inspect_named(liana__invocation *invocation, const char *url, liana__value *report)
 {
     liana__remote *remote;
     liana__paths paths;
-    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana__arena *arena = &invocation->arena;
+    liana__error *error = &invocation->error;
+    LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &remote));
     liana_status status = liana__remote_resolve(remote, &url, 1, arena, &paths, error);
     if (status == LIANA_OK && paths.count > 1) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one", url, paths.count);
@@ -137,8 +139,7 @@ static liana_status run(liana__invocation *invocation)
     liana__value *report = liana__value_map(arena);
     liana__inspect_text(arena, report, "event", "inspected");
     liana__inspect_text(arena, report, "path", path);
-    liana_status status = liana__path_is_remote(path) ? inspect_remote(path, report, arena, &invocation->error)
-                                                      : inspect_path(path, report, arena, &invocation->error);
+    liana_status status = inspect_named(invocation, path, report);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* A damaged file's report says what was found before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;

@@ -26,6 +26,11 @@ liana_status liana__session_find_run(liana__invocation *invocation, const char *
     if (!path) return liana__fail_memory(&invocation->error, "the run folder");
     *config_path = path;
     if (liana__file_exists(path)) return LIANA_OK;
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "%s: run folders are folders of this machine: copy '%s' here and name the copy",
+                           invocation->command->name, folder);
+    }
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is no run folder: %s",
                        invocation->command->name, folder,
                        liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");

@@ -195,11 +195,11 @@ static liana_status read_row(liana__bad_records *list, const liana__csv *csv, co
     return liana__bad_records_add(list, &record, NULL, error);
 }
 
-liana_status liana__bad_records_read(liana__bad_records *list, const char *path, liana__error *error)
+static liana_status read_list(liana__bad_records *list, const char *path, const char *local, liana__error *error)
 {
     char *data;
     size_t size;
-    LIANA_TRY(liana__file_read(path, MAX_LIST_SIZE, &data, &size, error));
+    LIANA_TRY(liana__file_read(local, MAX_LIST_SIZE, &data, &size, error));
     liana__csv csv = {0};
     int columns[NUM_COLUMNS];
     liana_status status = liana__csv_parse(path, data, size, ',', &csv, error);
@@ -210,4 +210,12 @@ liana_status liana__bad_records_read(liana__bad_records *list, const char *path,
     liana__csv_free(&csv);
     free(data);
     return status;
+}
+
+liana_status liana__bad_records_read(liana__bad_records *list, const char *path, liana__remote *remote,
+                                     liana__error *error)
+{
+    const char *local = path;
+    if (remote) LIANA_TRY(liana__remote_file(remote, path, &list->arena, &local, error));
+    return read_list(list, liana__remote_name(local), local, error);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "remote/remote.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +52,9 @@ liana_status liana__bad_records_write(const liana__bad_records *list, const char
     LIANA_MUST_USE;
 
 /* Adds what a file lists; relative names in it are relative to its folder. Columns may come in any order, and but for
- * `file` and `record` they may be missing. Errors: those of reading, INVALID_DATA (file and line). */
-liana_status liana__bad_records_read(liana__bad_records *list, const char *path, liana__error *error) LIANA_MUST_USE;
+ * `file` and `record` they may be missing. The path may be a URL, which `remote` (else NULL) fetches. Errors: those of
+ * reading, INVALID_DATA (file and line). */
+liana_status liana__bad_records_read(liana__bad_records *list, const char *path, liana__remote *remote,
+                                     liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -16,6 +16,44 @@ liana_status liana__image_files_add(liana__image_files *files, const liana__imag
     return LIANA_OK;
 }
 
+static liana_status fetch(liana__image_files *files, liana__remote_file_of_many *wanted, size_t count,
+                          const liana__source_options *options, size_t *failed, liana__error *error)
+{
+    size_t next = 0, num_missing = 0;
+    LIANA_TRY(liana__remote_files(options->remote, wanted, count, &files->arena, error));
+    for (size_t i = 0; i < files->count; i++) {
+        liana__image_file *file = &files->items[i];
+        if (!liana__path_is_remote(file->path)) continue;
+        const liana__remote_file_of_many *got = &wanted[next++];
+        file->path = got->path;
+        if (got->status == LIANA_OK) continue;
+        if (!file->reason) file->status = got->status;
+        if (!file->reason) file->reason = got->reason;
+        if (num_missing++ == 0) *failed = i;
+    }
+    /* Where there is none at all, it is not the files that are at fault. */
+    if (!num_missing || (options->skip_damage && num_missing < count)) return LIANA_OK;
+    const liana__image_file *first = &files->items[*failed];
+    return liana__fail(error, first->status, "%s", first->reason);
+}
+
+liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
+                                      liana__error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < files->count; i++) count += liana__path_is_remote(files->items[i].path);
+    *failed = SIZE_MAX;
+    if (!count) return LIANA_OK;
+    liana__remote_file_of_many *wanted = calloc(count, sizeof *wanted);
+    if (!wanted) return liana__fail_memory(error, "a list of remote files");
+    for (size_t i = 0, next = 0; i < files->count; i++) {
+        if (liana__path_is_remote(files->items[i].path)) wanted[next++].name = files->items[i].path;
+    }
+    liana_status status = fetch(files, wanted, count, options, failed, error);
+    free(wanted);
+    return status;
+}
+
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error)
 {
@@ -25,6 +63,7 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
     record->id_size = strlen(file->id);
     record->has_label = file->label >= 0;
     record->label = file->label;
+    if (file->reason) return liana__fail(error, file->status, "%s", file->reason);
     LIANA_TRY(liana__file_read_into(file->path, MAX_FILE_SIZE, buffer, error));
     record->bytes = (const uint8_t *)buffer->bytes;
     record->size = buffer->size;

@@ -8,6 +8,9 @@ typedef struct liana__image_file {
     const char *path;
     const char *id;
     int64_t label; /* -1: none */
+    /* Why the record cannot be used, whatever the file may be: the error of reading it. */
+    const char *reason; /* NULL: nothing is known against it */
+    liana_status status;
 } liana__image_file;
 
 /* Strings live in the arena. Zero-initialise; free with liana__image_files_free. */
@@ -22,6 +25,12 @@ typedef struct liana__image_files {
 /* Adds a file; path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
     LIANA_MUST_USE;
+
+/* Makes local files of those whose paths are URLs, all together. With skip_damage, one that cannot be had fails when it
+ * is read; otherwise it is an error here, which *failed numbers (SIZE_MAX: none is at fault). Errors: those of
+ * liana__remote_files, and of files that are missing. */
+liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
+                                      liana__error *error) LIANA_MUST_USE;
 
 /* Reads a file's bytes into the scratch: a liana__file_buffer of one thread, to be freed with
  * liana__image_files_scratch_free. Errors: those of liana__file_read_into; the record's id and label are set before. */

@@ -237,35 +237,26 @@ static liana_status open_resolved(liana__remote *remote, const char *const *patt
     return status;
 }
 
-static liana_status open_remote(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
+liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *given,
                                 liana__source **source, liana__error *error)
 {
-    liana__remote *remote = options->remote;
-    if (!remote) LIANA_TRY(liana__remote_create(NULL, &remote, error));
-    liana_status status = open_resolved(remote, patterns, num_patterns, options, source, error);
-    if (status == LIANA_OK) {
-        (*source)->remote = remote;
-        (*source)->owns_remote = remote != options->remote;
-        for (size_t i = 0; i < (*source)->num_lost; i++) {
-            (*source)->lost[i].file = liana__remote_name((*source)->lost[i].file);
-            liana__remote_clean(remote, (char *)(*source)->lost[i].reason);
-        }
-    } else if (remote != options->remote) {
-        liana__remote_destroy(remote);
-    }
-    return status;
-}
-
-liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
-                                liana__source **source, liana__error *error)
-{
-    static const liana__source_options defaults;
-    if (!options) options = &defaults;
+    liana__source_options options = given ? *given : (liana__source_options){0};
+    liana__remote *own = NULL;
     *source = NULL;
-    bool is_remote = options->labels && liana__path_is_remote(options->labels);
-    for (size_t i = 0; i < num_patterns; i++) is_remote = is_remote || liana__path_is_remote(patterns[i]);
-    return is_remote ? open_remote(patterns, num_patterns, options, source, error)
-                     : open_local(patterns, num_patterns, options, source, error);
+    if (!options.remote) LIANA_TRY(liana__remote_create(NULL, &own, error));
+    if (own) options.remote = own;
+    liana_status status = open_resolved(options.remote, patterns, num_patterns, &options, source, error);
+    if (status != LIANA_OK) {
+        liana__remote_destroy(own);
+        return status;
+    }
+    (*source)->remote = options.remote;
+    (*source)->owns_remote = own != NULL;
+    for (size_t i = 0; i < (*source)->num_lost; i++) {
+        (*source)->lost[i].file = liana__remote_name((*source)->lost[i].file);
+        liana__remote_clean(options.remote, (char *)(*source)->lost[i].reason);
+    }
+    return LIANA_OK;
 }
 
 void liana__source_close(liana__source *source)

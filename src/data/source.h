@@ -64,7 +64,8 @@ typedef struct liana__source_options {
     uint64_t take;
     /* Refuse data without labels when it is opened. */
     bool need_labels;
-    /* Where URLs are fetched to; NULL: the source makes one for itself, if there are any. Must outlive the source. */
+    /* Where URLs are fetched to; NULL: the source makes one for itself, so a kind's `open` always has one. Must outlive
+     * the source. */
     liana__remote *remote;
     /* Take the data as if they had no labels, whatever these are and whatever class folders are called. */
     bool ignore_labels;
@@ -115,7 +116,7 @@ struct liana__source {
     bool streams; /* records come in their own order: what is read is that of the position */
     /* What lies in the folders of images and is none: files and folders that were left out. */
     uint64_t num_ignored;
-    liana__remote *remote; /* where its URLs are local files, or NULL */
+    liana__remote *remote; /* where its URLs are local files */
     bool owns_remote;
     /* Where the source knows them (class folders, CSV with class names): names in the order of the labels. */
     liana__strings class_names;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CLAIM_PAUSE = 200, PROGRESS_PAUSE = 250, MAX_POLL = 200, MAX_CONNECTIONS = 64 };
@@ -15,7 +14,7 @@ typedef enum job_state { WANTED, OPEN, DONE } job_state;
 
 /* A file that is wanted. */
 typedef struct fetch_job {
-    const liana__remote_object *object;
+    liana__remote_object *object;
     liana__cache_id id;
     job_state state;
     int64_t try_at; /* when to ask again whether somebody else has fetched it */
@@ -56,15 +55,10 @@ typedef struct fetcher {
     int num_slots;
     liana__remote_progress progress;
     uint64_t bytes_cached;
+    uint64_t bytes_before; /* that were there when the call began */
+    int64_t began_at;
     int64_t told_at;
 } fetcher;
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- one request ---- */
 
@@ -166,10 +160,33 @@ static liana_status finish_job(fetcher *fetch, fetch_job *job, liana__error *err
     return status;
 }
 
+/* A file that is wanted if it can be had is left out: what is wrong with it is its own. */
+static void give_up(fetcher *fetch, fetch_job *job, const liana__error *why)
+{
+    job->object->status = why->status;
+    job->object->reason = liana__arena_string(&fetch->remote->arena, why->message);
+    for (int i = 0; i < fetch->num_slots; i++) {
+        if (fetch->slots[i].job == job) stop_slot(fetch, &fetch->slots[i]);
+    }
+    if (job->state == DONE) return;
+    liana__parts_close(&job->parts);
+    liana__cache_release(&fetch->remote->cache, &job->id);
+    job->state = DONE;
+    fetch->num_left--;
+    fetch->progress.files_done++;
+}
+
+static bool may_give_up(const fetch_slot *slot, liana_status status)
+{
+    long code = slot->response.status;
+    bool refused = status == LIANA_IO_ERROR && slot->refusal == NONE && code / 100 == 4 && code != 408 && code != 429;
+    return status == LIANA_DATA_LOSS || refused;
+}
+
 static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code, liana__error *error)
 {
     fetch_job *job = slot->job;
-    const liana__http *http = &fetch->remote->http;
+    liana__http *http = &fetch->remote->http;
     curl_multi_remove_handle(fetch->remote->http.multi, slot->response.easy);
     slot->running = false;
     liana__http_end(&slot->response);
@@ -184,7 +201,7 @@ static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code,
     }
     /* An answer that is shorter than it should be, and says so, is a cut as well. */
     bool cut = code == CURLE_OK && success;
-    if (!cut && !liana__http_may_retry(code, response)) {
+    if (!cut && !liana__http_may_retry(http, code, response)) {
         if (code != CURLE_OK) return liana__http_fail(job->object->name, code, response, slot->attempt, error);
         long status = response->status;
         bool gone = status == 404 || status == 410 || status == 412 || status == 416;
@@ -196,8 +213,24 @@ static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code,
         if (code != CURLE_OK) return liana__http_fail(job->object->name, code, response, slot->attempt, error);
         return liana__remote_refused(fetch->remote, job->object->scheme, job->object->name, response, error);
     }
-    slot->start_at = now_ms() + liana__http_delay(http, slot->number, slot->attempt, response->retry_after);
+    slot->start_at = liana__http_now() + liana__http_delay(http, slot->number, slot->attempt, response->retry_after);
     return LIANA_OK;
+}
+
+static liana_status end_slot(fetcher *fetch, fetch_slot *slot, CURLcode code, liana__error *error)
+{
+    fetch_job *job = slot->job;
+    bool optional = job->object->optional;
+    liana__error own = {0};
+    liana_status status = finish_slot(fetch, slot, code, &own);
+    if (status == LIANA_OK) return LIANA_OK;
+    /* The slot is free where all bytes came and are not those that the server spoke of. */
+    if (optional && (slot->job ? may_give_up(slot, status) : status == LIANA_DATA_LOSS)) {
+        give_up(fetch, job, &own);
+        return LIANA_OK;
+    }
+    if (error) *error = own;
+    return status;
 }
 
 /* ---- which piece is next ---- */
@@ -218,7 +251,7 @@ static liana_status open_job(fetcher *fetch, fetch_job *job, liana__error *error
     bool claimed = false;
     if (!is_open_already(fetch, job)) LIANA_TRY(liana__cache_claim(&remote->cache, &job->id, &claimed, error));
     if (!claimed) {
-        job->try_at = now_ms() + CLAIM_PAUSE;
+        job->try_at = liana__http_now() + CLAIM_PAUSE;
         return LIANA_OK;
     }
     if (liana__cache_has(&remote->cache, &job->id, job->object->size, &fetch->arena)) {
@@ -232,6 +265,7 @@ static liana_status open_job(fetcher *fetch, fetch_job *job, liana__error *error
     liana_status status = liana__parts_open(&job->parts, &remote->cache, &job->id, job->object,
                                             remote->options.piece_size, &fetch->arena, error);
     job->state = OPEN;
+    fetch->bytes_before += job->parts.bytes_done;
     LIANA_TRY(status);
     return job->parts.num_done == job->parts.count ? finish_job(fetch, job, error) : LIANA_OK;
 }
@@ -243,7 +277,7 @@ static liana_status fill_slot(fetcher *fetch, fetch_slot *slot, liana__error *er
     while (fetch->first < fetch->num_jobs && fetch->jobs[fetch->first].state == DONE) fetch->first++;
     for (size_t i = fetch->first; i < fetch->num_jobs && num_open <= fetch->num_slots; i++) {
         fetch_job *job = &fetch->jobs[i];
-        if (job->state == WANTED && job->try_at <= now_ms()) LIANA_TRY(open_job(fetch, job, error));
+        if (job->state == WANTED && job->try_at <= liana__http_now()) LIANA_TRY(open_job(fetch, job, error));
         num_open += job->state == OPEN;
         if (job->state != OPEN || !liana__parts_take(&job->parts, &slot->piece, &slot->offset, &slot->size)) continue;
         slot->job = job;
@@ -258,13 +292,16 @@ static liana_status fill_slot(fetcher *fetch, fetch_slot *slot, liana__error *er
 static liana_status tell(fetcher *fetch, bool last, liana__error *error)
 {
     const liana__remote_options *options = &fetch->remote->options;
-    if (!options->progress || (!last && now_ms() < fetch->told_at + PROGRESS_PAUSE)) return LIANA_OK;
-    fetch->told_at = now_ms();
+    if (!options->progress || (!last && liana__http_now() < fetch->told_at + PROGRESS_PAUSE)) return LIANA_OK;
+    fetch->told_at = liana__http_now();
     fetch->progress.bytes_done = fetch->bytes_cached;
     for (size_t i = fetch->first; i < fetch->num_jobs; i++) {
         if (fetch->jobs[i].state == OPEN) fetch->progress.bytes_done += fetch->jobs[i].parts.bytes_done;
     }
     for (int i = 0; i < fetch->num_slots; i++) fetch->progress.bytes_done += fetch->slots[i].got;
+    uint64_t done = fetch->progress.bytes_done;
+    fetch->progress.seconds = (double)(fetch->told_at - fetch->began_at) / 1000;
+    fetch->progress.bytes_fetched = done > fetch->bytes_before ? done - fetch->bytes_before : 0;
     if (options->progress(options->user, &fetch->progress)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED, "stopped while remote files were fetched; what came is kept");
 }
@@ -278,7 +315,7 @@ static liana_status take_messages(fetcher *fetch, liana__error *error)
         for (int i = 0; i < fetch->num_slots; i++) {
             fetch_slot *slot = &fetch->slots[i];
             if (!slot->running || slot->response.easy != message->easy_handle) continue;
-            LIANA_TRY(finish_slot(fetch, slot, message->data.result, error));
+            LIANA_TRY(end_slot(fetch, slot, message->data.result, error));
             break;
         }
     }
@@ -288,9 +325,9 @@ static liana_status take_messages(fetcher *fetch, liana__error *error)
 static liana_status run(fetcher *fetch, liana__error *error)
 {
     CURLM *multi = fetch->remote->http.multi;
-    fetch->told_at = now_ms();
+    fetch->told_at = fetch->began_at = liana__http_now();
     while (fetch->num_left) {
-        int64_t now = now_ms(), wake = now + MAX_POLL;
+        int64_t now = liana__http_now(), wake = now + MAX_POLL;
         for (int i = 0; i < fetch->num_slots; i++) {
             fetch_slot *slot = &fetch->slots[i];
             if (!slot->job) LIANA_TRY(fill_slot(fetch, slot, error));
@@ -311,7 +348,7 @@ static liana_status run(fetcher *fetch, liana__error *error)
     return tell(fetch, true, error);
 }
 
-static liana_status find_missing(fetcher *fetch, const liana__remote_object *objects, size_t count, uint64_t *missing,
+static liana_status find_missing(fetcher *fetch, liana__remote_object *objects, size_t count, uint64_t *missing,
                                  liana__error *error)
 {
     liana__cache *cache = &fetch->remote->cache;
@@ -331,11 +368,12 @@ static liana_status find_missing(fetcher *fetch, const liana__remote_object *obj
         *missing += objects[i].size;
         fetch->num_jobs++;
     }
+    fetch->bytes_before = fetch->bytes_cached;
     fetch->num_left = fetch->num_jobs;
     return LIANA_OK;
 }
 
-liana_status liana__remote_fetch(liana__remote *remote, const liana__remote_object *objects, size_t count,
+liana_status liana__remote_fetch(liana__remote *remote, liana__remote_object *objects, size_t count,
                                  liana__error *error)
 {
     fetcher *fetch = calloc(1, sizeof *fetch);

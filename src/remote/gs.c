@@ -61,57 +61,38 @@ static liana_status begin_request(liana__remote *remote, const char *name, const
     return LIANA_OK;
 }
 
-static liana_status describe(liana__remote *remote, liana__remote_object *object, liana__arena *arena,
-                             liana__error *error)
+static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                        liana__error *error)
 {
-    liana__http_request request = {0};
-    liana__http_response response = {0};
-    liana__listed listed;
-    liana_status status = begin_request(remote, object->name, object->bucket, object->key, &request, error);
-    liana__text_add(&request.url, "?fields=" FIELDS);
-    if (status == LIANA_OK)
-        status = liana__remote_ask(remote, object->scheme, object->name, &request, &response, error);
-    if (status == LIANA_OK) {
-        const char *body = response.body.data ? response.body.data : "";
-        status = liana__listing_read_object(body, response.body.length, arena, &listed, error);
-        if (status != LIANA_OK) liana__fail_within(error, "cannot read '%s'", object->name);
-    }
-    if (status == LIANA_OK) {
-        object->size = listed.size;
-        object->version = listed.version;
-        object->has_crc32c = listed.has_crc32c;
-        object->crc32c = listed.crc32c;
-        object->has_md5 = listed.has_md5;
-        memcpy(object->md5, listed.md5, sizeof object->md5);
-    }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
+    liana__text_add(&request->url, "?fields=" FIELDS);
+    return LIANA_OK;
 }
 
-static liana_status list(liana__remote *remote, const char *bucket, const char *prefix, bool flat, liana__arena *arena,
-                         liana__listing *listing, liana__error *error)
+static liana_status take(liana__remote_object *object, const liana__http_response *response, liana__arena *arena,
+                         liana__error *error)
 {
-    const char *name = liana__arena_format(arena, "gs://%s/%s", bucket, prefix);
-    if (!name) return liana__fail_memory(error, bucket);
-    liana__http_request request = {0};
-    liana__http_response response = {0};
-    liana_status status = begin_request(remote, name, bucket, NULL, &request, error);
-    liana__text_add(&request.url, "?fields=nextPageToken%%2Citems(" FIELDS ")%s&prefix=", flat ? "&delimiter=%2F" : "");
-    liana__url_encode(&request.url, prefix, true);
-    if (listing->next) {
-        liana__text_add(&request.url, "&pageToken=");
-        liana__url_encode(&request.url, listing->next, true);
+    liana__listed listed;
+    const char *body = response->body.data ? response->body.data : "";
+    if (liana__listing_read_object(body, response->body.length, arena, &listed, error) != LIANA_OK) {
+        return liana__fail_within(error, "cannot read '%s'", object->name);
     }
-    if (status == LIANA_OK) status = liana__remote_ask(remote, &liana__scheme_gs, name, &request, &response, error);
-    if (status == LIANA_OK) {
-        const char *body = response.body.data ? response.body.data : "";
-        status = liana__listing_read_json(body, response.body.length, arena, listing, error);
-        if (status != LIANA_OK) liana__fail_within(error, "cannot list '%s'", name);
+    liana__remote_object_set(object, &listed);
+    return LIANA_OK;
+}
+
+static liana_status ask_list(liana__remote *remote, const char *name, const char *bucket, const char *prefix, bool flat,
+                             const char *next, liana__http_request *request, liana__error *error)
+{
+    LIANA_TRY(begin_request(remote, name, bucket, NULL, request, error));
+    liana__text_add(&request->url,
+                    "?fields=nextPageToken%%2Citems(" FIELDS ")%s&prefix=", flat ? "&delimiter=%2F" : "");
+    liana__url_encode(&request->url, prefix, true);
+    if (next) {
+        liana__text_add(&request->url, "&pageToken=");
+        liana__url_encode(&request->url, next, true);
     }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status make_request(liana__remote *remote, const liana__remote_object *object,
@@ -134,8 +115,10 @@ const liana__scheme liana__scheme_gs = {
     .name = "gs",
     .prepare = prepare,
     .endpoint = endpoint,
-    .describe = describe,
-    .list = list,
+    .ask = ask,
+    .take = take,
+    .ask_list = ask_list,
+    .take_list = liana__listing_read_json,
     .request = make_request,
     .same = same,
     .explain_access = explain_access,

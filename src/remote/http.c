@@ -9,7 +9,15 @@
 #include <time.h>
 
 /* A page of a list has 1000 names of at most 1 KiB; a token's or an error's body is far smaller. */
-enum { BODY_LIMIT = 16 << 20, CONNECT_SECONDS = 20, MAX_REDIRECTS = 10, SLOW_BYTES = 1024, MAX_DELAY = 30000 };
+enum {
+    BODY_LIMIT = 16 << 20,
+    CONNECT_SECONDS = 20,
+    LOCAL_SECONDS = 2, /* for a server that is a step away, to connect and to answer */
+    MAX_REDIRECTS = 10,
+    SLOW_BYTES = 1024,
+    MAX_DELAY = 30000,
+    MAX_WAIT = 1000,
+};
 
 void liana__http_request_header(liana__http_request *request, const char *name, const char *value)
 {
@@ -187,6 +195,12 @@ CURL *liana__http_begin(liana__http *http, const liana__http_request *request, l
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
     if (request->head) curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     if (request->form.data) curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->form.data);
+    if (request->method) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    if (request->local) {
+        curl_easy_setopt(easy, CURLOPT_PROXY, "");
+        curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)LOCAL_SECONDS);
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)LOCAL_SECONDS);
+    }
     if (request->has_range) {
         char range[64];
         snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)request->range_start,
@@ -205,12 +219,13 @@ void liana__http_end(liana__http_response *response)
     response->easy = NULL;
 }
 
-bool liana__http_may_retry(CURLcode code, const liana__http_response *response)
+bool liana__http_may_retry(liana__http *http, CURLcode code, const liana__http_response *response)
 {
+    bool unresolved = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY;
+    if (unresolved) return http->resolved;
+    http->resolved = true;
     switch (code) {
     case CURLE_OK: return response->status == 408 || response->status == 429 || response->status >= 500;
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_PARTIAL_FILE:
@@ -279,24 +294,6 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
     }
 }
 
-/* curl_easy_perform on the connections that are there already. */
-static CURLcode perform(CURLM *multi, CURL *easy)
-{
-    if (curl_multi_add_handle(multi, easy) != CURLM_OK) return CURLE_FAILED_INIT;
-    CURLcode code = CURLE_FAILED_INIT;
-    int running = 1;
-    while (running) {
-        if (curl_multi_perform(multi, &running) != CURLM_OK) break;
-        if (running && curl_multi_poll(multi, NULL, 0, 1000, NULL) != CURLM_OK) break;
-    }
-    int left;
-    for (CURLMsg *message = curl_multi_info_read(multi, &left); message; message = curl_multi_info_read(multi, &left)) {
-        if (message->msg == CURLMSG_DONE) code = message->data.result;
-    }
-    curl_multi_remove_handle(multi, easy);
-    return code;
-}
-
 bool liana__url_is_private(const char *url)
 {
     static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -309,34 +306,125 @@ bool liana__url_is_private(const char *url)
     return false;
 }
 
-static void wait_for(int milliseconds)
+/* ---- requests ---- */
+
+int64_t liana__http_now(void)
 {
-    struct timespec rest = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void end_exchange(liana__http_exchange *exchange, liana_status status)
+{
+    exchange->status = status;
+    exchange->done = true;
+}
+
+static void start_exchange(liana__http *http, liana__http_exchange *exchange)
+{
+    if (exchange->attempt++ == 0) exchange->number = http->num_requests++;
+    CURL *easy = liana__http_begin(http, exchange->request, exchange->response);
+    exchange->running = easy && curl_multi_add_handle(http->asking, easy) == CURLM_OK;
+    if (exchange->running) return;
+    liana__http_end(exchange->response);
+    end_exchange(exchange, liana__fail_memory(exchange->error, exchange->name));
+}
+
+static void finish_exchange(liana__http *http, liana__http_exchange *exchange, CURLcode code)
+{
+    liana__http_response *response = exchange->response;
+    const char *name = exchange->name;
+    int most = exchange->request->local ? 1 : http->max_attempts;
+    curl_multi_remove_handle(http->asking, response->easy);
+    exchange->running = false;
+    liana__http_end(response);
+    if (response->body.failed) {
+        end_exchange(exchange, liana__fail_memory(exchange->error, name));
+        return;
+    }
+    if (response->body_too_long) {
+        end_exchange(exchange, liana__fail(exchange->error, LIANA_IO_ERROR,
+                                           "cannot read '%s': the server's answer is longer than %d MiB", name,
+                                           BODY_LIMIT >> 20));
+        return;
+    }
+    /* A sink that has seen enough is no failure. */
+    if (code == CURLE_WRITE_ERROR && response->sink) code = CURLE_OK;
+    bool retry = liana__http_may_retry(http, code, response);
+    if (retry && exchange->attempt < most) {
+        exchange->start_at =
+            liana__http_now() + liana__http_delay(http, exchange->number, exchange->attempt, response->retry_after);
+    } else if (code == CURLE_OK) {
+        end_exchange(exchange, LIANA_OK);
+    } else {
+        end_exchange(exchange, liana__http_fail(name, code, response, exchange->attempt, exchange->error));
+    }
+}
+
+static void take_ends(liana__http *http, liana__http_exchange *exchanges, size_t count)
+{
+    int left;
+    for (CURLMsg *message = curl_multi_info_read(http->asking, &left); message;
+         message = curl_multi_info_read(http->asking, &left)) {
+        if (message->msg != CURLMSG_DONE) continue;
+        CURLcode code = message->data.result;
+        for (size_t i = 0; i < count; i++) {
+            if (!exchanges[i].running || exchanges[i].response->easy != message->easy_handle) continue;
+            finish_exchange(http, &exchanges[i], code);
+            break;
+        }
+    }
+}
+
+/* Starts what may start; the number of those that are not done. */
+static size_t start_some(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections, int64_t now,
+                         int64_t *wake)
+{
+    size_t num_left = 0;
+    int running = 0;
+    for (size_t i = 0; i < count; i++) running += exchanges[i].running;
+    for (size_t i = 0; i < count; i++) {
+        liana__http_exchange *exchange = &exchanges[i];
+        if (!exchange->done && !exchange->running && running < connections) {
+            if (exchange->start_at <= now) {
+                start_exchange(http, exchange);
+                running += exchange->running;
+            } else if (exchange->start_at < *wake) {
+                *wake = exchange->start_at;
+            }
+        }
+        num_left += !exchange->done;
+    }
+    return num_left;
+}
+
+void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections)
+{
+    for (;;) {
+        int64_t now = liana__http_now(), wake = now + MAX_WAIT;
+        if (!start_some(http, exchanges, count, connections, now, &wake)) return;
+        int running;
+        CURLMcode code = curl_multi_perform(http->asking, &running);
+        take_ends(http, exchanges, count);
+        if (code == CURLM_OK && (running || wake < now + MAX_WAIT)) {
+            code = curl_multi_poll(http->asking, NULL, 0, (int)(wake - now), NULL);
+        }
+        for (size_t i = 0; code != CURLM_OK && i < count; i++) {
+            if (exchanges[i].done) continue;
+            if (exchanges[i].running) curl_multi_remove_handle(http->asking, exchanges[i].response->easy);
+            exchanges[i].running = false;
+            liana__http_end(exchanges[i].response);
+            end_exchange(&exchanges[i],
+                         liana__fail(exchanges[i].error, LIANA_INTERNAL, "libcurl: %s", curl_multi_strerror(code)));
+        }
     }
 }
 
 liana_status liana__http_send(liana__http *http, const char *name, const liana__http_request *request,
                               liana__http_response *response, liana__error *error)
 {
-    uint32_t number = http->num_requests++;
-    for (int attempt = 1;; attempt++) {
-        CURL *easy = liana__http_begin(http, request, response);
-        if (!easy) return liana__fail_memory(error, name);
-        CURLcode code = perform(http->multi, easy);
-        liana__http_end(response);
-        if (response->body.failed) return liana__fail_memory(error, name);
-        if (response->body_too_long) {
-            return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server's answer is longer than %d MiB",
-                               name, BODY_LIMIT >> 20);
-        }
-        /* A sink that has seen enough is no failure. */
-        if (code == CURLE_WRITE_ERROR && response->sink) return LIANA_OK;
-        bool retry = liana__http_may_retry(code, response);
-        if (!retry && code == CURLE_OK) return LIANA_OK;
-        if (!retry || attempt == http->max_attempts) {
-            return code == CURLE_OK ? LIANA_OK : liana__http_fail(name, code, response, attempt, error);
-        }
-        wait_for(liana__http_delay(http, number, attempt, response->retry_after));
-    }
+    liana__http_exchange exchange = {.name = name, .request = request, .response = response, .error = error};
+    liana__http_send_all(http, &exchange, 1, 1);
+    return exchange.status;
 }

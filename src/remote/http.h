@@ -11,12 +11,14 @@
 
 /* What all requests share. */
 typedef struct liana__http {
-    CURLM *multi; /* keeps connections, from one request to the next */
+    CURLM *multi;  /* runs transfers of files; keeps connections, from one to the next */
+    CURLM *asking; /* runs the requests of liana__http_send: also while files are under way, when a token ends */
     int stall_seconds;
     int max_attempts;
     int first_delay; /* milliseconds */
     uint64_t seed;
     uint32_t num_requests; /* so far: what a request's delays are drawn from */
+    bool resolved;         /* the name of a server was found in this run of the program */
 } liana__http;
 
 /* Zero-initialise; free with liana__http_request_free. */
@@ -29,7 +31,9 @@ typedef struct liana__http_request {
     bool has_range;
     uint64_t range_start;
     uint64_t range_count;
-    bool failed; /* memory ran out */
+    const char *method; /* NULL: as the members above say */
+    bool local;         /* a server of this machine or its host: no proxy, one quick attempt */
+    bool failed;        /* memory ran out */
 } liana__http_request;
 
 void liana__http_request_header(liana__http_request *request, const char *name, const char *value);
@@ -71,15 +75,37 @@ void liana__http_response_free(liana__http_response *response);
 CURL *liana__http_begin(liana__http *http, const liana__http_request *request, liana__http_response *response);
 void liana__http_end(liana__http_response *response);
 
-/* Whether another attempt may help: no connection, a cut, 408, 429, 5xx. */
-bool liana__http_may_retry(CURLcode code, const liana__http_response *response);
+/* Whether another attempt may help: no connection, a cut, 408, 429, 5xx; not where no server's name was ever found,
+ * which is a name that is spelt wrong, or no network. Call it once for each end of a transfer. */
+bool liana__http_may_retry(liana__http *http, CURLcode code, const liana__http_response *response);
 /* How long to wait before attempt 1, 2, ... of a request: twice as long each time, of which the last half by chance. */
 int liana__http_delay(const liana__http *http, uint32_t request, int attempt, unsigned retry_after);
 
-/* Sends, as often as may help. OK with any status that another attempt would not change.
- * Errors: IO_ERROR (no connection, or the server's failure, after all attempts), OUT_OF_MEMORY; they name `name`. */
+/* One of several requests that are sent together. */
+typedef struct liana__http_exchange {
+    const char *name; /* what it is about, for messages */
+    const liana__http_request *request;
+    liana__http_response *response;
+    liana__error *error; /* may be NULL */
+    /* What comes of it: OK with any HTTP status that another attempt would not change; IO_ERROR (no connection, or cut
+     * answers, after all attempts), OUT_OF_MEMORY, which name `name`. */
+    liana_status status;
+    /* liana__http_send_all's own. */
+    int attempt;
+    uint32_t number;
+    int64_t start_at;
+    bool running;
+    bool done;
+} liana__http_exchange;
+
+/* Sends all, `connections` at a time, each as often as may help. */
+void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections);
+/* One; returns its status. */
 liana_status liana__http_send(liana__http *http, const char *name, const liana__http_request *request,
                               liana__http_response *response, liana__error *error);
+/* Milliseconds of a clock that only goes on. */
+int64_t liana__http_now(void);
+
 /* Whether secrets may go to this URL: https, or a server on this machine. */
 bool liana__url_is_private(const char *url);
 

@@ -30,6 +30,15 @@ static bool same(const liana__remote_object *object, const liana__http_response 
     return strcmp(object->version, version_of(response)) == 0;
 }
 
+/* The answer to a request of the first byte says it all, where HEAD may be refused (addresses signed for GET). */
+static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                        liana__error *error)
+{
+    request->has_range = true;
+    request->range_count = 1;
+    return make_request(remote, object, request, error);
+}
+
 /* Of a body that is not wanted, one byte is enough. */
 static bool take_one_byte(void *user, const liana__http_response *response, const void *bytes, size_t size)
 {
@@ -38,9 +47,8 @@ static bool take_one_byte(void *user, const liana__http_response *response, cons
     return response->status == 206 && size <= 1;
 }
 
-/* The answer to a request of the first byte says it all, where HEAD may be refused (addresses signed for GET). */
-static liana_status take_answer(const liana__http_response *response, liana__remote_object *object, liana__arena *arena,
-                                liana__error *error)
+static liana_status take(liana__remote_object *object, const liana__http_response *response, liana__arena *arena,
+                         liana__error *error)
 {
     object->version = liana__arena_string(arena, version_of(response));
     if (!object->version) return liana__fail_memory(error, object->name);
@@ -52,27 +60,11 @@ static liana_status take_answer(const liana__http_response *response, liana__rem
                        object->name);
 }
 
-static liana_status describe(liana__remote *remote, liana__remote_object *object, liana__arena *arena,
-                             liana__error *error)
-{
-    liana__http_request request = {.has_range = true, .range_count = 1};
-    liana__http_response response = {.sink = take_one_byte};
-    liana_status status = make_request(remote, object, &request, error);
-    if (status == LIANA_OK) status = liana__http_send(&remote->http, object->name, &request, &response, error);
-    /* The first byte of no bytes is not there. */
-    bool empty = response.status == 416 && response.has_range && response.range_total == 0;
-    if (status == LIANA_OK && !empty && response.status != 200 && response.status != 206) {
-        status = liana__remote_refused(remote, object->scheme, object->name, &response, error);
-    }
-    if (status == LIANA_OK) status = take_answer(&response, object, arena, error);
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
-}
-
 const liana__scheme liana__scheme_https = {
     .name = "https",
-    .describe = describe,
+    .ask = ask,
+    .ask_sink = take_one_byte,
+    .take = take,
     .request = make_request,
     .same = same,
     .explain_access = explain_access,
@@ -80,7 +72,9 @@ const liana__scheme liana__scheme_https = {
 
 const liana__scheme liana__scheme_http = {
     .name = "http",
-    .describe = describe,
+    .ask = ask,
+    .ask_sink = take_one_byte,
+    .take = take,
     .request = make_request,
     .same = same,
     .explain_access = explain_access,

@@ -55,10 +55,3 @@ liana_status liana__remote_refused(const liana__remote *remote, const liana__sch
     liana__text_free(&access);
     return result;
 }
-
-liana_status liana__remote_ask(liana__remote *remote, const liana__scheme *scheme, const char *name,
-                               const liana__http_request *request, liana__http_response *response, liana__error *error)
-{
-    LIANA_TRY(liana__http_send(&remote->http, name, request, response, error));
-    return response->status / 100 == 2 ? LIANA_OK : liana__remote_refused(remote, scheme, name, response, error);
-}

@@ -16,9 +16,6 @@ static const liana__scheme *const SCHEMES[] = {
 };
 enum { NUM_SCHEMES = sizeof SCHEMES / sizeof *SCHEMES };
 
-/* A list that is longer than this is no data set, or a server that never ends. */
-enum { MAX_LISTED = 20000000 };
-
 /* ---- creating ---- */
 
 static liana_status find_cache(liana__remote *remote, liana__error *error)
@@ -60,28 +57,41 @@ liana_status liana__remote_create(const liana__remote_options *options, liana__r
     remote->options = options ? *options : defaults;
     fill_defaults(&remote->options);
     remote->options.cache_folder = liana__arena_string(&remote->arena, remote->options.cache_folder);
-    remote->http = (liana__http){.stall_seconds = remote->options.stall_seconds,
-                                 .max_attempts = remote->options.max_attempts,
-                                 .first_delay = remote->options.first_delay,
-                                 .seed = remote->options.seed};
-    /* Counts its calls, and may be called in any thread (libcurl 7.84). */
-    bool started = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-    remote->http.multi = started ? curl_multi_init() : NULL;
-    liana_status status = remote->http.multi && !remote->arena.failed ? find_cache(remote, error)
-                                                                      : liana__fail_memory(error, "remote files");
-    if (status != LIANA_OK) {
+    if (remote->arena.failed) {
         liana__remote_destroy(remote);
-        return status;
+        return liana__fail_memory(error, "remote files");
     }
     *out = remote;
     return LIANA_OK;
+}
+
+/* With the first URL: who reads local files only has no use for connections and a cache. */
+static liana_status open_remote(liana__remote *remote, liana__error *error)
+{
+    if (remote->cache.view) return LIANA_OK;
+    /* Counts its calls, and may be called in any thread (libcurl 7.84). */
+    if (!remote->is_started && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        return liana__fail_memory(error, "remote files");
+    }
+    remote->is_started = true;
+    remote->http.stall_seconds = remote->options.stall_seconds;
+    remote->http.max_attempts = remote->options.max_attempts;
+    remote->http.first_delay = remote->options.first_delay;
+    remote->http.seed = remote->options.seed;
+    if (!remote->http.multi) remote->http.multi = curl_multi_init();
+    if (!remote->http.asking) remote->http.asking = curl_multi_init();
+    if (!remote->http.multi || !remote->http.asking) return liana__fail_memory(error, "remote files");
+    liana_status status = find_cache(remote, error);
+    if (status != LIANA_OK) liana__cache_close(&remote->cache);
+    return status;
 }
 
 void liana__remote_destroy(liana__remote *remote)
 {
     if (!remote) return;
     if (remote->http.multi) curl_multi_cleanup(remote->http.multi);
-    curl_global_cleanup();
+    if (remote->http.asking) curl_multi_cleanup(remote->http.asking);
+    if (remote->is_started) curl_global_cleanup();
     liana__cache_close(&remote->cache);
     liana__arena_free(&remote->arena);
     free(remote);
@@ -200,33 +210,11 @@ static liana_status add_object(found_objects *found, liana__remote_object object
     return LIANA_OK;
 }
 
-static liana_status list_all(found_objects *found, const liana__remote_object *where, const char *prefix, bool flat,
-                             liana__listing *listing, liana__error *error)
-{
-    const char *last = NULL;
-    do {
-        last = listing->next;
-        LIANA_TRY(where->scheme->list(found->remote, where->bucket, prefix, flat, &found->arena, listing, error));
-        bool endless = listing->next && last && strcmp(listing->next, last) == 0;
-        if (endless || listing->count > MAX_LISTED) {
-            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list does not end", where->name);
-        }
-    } while (listing->next);
-    return LIANA_OK;
-}
-
 static liana_status add_listed(found_objects *found, const liana__remote_object *where, const liana__listed *listed,
                                liana__error *error)
 {
-    liana__remote_object object = {.scheme = where->scheme,
-                                   .bucket = where->bucket,
-                                   .key = listed->key,
-                                   .size = listed->size,
-                                   .version = listed->version,
-                                   .has_crc32c = listed->has_crc32c,
-                                   .crc32c = listed->crc32c,
-                                   .has_md5 = listed->has_md5};
-    memcpy(object.md5, listed->md5, sizeof object.md5);
+    liana__remote_object object = {.scheme = where->scheme, .bucket = where->bucket, .key = listed->key};
+    liana__remote_object_set(&object, listed);
     object.name = liana__arena_format(&found->arena, "%s://%s/%s", where->scheme->name, where->bucket, listed->key);
     if (!object.name) return liana__fail_memory(error, "a list of remote files");
     return add_object(found, object, error);
@@ -245,7 +233,7 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     liana__listing listing = {0};
     size_t before = found->count;
     bool flat = !strchr(where->key + length, '/');
-    liana_status status = list_all(found, where, prefix, flat, &listing, error);
+    liana_status status = liana__remote_list(found->remote, where, prefix, flat, &found->arena, &listing, error);
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key;
         /* A file that is called like the pattern is meant literally, as it is on disk. */
@@ -271,7 +259,7 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
     if (!prefix) return liana__fail_memory(error, where->name);
     liana__listing listing = {0};
     size_t before = found->count, length = strlen(prefix);
-    liana_status status = list_all(found, where, prefix, false, &listing, error);
+    liana_status status = liana__remote_list(found->remote, where, prefix, false, &found->arena, &listing, error);
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key, *slash = strchr(key + length, '/');
         bool deeper = slash && strchr(slash + 1, '/');
@@ -286,27 +274,77 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
                        where->name);
 }
 
-static liana_status add_name(found_objects *found, const char *name, bool must_be_file, liana__error *error)
+/* What a name may stand for, before a server is asked. */
+typedef enum name_kind { LOCAL, A_FILE, FILE_OR_FOLDER, FOLDER, PATTERN } name_kind;
+
+static liana_status read_name(found_objects *found, const char *name, bool must_be_file, liana__remote_object *object,
+                              name_kind *kind, liana__error *error)
 {
-    liana__remote_object object = {0};
-    LIANA_TRY(find_scheme(name, &object.scheme, error));
-    const liana__scheme *scheme = object.scheme;
-    LIANA_TRY(scheme->list ? read_bucket_name(name, &object, &found->arena, error)
-                           : read_web_name(name, &object, &found->arena, error));
+    *object = (liana__remote_object){0};
+    *kind = LOCAL;
+    if (!liana__path_is_remote(name)) return LIANA_OK;
+    LIANA_TRY(find_scheme(name, &object->scheme, error));
+    const liana__scheme *scheme = object->scheme;
+    LIANA_TRY(scheme->ask_list ? read_bucket_name(name, object, &found->arena, error)
+                               : read_web_name(name, object, &found->arena, error));
     if (scheme->prepare) LIANA_TRY(scheme->prepare(found->remote, error));
-    bool folder = scheme->list && (!*object.key || liana__ends_with(object.key, "/"));
+    bool folder = scheme->ask_list && (!*object->key || liana__ends_with(object->key, "/"));
     if (folder && must_be_file) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is a folder, expected a file", object.name);
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is a folder, expected a file", object->name);
     }
-    if (folder) return add_folder(found, &object, error);
-    if (!must_be_file && scheme->list && strpbrk(object.key, "*?[")) return add_pattern(found, &object, error);
-    liana__error own = {0};
-    liana_status status = scheme->describe(found->remote, &object, &found->arena, &own);
-    if (status == LIANA_NOT_FOUND && scheme->list && !must_be_file) {
-        return add_folder(found, &object, error);
+    bool pattern = !must_be_file && scheme->ask_list && strpbrk(object->key, "*?[");
+    *kind = folder ? FOLDER : pattern ? PATTERN : must_be_file || !scheme->ask_list ? A_FILE : FILE_OR_FOLDER;
+    return LIANA_OK;
+}
+
+static bool is_asked_for(name_kind kind)
+{
+    return kind == A_FILE || kind == FILE_OR_FOLDER;
+}
+
+static liana_status add_name(found_objects *found, const liana__remote_object *object, name_kind kind,
+                             liana__error *error)
+{
+    switch (kind) {
+    case LOCAL: return LIANA_OK;
+    case FOLDER: return add_folder(found, object, error);
+    case PATTERN: return add_pattern(found, object, error);
+    case FILE_OR_FOLDER:
+        if (object->status == LIANA_NOT_FOUND) return add_folder(found, object, error);
+        break;
+    case A_FILE: break;
     }
-    if (status != LIANA_OK) return liana__fail(error, status, "%s", own.message);
-    return add_object(found, object, error);
+    if (object->status != LIANA_OK) return liana__fail(error, object->status, "%s", object->reason);
+    return add_object(found, *object, error);
+}
+
+/* What one call was asked for. */
+typedef struct wishes {
+    const char *const *names;
+    size_t count;
+    bool must_be_files;
+    liana__remote_object *objects; /* [count] */
+    name_kind *kinds;              /* [count] */
+} wishes;
+
+/* Reads the names, and asks for all of them together. */
+static liana_status describe_names(found_objects *found, wishes *wanted, liana__error *error)
+{
+    size_t num_asked = 0;
+    wanted->objects = liana__arena_allocate(&found->arena, (wanted->count + 1) * sizeof *wanted->objects);
+    wanted->kinds = liana__arena_allocate(&found->arena, (wanted->count + 1) * sizeof *wanted->kinds);
+    liana__remote_object *asked = liana__arena_allocate(&found->arena, (wanted->count + 1) * sizeof *asked);
+    if (found->arena.failed) return liana__fail_memory(error, "a list of remote files");
+    for (size_t i = 0; i < wanted->count; i++) {
+        LIANA_TRY(
+            read_name(found, wanted->names[i], wanted->must_be_files, &wanted->objects[i], &wanted->kinds[i], error));
+        if (is_asked_for(wanted->kinds[i])) asked[num_asked++] = wanted->objects[i];
+    }
+    LIANA_TRY(liana__remote_describe(found->remote, asked, num_asked, &found->arena, error));
+    for (size_t i = wanted->count; i-- > 0;) {
+        if (is_asked_for(wanted->kinds[i])) wanted->objects[i] = asked[--num_asked];
+    }
+    return LIANA_OK;
 }
 
 /* ---- resolving ---- */
@@ -324,7 +362,8 @@ static liana_status show(found_objects *found, const char *name, size_t first, s
                          liana__paths *paths, size_t *capacity, liana__error *error)
 {
     bool file = last - first == 1 && strcmp(found->items[first].name, name) == 0;
-    bool web = !found->items[first].scheme->list, pattern = !web && !file && strpbrk(strstr(name, "://") + 3, "*?[");
+    bool web = !found->items[first].scheme->ask_list,
+         pattern = !web && !file && strpbrk(strstr(name, "://") + 3, "*?[");
     for (size_t i = first; i < last; i++) {
         const liana__remote_object *object = &found->items[i];
         const char *path;
@@ -343,37 +382,49 @@ static liana_status show(found_objects *found, const char *name, size_t first, s
     return paths->items[paths->count++] ? LIANA_OK : liana__fail_memory(error, name);
 }
 
-static liana_status resolve(found_objects *found, const char *const *names, size_t count, bool must_be_files,
-                            liana__arena *arena, liana__paths *paths, liana__error *error)
+static liana_status resolve(found_objects *found, wishes *wanted, liana__arena *arena, liana__paths *paths,
+                            liana__error *error)
 {
-    size_t *starts = liana__arena_allocate(&found->arena, (count + 1) * sizeof *starts), capacity = 0;
+    size_t count = wanted->count, capacity = 0;
+    size_t *starts = liana__arena_allocate(&found->arena, (count + 1) * sizeof *starts);
     if (!starts) return liana__fail_memory(error, "a list of remote files");
+    LIANA_TRY(describe_names(found, wanted, error));
     for (size_t i = 0; i < count; i++) {
         starts[i] = found->count;
-        if (liana__path_is_remote(names[i])) LIANA_TRY(add_name(found, names[i], must_be_files, error));
+        LIANA_TRY(add_name(found, &wanted->objects[i], wanted->kinds[i], error));
     }
     starts[count] = found->count;
     if (found->count) LIANA_TRY(liana__remote_fetch(found->remote, found->items, found->count, error));
     for (size_t i = 0; i < count; i++) {
         if (starts[i] < starts[i + 1]) {
-            LIANA_TRY(show(found, names[i], starts[i], starts[i + 1], arena, paths, &capacity, error));
+            LIANA_TRY(show(found, wanted->names[i], starts[i], starts[i + 1], arena, paths, &capacity, error));
             continue;
         }
         if (!liana__grow(&paths->items, paths->count, &capacity, sizeof *paths->items)) {
             return liana__fail_memory(error, "a list of remote files");
         }
-        paths->items[paths->count++] = liana__arena_string(arena, names[i]);
+        paths->items[paths->count++] = liana__arena_string(arena, wanted->names[i]);
     }
     return arena->failed ? liana__fail_memory(error, "a list of remote files") : LIANA_OK;
+}
+
+static bool any_url(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (liana__path_is_remote(names[i])) return true;
+    }
+    return false;
 }
 
 static liana_status resolve_names(liana__remote *remote, const char *const *names, size_t count, bool must_be_files,
                                   liana__arena *arena, liana__paths *paths, liana__error *error)
 {
     found_objects found = {.remote = remote};
+    wishes wanted = {.names = names, .count = count, .must_be_files = must_be_files};
     liana__paths list = {0};
     *paths = list;
-    liana_status status = resolve(&found, names, count, must_be_files, arena, &list, error);
+    if (any_url(names, count)) LIANA_TRY(open_remote(remote, error));
+    liana_status status = resolve(&found, &wanted, arena, &list, error);
     if (status == LIANA_OK) {
         paths->items = liana__arena_copy(arena, list.items, list.count * sizeof *list.items);
         paths->count = list.count;
@@ -400,12 +451,92 @@ liana_status liana__remote_file(liana__remote *remote, const char *name, liana__
     return LIANA_OK;
 }
 
+/* ---- files that may be missing ---- */
+
+static liana_status describe_files(found_objects *found, liana__remote_file_of_many *files, size_t count,
+                                   liana__error *error)
+{
+    found->items = calloc(count + 1, sizeof *found->items);
+    if (!found->items) return liana__fail_memory(error, "a list of remote files");
+    for (size_t i = 0; i < count; i++) {
+        liana__remote_object *object = &found->items[found->count];
+        liana__error own = {0};
+        name_kind kind;
+        files[i].status = read_name(found, files[i].name, true, object, &kind, &own);
+        if (files[i].status == LIANA_INVALID_ARGUMENT) {
+            files[i].reason = liana__arena_string(&found->arena, own.message);
+        } else if (files[i].status != LIANA_OK) {
+            if (error) *error = own;
+            return own.status;
+        } else if (kind != LOCAL) {
+            object->optional = true;
+            found->count++;
+        }
+    }
+    LIANA_TRY(liana__remote_describe(found->remote, found->items, found->count, &found->arena, error));
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->items[i].status == LIANA_OK) LIANA_TRY(set_id(found->remote, &found->items[i], error));
+    }
+    return LIANA_OK;
+}
+
+/* Those that are there, closed up. */
+static liana_status fetch_files(found_objects *found, liana__error *error)
+{
+    liana__remote_object *there = liana__arena_allocate(&found->arena, (found->count + 1) * sizeof *there);
+    size_t count = 0;
+    if (!there) return liana__fail_memory(error, "a list of remote files");
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->items[i].status == LIANA_OK) there[count++] = found->items[i];
+    }
+    if (count) LIANA_TRY(liana__remote_fetch(found->remote, there, count, error));
+    for (size_t i = found->count; i-- > 0;) {
+        if (found->items[i].status == LIANA_OK) found->items[i] = there[--count];
+    }
+    return LIANA_OK;
+}
+
+static liana_status show_files(found_objects *found, liana__remote_file_of_many *files, size_t count,
+                               liana__arena *arena, liana__error *error)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        liana__remote_file_of_many *file = &files[i];
+        file->path = liana__arena_string(arena, file->name);
+        if (liana__path_is_remote(file->name) && file->status == LIANA_OK) {
+            const liana__remote_object *object = &found->items[next++];
+            file->status = object->status;
+            file->reason = object->reason;
+            if (file->status == LIANA_OK) {
+                LIANA_TRY(
+                    liana__cache_show(&found->remote->cache, &object->id, object->name, arena, &file->path, error));
+            }
+        }
+        file->reason = liana__arena_string(arena, file->reason);
+    }
+    return arena->failed ? liana__fail_memory(error, "a list of remote files") : LIANA_OK;
+}
+
+liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_many *files, size_t count,
+                                 liana__arena *arena, liana__error *error)
+{
+    found_objects found = {.remote = remote};
+    LIANA_TRY(open_remote(remote, error));
+    liana_status status = describe_files(&found, files, count, error);
+    if (status == LIANA_OK) status = fetch_files(&found, error);
+    if (status == LIANA_OK) status = show_files(&found, files, count, arena, error);
+    free(found.items);
+    liana__arena_free(&found.arena);
+    return status;
+}
+
 liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)
 {
     liana__remote_version version = {""};
     liana__arena arena = {0};
     char target[4096];
-    const char *link = remote ? liana__arena_format(&arena, "%s/%s", remote->cache.view, name) : NULL;
+    const char *view = remote ? remote->cache.view : NULL;
+    const char *link = view ? liana__arena_format(&arena, "%s/%s", view, name) : NULL;
     ssize_t length = link ? readlink(link, target, sizeof target - 1) : -1;
     if (length > 0) {
         target[length] = 0;

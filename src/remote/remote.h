@@ -24,7 +24,15 @@ typedef struct liana__remote_progress {
     size_t files_done;
     uint64_t bytes;
     uint64_t bytes_done;
+    double seconds;         /* since the call began to fetch */
+    uint64_t bytes_fetched; /* in that time */
 } liana__remote_progress;
+
+/* "remote files: 3 of 12, 120.0 of 900.0 MiB, 45.2 MiB/s, 17 s left" */
+typedef struct liana__remote_line {
+    char text[128];
+} liana__remote_line;
+liana__remote_line liana__remote_progress_line(const liana__remote_progress *progress);
 
 /* Zero or NULL: the default. */
 typedef struct liana__remote_options {
@@ -42,8 +50,7 @@ typedef struct liana__remote_options {
     void *user;
 } liana__remote_options;
 
-/* Errors: IO_ERROR (the cache cannot be written), INVALID_CONFIG (there is no place for it), UNIMPLEMENTED (a build
- * without libcurl). The options' strings are copied. */
+/* Costs nothing until the first URL. Errors: OUT_OF_MEMORY. The options' strings are copied. */
 liana_status liana__remote_create(const liana__remote_options *options, liana__remote **remote, liana__error *error)
     LIANA_MUST_USE;
 void liana__remote_destroy(liana__remote *remote);
@@ -54,13 +61,27 @@ void liana__remote_destroy(liana__remote *remote);
  * is fetched with the files in it and in the folders in it. Errors name the URL and say what to do: NOT_FOUND;
  * INVALID_ARGUMENT (a name that cannot be); IO_ERROR (no connection, access denied, a server's failure); DATA_LOSS
  * (changed meanwhile, a wrong length or checksum); OUT_OF_RANGE (more than the cache may hold); INVALID_CONFIG
- * (credentials that cannot be read). */
+ * (credentials that cannot be read; no place for the cache); UNIMPLEMENTED (a build without libcurl). */
 liana_status liana__remote_resolve(liana__remote *remote, const char *const *names, size_t count, liana__arena *arena,
                                    liana__paths *paths, liana__error *error) LIANA_MUST_USE;
 
 /* The same for one name that must be a file (or is not a URL). In the arena. */
 liana_status liana__remote_file(liana__remote *remote, const char *name, liana__arena *arena, const char **path,
                                 liana__error *error) LIANA_MUST_USE;
+
+/* One of many files, each of which may be missing. */
+typedef struct liana__remote_file_of_many {
+    const char *name;
+    const char *path;    /* where it is; the name if it is no URL */
+    liana_status status; /* OK; else there is no such file here */
+    const char *reason;
+} liana__remote_file_of_many;
+
+/* The local paths of many files, fetched together, where each may fail by itself: a name that cannot be, a file that is
+ * not there or not to be read, or is not what its server says. Paths and reasons in the arena. Errors are those of
+ * servers, network and cache. */
+liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_many *files, size_t count,
+                                 liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* liana__file_read for a name that may be a URL, with a liana__remote of its own. */
 liana_status liana__remote_read(const char *name, const liana__remote_options *options, size_t limit, char **data,

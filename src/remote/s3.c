@@ -119,55 +119,40 @@ static liana_status make_request(liana__remote *remote, const liana__remote_obje
     return begin_request(remote, object->bucket, object->key, "", "GET", request, error);
 }
 
-static liana_status describe(liana__remote *remote, liana__remote_object *object, liana__arena *arena,
-                             liana__error *error)
+static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                        liana__error *error)
 {
-    liana__http_request request = {.head = true};
-    liana__http_response response = {0};
-    liana_status status = begin_request(remote, object->bucket, object->key, "", "HEAD", &request, error);
-    if (status == LIANA_OK)
-        status = liana__remote_ask(remote, object->scheme, object->name, &request, &response, error);
-    if (status == LIANA_OK && !response.has_length) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server does not say how long it is",
-                             object->name);
-    }
-    if (status == LIANA_OK) {
-        object->size = response.length;
-        object->version = liana__arena_string(arena, response.etag);
-        object->has_md5 = !response.encrypted && liana__etag_md5(response.etag, object->md5);
-        if (!object->version) status = liana__fail_memory(error, object->name);
-    }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    request->head = true;
+    return begin_request(remote, object->bucket, object->key, "", "HEAD", request, error);
 }
 
-static liana_status list(liana__remote *remote, const char *bucket, const char *prefix, bool flat, liana__arena *arena,
-                         liana__listing *listing, liana__error *error)
+static liana_status take(liana__remote_object *object, const liana__http_response *response, liana__arena *arena,
+                         liana__error *error)
 {
-    const char *name = liana__arena_format(arena, "s3://%s/%s", bucket, prefix);
-    if (!name) return liana__fail_memory(error, bucket);
-    liana__http_request request = {0};
-    liana__http_response response = {0};
+    if (!response->has_length) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server does not say how long it is",
+                           object->name);
+    }
+    object->size = response->length;
+    object->version = liana__arena_string(arena, response->etag);
+    object->has_md5 = !response->encrypted && liana__etag_md5(response->etag, object->md5);
+    return object->version ? LIANA_OK : liana__fail_memory(error, object->name);
+}
+
+static liana_status ask_list(liana__remote *remote, const char *name, const char *bucket, const char *prefix, bool flat,
+                             const char *next, liana__http_request *request, liana__error *error)
+{
     liana__text query = {0}; /* sorted, as the signature wants it */
-    if (listing->next) {
+    if (next) {
         liana__text_add(&query, "continuation-token=");
-        liana__url_encode(&query, listing->next, true);
+        liana__url_encode(&query, next, true);
         liana__text_add(&query, "&");
     }
     liana__text_add(&query, "%slist-type=2&prefix=", flat ? "delimiter=%2F&" : "");
     liana__url_encode(&query, prefix, true);
     liana_status status = query.failed ? liana__fail_memory(error, name)
-                                       : begin_request(remote, bucket, "", query.data, "GET", &request, error);
-    if (status == LIANA_OK) status = liana__remote_ask(remote, &liana__scheme_s3, name, &request, &response, error);
-    if (status == LIANA_OK) {
-        const char *body = response.body.data ? response.body.data : "";
-        status = liana__listing_read_xml(body, response.body.length, arena, listing, error);
-        if (status != LIANA_OK) liana__fail_within(error, "cannot list '%s'", name);
-    }
+                                       : begin_request(remote, bucket, "", query.data, "GET", request, error);
     liana__text_free(&query);
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
     return status;
 }
 
@@ -180,8 +165,10 @@ const liana__scheme liana__scheme_s3 = {
     .name = "s3",
     .prepare = prepare,
     .endpoint = endpoint,
-    .describe = describe,
-    .list = list,
+    .ask = ask,
+    .take = take,
+    .ask_list = ask_list,
+    .take_list = liana__listing_read_xml,
     .request = make_request,
     .same = same,
     .explain_access = explain_access,

@@ -25,23 +25,35 @@ typedef struct liana__remote_object {
     uint32_t crc32c;
     bool has_md5;
     uint8_t md5[16];
+    /* May fail alone: what is wrong with this file and no other is said here, and is no error of the call. */
+    bool optional;
+    liana_status status;
+    const char *reason;
 } liana__remote_object;
 
-/* Every function may ask the server, with retries; errors are those of liana__remote_resolve. */
+/* Functions that make requests may ask a server for a token; errors are those of liana__remote_resolve. The caller
+ * frees requests, also after errors. */
 typedef struct liana__scheme {
     const char *name;
     /* Finds endpoint and credentials, once; NULL: none are needed. */
     liana_status (*prepare)(liana__remote *remote, liana__error *error);
     /* Which server names belong to, where that is configured; NULL: they say it. */
     const char *(*endpoint)(const liana__remote *remote);
-    /* Fills in size, version, whole and checksums of scheme, name, bucket and key. */
-    liana_status (*describe)(liana__remote *remote, liana__remote_object *object, liana__arena *arena,
-                             liana__error *error);
-    /* One page of what a bucket holds below a prefix: the page after listing->next, "" at first. `flat`: not what has a
-     * '/' behind the prefix. NULL: there are no lists. */
-    liana_status (*list)(liana__remote *remote, const char *bucket, const char *prefix, bool flat, liana__arena *arena,
-                         liana__listing *listing, liana__error *error);
-    /* Makes the request for the object's bytes; the caller sets the range and frees it. */
+    /* Makes the request that asks what the object is: scheme, name, bucket and key are set. */
+    liana_status (*ask)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                        liana__error *error);
+    liana__http_sink ask_sink; /* of its answer; NULL: the body is collected */
+    /* Fills in size, version, whole and checksums from an answer that is no refusal. */
+    liana_status (*take)(liana__remote_object *object, const liana__http_response *response, liana__arena *arena,
+                         liana__error *error);
+    /* Makes the request for a page of what a bucket holds below a prefix, the page after `next` ("" or NULL: the first
+     * one). `flat`: not what has a '/' behind the prefix. NULL: there are no lists. */
+    liana_status (*ask_list)(liana__remote *remote, const char *name, const char *bucket, const char *prefix, bool flat,
+                             const char *next, liana__http_request *request, liana__error *error);
+    /* Adds such a page to the list. */
+    liana_status (*take_list)(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
+                              liana__error *error);
+    /* Makes the request for the object's bytes; the caller sets the range. */
     liana_status (*request)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                             liana__error *error);
     /* Whether a 200 or 206 answers for this version of the object. */
@@ -53,6 +65,7 @@ typedef struct liana__scheme {
 struct liana__remote {
     liana__arena arena;
     liana__remote_options options; /* defaults filled in */
+    bool is_started;               /* libcurl is */
     liana__http http;
     liana__cache cache;
     bool prepared_aws;
@@ -61,18 +74,27 @@ struct liana__remote {
     liana__google_credentials google;
 };
 
+/* Takes size, version and checksums over from a list. */
+void liana__remote_object_set(liana__remote_object *object, const liana__listed *listed);
+
 #define LIANA__SCHEME(stem, name) extern const liana__scheme liana__scheme_##name;
 #include "remote/schemes.def"
 #undef LIANA__SCHEME
 
-/* fetch.c: brings objects into the cache, all of them or an error; checks versions, lengths and checksums. */
-liana_status liana__remote_fetch(liana__remote *remote, const liana__remote_object *objects, size_t count,
+/* fetch.c: brings objects into the cache, all of them but optional ones, or an error; checks versions, lengths and
+ * checksums. */
+liana_status liana__remote_fetch(liana__remote *remote, liana__remote_object *objects, size_t count,
                                  liana__error *error);
 
-/* message.c: sends, and makes an error of a response that is no success. */
-liana_status liana__remote_ask(liana__remote *remote, const liana__scheme *scheme, const char *name,
-                               const liana__http_request *request, liana__http_response *response, liana__error *error);
-/* The error for a response that refuses. */
+/* ask.c: asks what objects are, many at a time. An object that is not optional fails alone only with NOT_FOUND, which
+ * is for the caller to make an error of. */
+liana_status liana__remote_describe(liana__remote *remote, liana__remote_object *objects, size_t count,
+                                    liana__arena *arena, liana__error *error);
+/* ask.c: adds all that a bucket holds below a prefix to the list, page after page. */
+liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,
+                                liana__arena *arena, liana__listing *listing, liana__error *error);
+
+/* message.c: the error for a response that refuses. */
 liana_status liana__remote_refused(const liana__remote *remote, const liana__scheme *scheme, const char *name,
                                    const liana__http_response *response, liana__error *error);
 /* The error for a file that is not what it was. */

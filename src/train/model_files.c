@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
+#include "remote/remote.h"
 #include "train/checkpoint.h"
 #include "train/model_values.h"
 #include "train/precision.h"
@@ -110,8 +111,33 @@ static liana_status find_weights(const char *folder, liana__arena *arena, const 
     return *path ? LIANA_OK : liana__fail_memory(error, folder);
 }
 
+/* On a server: the two files that liana_model_save writes. */
+static liana_status load_remote_model(liana_model *model, const char *folder, liana__remote *remote,
+                                      liana__arena *arena, liana__error *error)
+{
+    const char *names[] = {liana__path_join(arena, folder, ARCHITECTURE), liana__path_join(arena, folder, WEIGHTS)};
+    liana__paths paths;
+    if (!names[0] || !names[1]) return liana__fail_memory(error, folder);
+    LIANA_TRY(liana__remote_resolve(remote, names, 2, arena, &paths, error));
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(paths.items[0], arena, &architecture, error));
+    LIANA_TRY(liana__model_from_keras(model, architecture));
+    return load_weights(model, paths.items[1], model->num_layers, arena, error);
+}
+
+static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    liana__remote *remote;
+    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = load_remote_model(model, folder, remote, arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__remote_destroy(remote);
+    return status;
+}
+
 static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
+    if (liana__path_is_remote(folder)) return fetch_model(model, folder, arena, error);
     const char *path = liana__path_join(arena, folder, ARCHITECTURE);
     if (!path) return liana__fail_memory(error, folder);
     liana__value *architecture;

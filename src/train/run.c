@@ -87,6 +87,16 @@ static const char *checkpoint_folder(liana__run *run, const char *folder)
     return liana__path_join(&run->arena, folder, "checkpoints");
 }
 
+static liana_status fetch_checkpoint(liana__run *run, const char *url, const char **path, liana__error *error)
+{
+    liana__paths found;
+    LIANA_TRY(liana__remote_resolve(run->remote, &url, 1, &run->arena, &found, error));
+    *path = found.items[0];
+    if (found.count == 1 && liana__folder_exists(*path)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "'%s' is no checkpoint: name its folder, on gs:// or s3:// (web servers know no folders)", url);
+}
+
 liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
                              liana__error *error)
 {
@@ -94,6 +104,8 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
     if (!checkpoint) {
         LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &path, error));
+    } else if (liana__path_is_remote(checkpoint)) {
+        LIANA_TRY(fetch_checkpoint(run, checkpoint, &path, error));
     } else if (!liana__folder_exists(checkpoint)) {
         path = liana__path_join(&run->arena, checkpoints, checkpoint);
         if (!path) return liana__fail_memory(error, "the run folder");
@@ -172,7 +184,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
 static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (options->training && run->folder) LIANA_TRY(liana__run_check_folder(run, options->resume, error));
-    LIANA_TRY(liana__run_find_remote(run, NULL, options, error));
+    LIANA_TRY(liana__run_make_remote(run, options, error));
     LIANA_TRY(liana__run_find_data(run, options, error));
     return liana__run_build_model(run, error);
 }
@@ -198,6 +210,7 @@ static liana_status open_with(opener open, liana_context *context, const liana__
     run->bad_records.on_note = options->on_bad_record ? options->on_bad_record : options->on_note;
     run->bad_records.user = options->user;
     liana_status status = run->config ? open(run, options, error) : liana__fail_memory(error, "the run");
+    if (status == LIANA_OK) liana__run_forget_options(run);
     if (status != LIANA_OK) liana__run_close(run);
     return status;
 }

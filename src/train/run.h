@@ -48,7 +48,7 @@ typedef struct liana__run {
     const char *metric_names[LIANA__MAX_METRICS];
     size_t num_metrics;
     liana__run_state state;
-    liana__remote *remote; /* where URLs of the configuration are local files, or NULL */
+    liana__remote *remote; /* where URLs of the configuration are local files */
     struct liana__run_fetch *fetch;
     bool locked; /* the folder, by `lock` */
     int lock;

@@ -47,7 +47,7 @@ static liana_status choose_file(liana__run *run, const char *part, const char *f
         const char **files = liana__arena_allocate(&run->arena, (count + 1) * sizeof *files);
         if (!files) return liana__fail_memory(error, "the cache of decoded images");
         for (size_t i = 0; i < count; i++) files[i] = where->paths.items[i];
-        files[count] = run->config->data.quarantine;
+        LIANA_TRY(liana__remote_file(run->remote, run->config->data.quarantine, &run->arena, &files[count], error));
         file->files = (liana__strings){count + 1, files};
     }
     options->cache_file = file;

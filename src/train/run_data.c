@@ -37,7 +37,7 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
 {
     if (!run->config->data.quarantine) return LIANA_OK;
     liana__bad_records list = {0};
-    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, error);
+    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error);
     if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
     liana__bad_records_free(&list);
     return status;
@@ -270,7 +270,6 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
                                   liana__error *error)
 {
     *data = (liana__run_data){0};
-    LIANA_TRY(liana__run_find_remote(run, where, NULL, error));
     LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
     liana_status status = start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);

@@ -63,7 +63,7 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
 {
     const char *path = in_folder(&run->arena, run, BAD_RECORDS);
     if (!path) return liana__fail_memory(error, BAD_RECORDS);
-    return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, error) : LIANA_OK;
+    return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, NULL, error) : LIANA_OK;
 }
 
 /* The first dotted key at which two trees differ, or NULL. */

@@ -4,9 +4,10 @@
 
 #include "train/run.h"
 
-/* run_remote.c: makes run->remote if the configuration or `where` (NULL: nothing more) names a URL. */
-liana_status liana__run_find_remote(liana__run *run, const liana__source_config *where,
-                                    const liana__run_options *options, liana__error *error);
+/* run_remote.c: makes run->remote, which tells of long fetches and asks whether to stop as the options say, until they
+ * are to be forgotten. */
+liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error);
+void liana__run_forget_options(liana__run *run);
 
 /* run_data.c: opens what the options ask for of the data, finds classes and the shape of the images. Number of classes
  * 0: not known, which is an error only if the model is to be made for it. */

@@ -148,7 +148,7 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     liana__weights_report report = {0};
     const char *file = path;
     liana_status status = read_values(run, values, error);
-    if (status == LIANA_OK && run->remote) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
+    if (status == LIANA_OK) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
     if (status == LIANA_OK) {
         status = liana__weights_load(model, file, run->num_backbone_layers, values, &run->arena, &report, error);
     }

@@ -22,30 +22,14 @@ static bool on_progress(void *user, const liana__remote_progress *progress)
     bool last = progress->files_done == progress->files;
     if (last || now.tv_sec >= fetch->told + SECONDS_BETWEEN_NOTES) {
         fetch->told = now.tv_sec;
-        liana__run_note(options, "remote files: %zu of %zu, %.1f of %.1f MiB", progress->files_done, progress->files,
-                        (double)progress->bytes_done / 0x1p20, (double)progress->bytes / 0x1p20);
+        liana__run_note(options, "%s", liana__remote_progress_line(progress).text);
     }
     return !options->stop || !options->stop(options->user);
 }
 
-static bool names_url(liana__run *run, const liana__source_config *where)
-{
-    liana__strings files;
-    bool is = where->labels && liana__path_is_remote(where->labels);
-    if (liana__config_files(where, &run->arena, &files, NULL) != LIANA_OK) return is;
-    for (size_t i = 0; i < files.count; i++) is = is || liana__path_is_remote(files.items[i]);
-    return is;
-}
-
-liana_status liana__run_find_remote(liana__run *run, const liana__source_config *where,
-                                    const liana__run_options *options, liana__error *error)
+liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    const char *weights = run->config->model.weights;
-    bool wanted = names_url(run, &data->train) || names_url(run, &data->validation) || names_url(run, &data->test) ||
-                  (weights && liana__path_is_remote(weights)) || (where && names_url(run, where));
-    if (run->fetch) run->fetch->options = options;
-    if (!wanted || run->remote) return LIANA_OK;
     run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);
     if (!run->fetch) return liana__fail_memory(error, "remote files");
     run->fetch->options = options;
@@ -54,4 +38,9 @@ liana_status liana__run_find_remote(liana__run *run, const liana__source_config 
                                                          .progress = on_progress,
                                                          .user = run->fetch},
                                 &run->remote, error);
+}
+
+void liana__run_forget_options(liana__run *run)
+{
+    run->fetch->options = NULL;
 }

@@ -316,7 +316,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def handle_error(self, request, client_address):
         """Clients that hang up are part of the tests."""
-        if not isinstance(sys.exc_info()[1], (ConnectionError, FileNotFoundError)):
+        if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
 

@@ -1,6 +1,6 @@
-/* CSV lists of image files: a row for each, with its path and perhaps its label (a number or a class name) and id.
- * Columns are found by the names in the first line, as Kaggle's and AutoML's lists have them, or, where the first line
- * is no header, by their place: path, label. Paths count from the folder of the list. */
+/* CSV lists of image files: a row for each, with its path or URL and perhaps its label (a number or a class name) and
+ * id. Columns are found by the names in the first line, as Kaggle's and AutoML's lists have them, or, where the first
+ * line is no header, by their place: path, label. Paths count from the folder of the list, which may be a URL. */
 #include "formats/csv.h"
 #include "base/search.h"
 #include "base/text.h"
@@ -105,7 +105,30 @@ static liana_status fail_column(const list_reader *reader, const char *what, con
 
 static char *image_path(csv_source *source, const list_reader *reader, const char *cell)
 {
-    return liana__path_join(&source->files.arena, reader->folder, cell);
+    liana__arena *arena = &source->files.arena;
+    if (!liana__path_is_remote(reader->folder) || *cell == '/') return liana__path_join(arena, reader->folder, cell);
+    /* On a server ".." is a name like any other. */
+    const char *folder = reader->folder;
+    for (bool more = true; more && folder;) {
+        bool up = liana__starts_with(cell, "../");
+        more = up || liana__starts_with(cell, "./");
+        if (up) folder = liana__path_folder(arena, folder);
+        if (more) cell += up ? 3 : 2;
+    }
+    return folder ? liana__path_join(arena, folder, cell) : NULL;
+}
+
+/* Whether the first cell of a list without a header names a file: one on a server can only be told by its name. */
+static bool names_file(const char *path)
+{
+    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
+    if (!liana__path_is_remote(path)) return liana__file_exists(path);
+    size_t length = strcspn(path, "?#");
+    for (size_t i = 0; i < COUNT(suffixes); i++) {
+        size_t size = strlen(suffixes[i]);
+        if (length > size && strncasecmp(path + length - size, suffixes[i], size) == 0) return true;
+    }
+    return false;
 }
 
 /* Without a header the first cell of the first line is a file that is there. */
@@ -120,7 +143,7 @@ static liana_status find_columns(csv_source *source, list_reader *reader, const 
     if (reader->image < 0 && !named && liana__csv_cell(&reader->csv, 0, 0)[0]) {
         const char *first = image_path(source, reader, liana__csv_cell(&reader->csv, 0, 0));
         if (!first) return liana__fail_memory(error, reader->path);
-        if (!liana__file_exists(first)) return fail_column(reader, "image files", NULL, error);
+        if (!names_file(first)) return fail_column(reader, "image files", NULL, error);
         reader->first_row = 0;
         reader->image = 0;
         reader->label = reader->csv.num_columns > 1 ? 1 : -1;
@@ -262,12 +285,24 @@ static liana_status read_list(csv_source *source, list_reader *reader, const lia
     return find_columns(source, reader, options, error);
 }
 
+static liana_status fetch_images(csv_source *source, const list_reader *readers, const liana__source_options *options,
+                                 liana__error *error)
+{
+    size_t failed;
+    liana_status status = liana__image_files_fetch(&source->files, options, &failed, error);
+    if (status == LIANA_OK || failed == SIZE_MAX) return status;
+    size_t list = liana__part_of(source->starts, source->num_lists, failed);
+    const list_reader *reader = &readers[list];
+    size_t row = reader->first_row + (size_t)(failed - source->starts[list]);
+    return liana__fail_within(error, "'%s', line %zu", reader->path, reader->csv.lines[row]);
+}
+
 static liana_status fill_source(csv_source *source, list_reader *readers, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
     for (size_t i = 0; i < paths->count; i++) {
         readers[i].path = source->lists[i] = liana__arena_string(&source->files.arena, paths->items[i]);
-        readers[i].folder = liana__path_folder(&source->files.arena, paths->items[i]);
+        readers[i].folder = liana__path_folder(&source->files.arena, liana__remote_name(paths->items[i]));
         if (!readers[i].path || !readers[i].folder) return liana__fail_memory(error, paths->items[i]);
         LIANA_TRY(read_list(source, &readers[i], options, error));
     }
@@ -279,6 +314,7 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
         LIANA_TRY(add_rows(source, &readers[i], error));
     }
     source->starts[paths->count] = source->files.count;
+    LIANA_TRY(fetch_images(source, readers, options, error));
     source->base.num_records = source->files.count;
     source->base.has_labels = source->files.num_unlabelled == 0;
     source->base.class_names = (liana__strings){source->num_classes, source->classes};

@@ -56,7 +56,8 @@ static liana_status add_file(folder_source *source, const char *path, size_t id_
 {
     char *copy = liana__arena_string(&source->files.arena, path);
     if (!copy) return liana__fail_memory(error, "a list of images");
-    return liana__image_files_add(&source->files, &(liana__image_file){copy, copy + id_start, label}, error);
+    liana__image_file file = {.path = copy, .id = copy + id_start, .label = label};
+    return liana__image_files_add(&source->files, &file, error);
 }
 
 /* The images in one folder (not below it), in byte order. Hidden files and other files are left out. */

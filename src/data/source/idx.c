@@ -99,22 +99,46 @@ static bool replace_last(char *text, const char *from, const char *to)
     return last != NULL;
 }
 
-/* "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", or the same without or with the ".gz"; NULL if there is
- * no such file. In the arena. */
-static const char *find_labels(liana__arena *arena, const char *images)
+enum { MAX_LABELS = 2 };
+
+/* What the labels of a file may be called: "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", and the same
+ * without the ".gz"; or first with it, if the images have none. The number of names; they are in the arena. */
+static size_t name_labels(liana__arena *arena, const char *images, const char *names[MAX_LABELS])
 {
-    char *path = liana__arena_format(arena, "%s.gz", images);
-    if (!path) return NULL;
-    size_t length = strlen(images);
-    char *name = path + (liana__path_name(images) - images);
-    if (!replace_last(name, "images", "labels")) return NULL;
+    char *path = liana__arena_string(arena, images);
+    char *name = path ? path + (liana__path_name(images) - images) : NULL;
+    if (!path || strchr(name, '?') || !replace_last(name, "images", "labels")) return 0;
     replace_last(name, "idx3", "idx1");
-    bool zipped = liana__ends_with(images, ".gz");
-    if (!zipped && liana__file_exists(path)) return path;
-    path[length] = 0;
-    if (liana__file_exists(path)) return path;
-    if (zipped) path[length - 3] = 0;
-    return zipped && liana__file_exists(path) ? path : NULL;
+    if (liana__ends_with(path, ".gz")) {
+        names[0] = path;
+        names[1] = liana__arena_format(arena, "%.*s", (int)strlen(path) - 3, path);
+    } else {
+        names[0] = liana__arena_format(arena, "%s.gz", path);
+        names[1] = path;
+    }
+    return names[0] && names[1] ? MAX_LABELS : 0;
+}
+
+/* The file of labels beside a file of images, on its server if it comes from one; NULL if there is none. */
+static liana_status find_labels(liana__remote *remote, liana__arena *arena, const char *images, const char **labels,
+                                liana__error *error)
+{
+    const char *names[MAX_LABELS];
+    *labels = NULL;
+    size_t count = name_labels(arena, images, names);
+    for (size_t i = 0; i < count; i++) {
+        if (!liana__file_exists(names[i])) continue;
+        *labels = names[i];
+        return LIANA_OK;
+    }
+    if (!count || !liana__path_is_remote(liana__remote_name(images))) return LIANA_OK;
+    liana__remote_file_of_many wanted[MAX_LABELS] = {{.name = liana__remote_name(names[0])},
+                                                     {.name = liana__remote_name(names[1])}};
+    LIANA_TRY(liana__remote_files(remote, wanted, count, arena, error));
+    for (size_t i = 0; i < count && !*labels; i++) {
+        if (wanted[i].status == LIANA_OK) *labels = wanted[i].path;
+    }
+    return LIANA_OK;
 }
 
 static liana_status open_pair(idx_source *source, const char *images, const char *labels, liana__error *error)
@@ -178,9 +202,10 @@ static liana_status part_files(const liana__paths *paths, liana__arena *arena, i
 }
 
 /* Finds the labels of each file of images. Files of labels that are named must each belong to one of images. */
-static liana_status pair_files(idx_source *source, const idx_files *files, const char *labels_option,
+static liana_status pair_files(idx_source *source, const idx_files *files, const liana__source_options *options,
                                liana__arena *arena, liana__error *error)
 {
+    const char *labels_option = options->labels;
     if (files->num_images == 0) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' holds labels; name the file of images", files->labels[0]);
     }
@@ -190,7 +215,8 @@ static liana_status pair_files(idx_source *source, const idx_files *files, const
     }
     size_t num_used = 0;
     for (size_t i = 0; i < files->num_images; i++) {
-        const char *labels = labels_option ? labels_option : find_labels(arena, files->images[i]);
+        const char *labels = labels_option;
+        if (!labels) LIANA_TRY(find_labels(options->remote, arena, files->images[i], &labels, error));
         if (!labels && files->num_images == 1 && files->num_labels == 1) labels = files->labels[0];
         for (size_t k = 0; labels && k < files->num_labels; k++) num_used += strcmp(labels, files->labels[k]) == 0;
         LIANA_TRY(open_pair(source, files->images[i], labels, error));
@@ -217,7 +243,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     liana__arena arena = {0};
     idx_files files = {0};
     liana_status status = part_files(paths, &arena, &files, error);
-    if (status == LIANA_OK) status = pair_files(source, &files, options->labels, &arena, error);
+    if (status == LIANA_OK) status = pair_files(source, &files, options, &arena, error);
     liana__arena_free(&arena);
     if (status != LIANA_OK) {
         close_source(&source->base);

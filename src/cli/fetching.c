@@ -1,0 +1,40 @@
+#include "cli/fetching.h"
+
+#include <unistd.h>
+
+/* A terminal has its one line renewed; a file gets a line now and then. */
+enum { SECONDS_BETWEEN_LINES = 10 };
+
+typedef struct fetching {
+    liana__invocation *invocation;
+    double told; /* seconds of the fetch */
+} fetching;
+
+static bool show(void *user, const liana__remote_progress *progress)
+{
+    fetching *own = user;
+    FILE *err = own->invocation->err;
+    bool terminal = isatty(fileno(err)), last = progress->files_done == progress->files;
+    if (progress->seconds < own->told) own->told = 0;
+    if (terminal) {
+        fprintf(err, "\r%s\x1b[K%s", liana__remote_progress_line(progress).text, last ? "\n" : "");
+        fflush(err);
+    } else if (progress->seconds >= own->told + SECONDS_BETWEEN_LINES) {
+        own->told = progress->seconds;
+        fprintf(err, "%s\n", liana__remote_progress_line(progress).text);
+    }
+    return liana__signals_caught() == 0;
+}
+
+liana_status liana__fetching_start(liana__invocation *invocation, const char *cache_folder, int64_t cache_limit_mib,
+                                   liana__remote **remote)
+{
+    fetching *own = liana__arena_allocate(&invocation->arena, sizeof *own);
+    if (!own) return liana__fail_memory(&invocation->error, "remote files");
+    own->invocation = invocation;
+    liana__remote_options options = {.cache_folder = cache_folder,
+                                     .cache_limit = (uint64_t)cache_limit_mib << 20,
+                                     .progress = show,
+                                     .user = own};
+    return liana__remote_create(&options, remote, &invocation->error);
+}

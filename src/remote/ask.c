@@ -1,0 +1,135 @@
+/* What servers say of files: one by one, many at a time, or in lists. */
+#include "remote/scheme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Objects are asked for in groups of so many. A list that is longer than MAX_LISTED is no data set, or a server that
+ * never ends. */
+enum { GROUP = 64, MAX_LISTED = 20000000 };
+
+/* ---- one by one ---- */
+
+typedef struct question {
+    liana__http_request request;
+    liana__http_response response;
+    liana__error error;
+} question;
+
+/* Whether what went wrong is the file's own affair, and not that of the server or the network. */
+static bool is_of_the_file(const liana__http_response *response)
+{
+    return response->status >= 400 && response->status < 500 && response->status != 408 && response->status != 429;
+}
+
+static liana_status take_answer(liana__remote *remote, liana__remote_object *object, const question *asked,
+                                liana__arena *arena, liana__error *error)
+{
+    const liana__http_response *response = &asked->response;
+    /* The first byte of no bytes is not there. */
+    bool empty = response->status == 416 && response->has_range && response->range_total == 0;
+    if (response->status / 100 == 2 || empty) return object->scheme->take(object, response, arena, error);
+    liana__error own = {0};
+    liana_status status = liana__remote_refused(remote, object->scheme, object->name, response, &own);
+    if (status == LIANA_NOT_FOUND || (object->optional && is_of_the_file(response))) {
+        object->status = status;
+        object->reason = liana__arena_string(arena, own.message);
+        return object->reason ? LIANA_OK : liana__fail_memory(error, object->name);
+    }
+    if (error) *error = own;
+    return status;
+}
+
+static liana_status describe_group(liana__remote *remote, liana__remote_object *objects, size_t count, question *asked,
+                                   liana__arena *arena, liana__error *error)
+{
+    liana__http_exchange exchanges[GROUP];
+    liana_status status = LIANA_OK;
+    size_t made = 0;
+    for (; made < count && status == LIANA_OK; made++) {
+        const liana__scheme *scheme = objects[made].scheme;
+        asked[made] = (question){.response = {.sink = scheme->ask_sink}};
+        status = scheme->ask(remote, &objects[made], &asked[made].request, error);
+        exchanges[made] = (liana__http_exchange){.name = objects[made].name,
+                                                 .request = &asked[made].request,
+                                                 .response = &asked[made].response,
+                                                 .error = &asked[made].error};
+    }
+    if (status == LIANA_OK) liana__http_send_all(&remote->http, exchanges, count, remote->options.connections);
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        status = exchanges[i].status;
+        if (status == LIANA_OK) {
+            status = take_answer(remote, &objects[i], &asked[i], arena, error);
+        } else if (error) {
+            *error = asked[i].error;
+        }
+    }
+    for (size_t i = 0; i < made; i++) {
+        liana__http_request_free(&asked[i].request);
+        liana__http_response_free(&asked[i].response);
+    }
+    return status;
+}
+
+liana_status liana__remote_describe(liana__remote *remote, liana__remote_object *objects, size_t count,
+                                    liana__arena *arena, liana__error *error)
+{
+    question *asked = malloc((count < GROUP ? count + 1 : GROUP) * sizeof *asked);
+    if (!asked) return liana__fail_memory(error, "remote files");
+    liana_status status = LIANA_OK;
+    for (size_t first = 0; first < count && status == LIANA_OK; first += GROUP) {
+        size_t size = count - first < GROUP ? count - first : GROUP;
+        status = describe_group(remote, objects + first, size, asked, arena, error);
+    }
+    free(asked);
+    return status;
+}
+
+/* ---- lists ---- */
+
+void liana__remote_object_set(liana__remote_object *object, const liana__listed *listed)
+{
+    object->size = listed->size;
+    object->version = listed->version;
+    object->has_crc32c = listed->has_crc32c;
+    object->crc32c = listed->crc32c;
+    object->has_md5 = listed->has_md5;
+    memcpy(object->md5, listed->md5, sizeof object->md5);
+}
+
+static liana_status add_page(liana__remote *remote, const liana__remote_object *where, const char *name,
+                             const char *prefix, bool flat, liana__arena *arena, liana__listing *listing,
+                             liana__error *error)
+{
+    const liana__scheme *scheme = where->scheme;
+    liana__http_request request = {0};
+    liana__http_response response = {0};
+    liana_status status = scheme->ask_list(remote, name, where->bucket, prefix, flat, listing->next, &request, error);
+    if (status == LIANA_OK) status = liana__http_send(&remote->http, name, &request, &response, error);
+    if (status == LIANA_OK && response.status / 100 != 2) {
+        status = liana__remote_refused(remote, scheme, name, &response, error);
+    } else if (status == LIANA_OK) {
+        const char *body = response.body.data ? response.body.data : "";
+        status = scheme->take_list(body, response.body.length, arena, listing, error);
+        if (status != LIANA_OK) liana__fail_within(error, "cannot list '%s'", name);
+    }
+    liana__http_request_free(&request);
+    liana__http_response_free(&response);
+    return status;
+}
+
+liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,
+                                liana__arena *arena, liana__listing *listing, liana__error *error)
+{
+    const char *last, *name = liana__arena_format(arena, "%s://%s/%s", where->scheme->name, where->bucket, prefix);
+    if (!name) return liana__fail_memory(error, where->name);
+    do {
+        last = listing->next;
+        LIANA_TRY(add_page(remote, where, name, prefix, flat, arena, listing, error));
+        bool endless = listing->next && last && strcmp(listing->next, last) == 0;
+        if (endless || listing->count > MAX_LISTED) {
+            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list does not end", where->name);
+        }
+    } while (listing->next);
+    return LIANA_OK;
+}

@@ -201,6 +201,72 @@ static void test_stages_take_any_size(void **state)
     liana_context_destroy(context);
 }
 
+/* ---- what is looked at ---- */
+
+/* Whatever lies around the part that a list looks at changes nothing; returns the share of the image that it is. */
+static double check_part(const char *text, int height, int width, int channels)
+{
+    enum { LARGEST = 96 * 96 * 3 };
+    static uint8_t src[LARGEST], other[LARGEST], dst[LARGEST], expected[LARGEST];
+    liana_context *context = make_context();
+    liana__augment *augment = make(context, text, height, width, channels);
+    liana__augment_shape first = liana__augment_input(augment);
+    size_t size = (size_t)(height * width * channels);
+    double share = 0;
+    assert_true(liana__augment_size(&first) <= LARGEST && size <= LARGEST);
+    draw_image(src, &first);
+    for (uint64_t position = 0; position < 64; position++) {
+        liana_example_address address = at(position);
+        liana__image_part part;
+        liana__augment_find_part(augment, &address, &part);
+        assert_true(part.top >= 0 && part.left >= 0 && part.height > 0 && part.width > 0);
+        assert_true(part.top + part.height <= first.height && part.left + part.width <= first.width);
+        share += (double)(part.height * part.width) / (double)(first.height * first.width) / 64;
+        memset(other, 0xA5 ^ (int)position, sizeof other);
+        for (int64_t y = part.top; y < part.top + part.height; y++) {
+            size_t offset = (size_t)((y * first.width + part.left) * channels);
+            memcpy(other + offset, src + offset, (size_t)(part.width * channels));
+        }
+        apply(augment, &address, src, expected, size);
+        apply(augment, &address, other, dst, size);
+        if (memcmp(dst, expected, size) != 0) fail_msg("%s, position %d: other pixels", text, (int)position);
+    }
+    liana__augment_destroy(augment);
+    liana_context_destroy(context);
+    return share;
+}
+
+static void test_nothing_around_the_part_is_looked_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        double most; /* of the image, in the mean */
+    } cases[] = {
+        {"[{resize: {size: [96, 80]}}, {random_crop: {size: [40, 32]}}]", 0.22},
+        {"[{resize: {size: [96, 80]}}, {random_resized_crop: {size: [40, 32]}}]", 0.75},
+        {"[{resize: {size: [96, 80]}}, {random_resized_crop: {size: [40, 32], max_scale: 0.3}}, random_flip]", 0.35},
+        {"[{resize: {size: [96, 80]}}, {random_crop: {size: [40, 32]}}, {random_rotation: {fill_mode: nearest}}]", 0.6},
+        {"[{resize: {size: [96, 80]}}, {random_crop: {size: [40, 32]}}, {random_perspective: {probability: 1}}]", 0.6},
+        {"[{resize: {size: [96, 80]}}, {random_crop: {size: [40, 32], padding: 8, fill_mode: reflect}}]", 1},
+        {"[{resize: {size: [96, 80]}}, {random_crop: {size: [40, 32]}}, {random_rotation: {interpolation: nearest}}]",
+         1},
+        {"[{random_crop: {size: [40, 32], padding: 9}}]", 1},
+        {"[{random_crop: {size: [40, 32], padding: 9, fill_mode: wrap}}, random_zoom]", 1},
+        {"[{resize: {size: [96, 80]}}, {random_brightness: {probability: 0.5}}, {random_crop: {size: [40, 32]}}]", 1},
+        {"[random_contrast, {random_zoom: {fill_mode: nearest}}, random_perspective]", 1},
+        {"[random_perspective, {random_translation: {fill_mode: reflect}}, random_hue]", 1},
+        {"[{mixup: {}}, {random_translation: {interpolation: nearest}}, random_shear]", 1},
+        {"[]", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int channels = 1; channels <= 3; channels += 2) {
+            double share = check_part(cases[i].list, 40, 32, channels);
+            if (share > cases[i].most) fail_msg("%s: %.2f of the image", cases[i].list, share);
+        }
+    }
+}
+
 static void change_nothing(void *user, const liana_example_address *address, liana_image *image)
 {
     (void)address;
@@ -431,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_stages_do_what_torch_does),
         cmocka_unit_test(test_wrong_lists_are_refused),
         cmocka_unit_test(test_stages_take_any_size),
+        cmocka_unit_test(test_nothing_around_the_part_is_looked_at),
         cmocka_unit_test(test_changes_of_colour_are_joined),
         cmocka_unit_test(test_stages_are_applied_as_often_as_asked),
         cmocka_unit_test(test_stages_draw_independently),

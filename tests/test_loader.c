@@ -3,9 +3,11 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "data/augment/augment.h"
 #include "data/loader.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
+#include "formats/yaml.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -396,7 +398,12 @@ static void test_stages_draw_from_the_address(void **state)
     uint32_t plain[COUNT], expected[COUNT], sums[COUNT];
     computed_source source = make_computed(50);
     noise_options noise = {UINT64_MAX};
-    liana__stage stage = {"noise", SIDE, SIDE, add_noise, &noise, SIDE * SIDE * sizeof(uint32_t)};
+    liana__stage stage = {.name = "noise",
+                          .height = SIDE,
+                          .width = SIDE,
+                          .apply = add_noise,
+                          .options = &noise,
+                          .scratch_size = SIDE * SIDE * sizeof(uint32_t)};
     liana__loader_options options = small_options();
     for (int num_threads = 0; num_threads <= 3; num_threads++) {
         options.num_threads = num_threads ? num_threads : 1;
@@ -489,6 +496,46 @@ static void test_flowers_decode_the_same_on_any_threads(void **state)
     liana__loader_release(loader, batch);
     liana__loader_destroy(loader);
     liana__source_close(source);
+}
+
+/* Whether all of an image is decoded, because it is kept, or only what a crop looks at. */
+static void test_parts_make_the_same_batches(void **state)
+{
+    (void)state;
+    static const char text[] = "[{resize: {size: [224, 200]}}, {random_resized_crop: {size: [96, 80]}}, random_flip, "
+                               "{random_brightness: {factor: 0.3}}]";
+    liana__error error = {0};
+    liana__arena arena = {0};
+    liana__value *list;
+    liana__augment *augment;
+    liana_context *context;
+    enum { COUNT = 8, SMALL = 96 * 80 * 3, DECODED = 224 * 200 * 3 };
+    uint32_t expected[COUNT], sums[COUNT];
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_ok(liana__yaml_parse(text, strlen(text), "list", &arena, &list, &error), &error);
+    liana__augment_shape shape = {96, 80, 3};
+    assert_ok(liana__augment_create(context, list, "data.augment", &shape, &augment, &error), &error);
+    liana__stage stage = liana__augment_stage(augment);
+    liana__source *source = open_data(liana__test_data("flowers192/train/*.tfrec"));
+    for (int trial = 0; trial < 3; trial++) {
+        liana__loader_options options = {.image = {.height = 96, .width = 80, .channels = 3},
+                                         .batch_size = 16,
+                                         .shuffle = true,
+                                         .seed = 1,
+                                         .num_classes = 5,
+                                         .num_threads = 1 + trial,
+                                         .stage = &stage,
+                                         .cache_memory = (size_t)(trial == 1 ? 1605 : 800 * trial) * DECODED};
+        liana__loader *loader = make_loader(source, &options);
+        assert_ok(liana__loader_begin(loader, 0, 97, &error), &error);
+        next_checksums(loader, SMALL, COUNT, trial == 0 ? expected : sums);
+        if (trial) assert_memory_equal(sums, expected, sizeof sums);
+        liana__loader_destroy(loader);
+    }
+    liana__source_close(source);
+    liana__augment_destroy(augment);
+    liana__arena_free(&arena);
+    liana_context_destroy(context);
 }
 
 static void test_mnist_becomes_colour_when_asked(void **state)
@@ -633,6 +680,7 @@ int main(void)
         cmocka_unit_test(test_stages_draw_from_the_address),
         cmocka_unit_test(test_cached_data_are_read_once),
         cmocka_unit_test(test_flowers_decode_the_same_on_any_threads),
+        cmocka_unit_test(test_parts_make_the_same_batches),
         cmocka_unit_test(test_mnist_becomes_colour_when_asked),
         cmocka_unit_test(test_the_first_image_tells_the_size),
         cmocka_unit_test(test_damaged_records_are_named),

@@ -267,9 +267,14 @@ static void test_the_fast_example_trains(void **state)
     for (int i = 0; i < 4; i++) snprintf(data[i], sizeof data[i], "%s=%s", keys[i][0], liana__test_data(keys[i][1]));
     liana__test_folder();
     snprintf(run, sizeof run, "%s", liana__test_path("fast"));
-    assert_code(liana__test_command("train", LIANA_SOURCE_DIR "/examples/mnist_fast.yaml", data[0], data[1], data[2],
-                                    data[3], "data.take=512", "train.steps_per_epoch=4", "--out", run),
-                0);
+    liana__test_result trained =
+        liana__test_command("train", LIANA_SOURCE_DIR "/examples/mnist_fast.yaml", data[0], data[1], data[2], data[3],
+                            "data.take=512", "train.steps_per_epoch=4", "--out", run);
+    const char *last = strstr(trained.out, "trained for ");
+    double seconds = 0, wait = -1;
+    assert_true(last && sscanf(last, "trained for %lf s, %lf%% of it waiting", &seconds, &wait) == 2);
+    assert_true(seconds > 0 && wait >= 0 && wait <= 100 && strstr(last, "waiting for input; the run is in '"));
+    assert_code(trained, 0);
     json_t *got = command_json(liana__test_command("evaluate", run, "--json"));
     assert_true(number(got, "accuracy") > 0);
     json_decref(got);

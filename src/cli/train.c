@@ -13,6 +13,9 @@ static const liana__option options[] = {
 typedef struct watcher {
     liana__reporter reporter;
     const liana__run *run;
+    /* Of training, validation not counted: of the epochs that are over, and of the running one. */
+    double seconds, wait;
+    double epoch_seconds, epoch_wait;
 } watcher;
 
 static double now(void)
@@ -33,9 +36,22 @@ static void add_means(const liana__run *run, const liana__totals *totals, const 
     }
 }
 
+static void add_time(watcher *own, const liana__fit_event *event)
+{
+    if (event->kind == LIANA__FIT_STEP) {
+        own->epoch_seconds = event->seconds;
+        own->epoch_wait = event->wait;
+    } else if (event->kind == LIANA__FIT_EPOCH) {
+        own->seconds += event->seconds;
+        own->wait += event->wait;
+        own->epoch_seconds = own->epoch_wait = 0;
+    }
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
+    add_time(own, event);
     bool shown = event->kind != LIANA__FIT_CHECKPOINT && event->kind != LIANA__FIT_PREDICTION;
     if (!shown) return liana__signals_caught() == 0;
     static const liana__phase phases[] = {[LIANA__FIT_STEP] = LIANA__PHASE_TRAIN,
@@ -93,7 +109,13 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     own->run = &run;
     LIANA_TRY(liana__run_open(context, config, &wanted, &run, error));
     liana_status status = liana__run_train(&run, &wanted, error);
-    if (status == LIANA_OK) liana__reporter_note(&own->reporter, "the run is in '%s'", folder);
+    double seconds = own->seconds + own->epoch_seconds, wait = own->wait + own->epoch_wait;
+    if (status == LIANA_OK && seconds > 0) {
+        liana__reporter_note(&own->reporter, "trained for %.1f s, %.1f%% of it waiting for input; the run is in '%s'",
+                             seconds, 100 * wait / seconds, folder);
+    } else if (status == LIANA_OK) {
+        liana__reporter_note(&own->reporter, "the run is in '%s'", folder);
+    }
     liana__run_close(&run);
     return status;
 }
@@ -104,7 +126,7 @@ static liana_status run(liana__invocation *invocation)
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
     if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
     if (status == LIANA_OK) {
-        watcher own;
+        watcher own = {0};
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
         status = train(invocation, session.context, &session.config, &own);

@@ -16,32 +16,91 @@ static liana_status convert_channels(const liana__record *record, int channels, 
     return LIANA_OK;
 }
 
-liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, uint8_t *dst, liana__error *error)
+static liana__resize_shape resize_from(const liana__decode_options *options, int64_t height, int64_t width)
 {
-    const uint8_t *pixels = record->pixels;
-    liana__resize_shape shape = {.height = record->height,
-                                 .width = record->width,
+    return (liana__resize_shape){.height = height,
+                                 .width = width,
                                  .to_height = options->height,
                                  .to_width = options->width,
                                  .channels = options->channels,
                                  .antialias = options->antialias};
-    if (record->bytes) {
-        liana__image_options image = {.channels = options->channels,
-                                      .max_pixels = options->max_pixels,
-                                      .target = {dst, options->height, options->width},
-                                      .least_height = options->fast ? options->height : 0,
-                                      .least_width = options->fast ? options->width : 0};
-        LIANA_TRY(liana__image_decode(record->bytes, record->size, &image, &decoder->image, error));
-        pixels = decoder->image.pixels;
-        if (pixels == dst) return LIANA_OK;
-        shape.height = decoder->image.height;
-        shape.width = decoder->image.width;
-    } else if (record->channels != options->channels) {
-        LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
-        pixels = decoder->image.pixels;
+}
+
+/* What of the encoded image a part of the resized one takes. */
+typedef struct part_search {
+    liana__decoder *decoder;
+    const liana__decode_options *options;
+    const liana__image_part *part;
+    liana__error *error;
+    liana_status status;
+} part_search;
+
+static void choose_part(void *user, int64_t height, int64_t width, liana__image_part *part)
+{
+    part_search *own = user;
+    liana__resize_shape *shape = &own->decoder->shape;
+    *shape = resize_from(own->options, height, width);
+    own->status = liana__resize_find_part(&own->decoder->resizer, shape, own->part, part, own->error);
+}
+
+static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_options *options,
+                                 const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                 liana__error *error)
+{
+    part_search search = {.decoder = decoder, .options = options, .part = part, .error = error};
+    liana__image_options image = {.channels = options->channels,
+                                  .max_pixels = options->max_pixels,
+                                  .least_height = options->fast ? options->height : 0,
+                                  .least_width = options->fast ? options->width : 0};
+    if (part) {
+        image.choose_part = choose_part;
+        image.user = &search;
+    } else {
+        image.target = (liana__image_target){dst, options->height, options->width};
     }
-    return liana__resize_u8(&decoder->resizer, &shape, pixels, dst, error);
+    decoder->shape = (liana__resize_shape){0};
+    LIANA_TRY(liana__image_decode(record->bytes, record->size, &image, &decoder->image, error));
+    LIANA_TRY(search.status);
+    decoder->from = decoder->image;
+    /* Not known yet where all of the image was decoded. */
+    if (!decoder->shape.height) decoder->shape = resize_from(options, decoder->from.height, decoder->from.width);
+    return LIANA_OK;
+}
+
+liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (record->bytes) return decode_bytes(decoder, options, record, part, dst, error);
+    decoder->shape = resize_from(options, record->height, record->width);
+    if (record->channels != options->channels) {
+        LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
+        decoder->from = decoder->image;
+        return LIANA_OK;
+    }
+    /* Nobody writes there: the pixels are the record's. */
+    decoder->from = (liana__image){.pixels = (uint8_t *)(uintptr_t)record->pixels,
+                                   .height = record->height,
+                                   .width = record->width,
+                                   .channels = record->channels};
+    return LIANA_OK;
+}
+
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (decoder->from.pixels == dst) return LIANA_OK;
+    if (part) return liana__resize_part_u8(&decoder->resizer, &decoder->shape, part, &decoder->from, dst, error);
+    return liana__resize_u8(&decoder->resizer, &decoder->shape, decoder->from.pixels, dst, error);
+}
+
+liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (part && part->height == options->height && part->width == options->width) part = NULL;
+    LIANA_TRY(liana__decode_pixels(decoder, options, record, part, dst, error));
+    return liana__decode_resize(decoder, part, dst, error);
 }
 
 static liana_status probe_record(const liana__record *record, int64_t *height, int64_t *width, int *channels,

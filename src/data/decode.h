@@ -20,12 +20,25 @@ typedef struct liana__decode_options {
 typedef struct liana__decoder {
     liana__image image;
     liana__resizer resizer;
+    /* Between the two halves of decoding a record: what is resized, borrowed from `image` or the record. */
+    liana__image from;
+    liana__resize_shape shape;
 } liana__decoder;
 
 /* Decodes the record's image, turns it grey or into colour as asked, and resizes it into
- * dst [height, width, channels]. Errors: those of decoding and resizing; they do not name the record. */
+ * dst [height, width, channels]. With `part` (NULL: all of it) only that part of dst is written as in the whole; the
+ * rest is undefined, and no more is decoded than it takes. Errors: those of decoding and resizing; they do not name the
+ * record. */
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, uint8_t *dst, liana__error *error) LIANA_MUST_USE;
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error) LIANA_MUST_USE;
+
+/* The two halves of it, for those who measure them. The first one may already write dst and leave nothing to do. */
+liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* The size of the source's first image (with skip_damage: the first that can be read) and the channels of its file, for
  * data that are to be taken as they are. Other images may differ: they will be resized. Errors name the file and the

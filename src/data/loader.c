@@ -119,42 +119,49 @@ static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t s
     return LIANA_OK;
 }
 
+/* What is to be read, and what of it is needed. */
+typedef struct wanted {
+    liana_example_address address;
+    const liana__image_part *part; /* NULL: all of it, which the cache keeps */
+} wanted;
+
 /* Reads, checks and decodes a record; `record` holds what was read, as far as it went. */
-static liana_status read_record(reader *self, const liana_example_address *address, liana__record *record,
-                                int32_t *label, uint8_t *pixels, liana__error *error)
+static liana_status read_record(reader *self, const wanted *what, liana__record *record, int32_t *label,
+                                uint8_t *pixels, liana__error *error)
 {
     const liana__loader *loader = self->loader;
-    uint64_t index = address->record;
+    uint64_t index = what->address.record;
     const liana__loader_options *options = &loader->options;
     *label = -1;
-    LIANA_TRY(liana__source_read_at(loader->source, address, self->scratch, record, error));
+    LIANA_TRY(liana__source_read_at(loader->source, &what->address, self->scratch, record, error));
     if (loader->source->has_labels) {
         LIANA_TRY(liana__source_label(loader->source, index, record, options->label_offset, options->num_classes, label,
                                       error));
     }
-    if (liana__decode_record(&self->decoder, &loader->decoded, record, pixels, error) == LIANA_OK) return LIANA_OK;
-    return liana__source_fail_within(loader->source, index, record, error);
+    liana_status status = liana__decode_record(&self->decoder, &loader->decoded, record, what->part, pixels, error);
+    return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(loader->source, index, record, error);
 }
 
 /* Reads a record into example i of the slot, or leaves a gap there. */
-static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const liana_example_address *address,
-                                 uint8_t *pixels, bool *made, liana__error *error)
+static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const wanted *what, uint8_t *pixels,
+                                 bool *made, liana__error *error)
 {
     liana__loader *loader = self->loader;
     liana__record record = {0};
     int32_t *label = &slot->batch.labels[i];
-    liana_status status = read_record(self, address, &record, label, pixels, error);
+    uint64_t index = what->address.record;
+    liana_status status = read_record(self, what, &record, label, pixels, error);
     *made = status == LIANA_OK;
     if (status != LIANA_OK) {
         if (!loader->options.bad_records || !liana__source_is_bad_record(status)) return status;
         pthread_mutex_lock(&loader->mutex);
-        bool enough = liana__gaps_add(&slot->gaps, i, address->record, &record, error->message);
+        bool enough = liana__gaps_add(&slot->gaps, i, index, &record, error->message);
         pthread_mutex_unlock(&loader->mutex);
         return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
     }
     LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
     liana__cached_image image = {pixels, *label, record.id, record.id_size};
-    liana__image_cache_keep(loader->cache, address->record, &image);
+    if (!what->part) liana__image_cache_keep(loader->cache, index, &image);
     return LIANA_OK;
 }
 
@@ -175,16 +182,21 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
             *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
     bool made = true;
+    liana_example_address address = {options->seed, slot->batch.epoch, position, index};
     if (liana__image_cache_find(loader->cache, index, &cached)) {
         slot->batch.labels[i] = cached.label;
         LIANA_TRY(keep_id(slot, i, cached.id, cached.id_size, error));
         if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
     } else {
-        liana_example_address where = {options->seed, pass, position, index};
-        LIANA_TRY(read_example(self, slot, i, &where, decoded, &made, error));
+        wanted what = {.address = {options->seed, pass, position, index}};
+        liana__image_part part;
+        if (stage && stage->find_part && index >= liana__image_cache_count(loader->cache)) {
+            stage->find_part(stage, &address, &part);
+            what.part = &part;
+        }
+        LIANA_TRY(read_example(self, slot, i, &what, decoded, &made, error));
     }
     if (!stage || !made) return LIANA_OK;
-    liana_example_address address = {options->seed, slot->batch.epoch, position, index};
     if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
 }

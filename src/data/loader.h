@@ -38,6 +38,9 @@ typedef struct liana__stage {
                           uint8_t *dst, void *scratch, liana__error *error);
     const void *options;
     size_t scratch_size; /* bytes of memory that one thread needs to apply it, aligned; its contents do not last */
+    /* The part of the image that `apply` will look at for this address, never empty; the rest may then be anything.
+     * NULL: all of it. */
+    void (*find_part)(const struct liana__stage *stage, const liana_example_address *address, liana__image_part *part);
 } liana__stage;
 
 struct liana__batch;

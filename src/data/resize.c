@@ -116,6 +116,11 @@ static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *
     return LIANA_OK;
 }
 
+static bool is_copy(const liana__resize_shape *shape)
+{
+    return shape->height == shape->to_height && shape->width == shape->to_width;
+}
+
 static void resize(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src, uint8_t *bytes,
                    float *floats)
 {
@@ -133,7 +138,7 @@ liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape
                               uint8_t *dst, liana__error *error)
 {
     LIANA_TRY(prepare(resizer, shape, error));
-    if (shape->height == shape->to_height && shape->width == shape->to_width) {
+    if (is_copy(shape)) {
         memcpy(dst, src, (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels);
         return LIANA_OK;
     }
@@ -149,8 +154,81 @@ liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_sh
     return LIANA_OK;
 }
 
+/* ---- parts ---- */
+
+/* The inputs [*begin, *begin + *size) of the outputs [first, first + count); taps ascend with the outputs. */
+static void find_inputs(const liana__resize_axis *axis, int64_t first, int64_t count, int64_t *begin, int64_t *size)
+{
+    int64_t last = first + count - 1;
+    *begin = axis->first[first];
+    *size = axis->first[last] + axis->count[last] - *begin;
+}
+
+liana_status liana__resize_find_part(liana__resizer *resizer, const liana__resize_shape *shape,
+                                     const liana__image_part *part, liana__image_part *needed, liana__error *error)
+{
+    LIANA_TRY(prepare(resizer, shape, error));
+    *needed = *part;
+    if (is_copy(shape)) return LIANA_OK;
+    find_inputs(&resizer->rows, part->top, part->height, &needed->top, &needed->height);
+    find_inputs(&resizer->columns, part->left, part->width, &needed->left, &needed->width);
+    return LIANA_OK;
+}
+
+static liana_status cut_axis(const liana__resize_axis *axis, int64_t first, int64_t count, int64_t origin,
+                             liana__resize_cut *cut, liana__error *error)
+{
+    if ((size_t)count > cut->capacity) {
+        int64_t *bigger = malloc((size_t)axis->to * sizeof *bigger);
+        if (!bigger) return liana__fail_memory(error, "the tables of a resize");
+        free(cut->axis.first);
+        cut->axis.first = bigger;
+        cut->capacity = (size_t)axis->to;
+    }
+    for (int64_t i = 0; i < count; i++) cut->axis.first[i] = axis->first[first + i] - origin;
+    cut->axis.to = count;
+    cut->axis.max_taps = axis->max_taps;
+    cut->axis.count = axis->count + first;
+    cut->axis.weights = axis->weights + first * axis->max_taps;
+    return LIANA_OK;
+}
+
+static void copy_part(const liana__image_part *part, const liana__image *src, int64_t dst_width, uint8_t *dst)
+{
+    size_t pixel = (size_t)src->channels, size = (size_t)part->width * pixel;
+    for (int64_t y = part->top; y < part->top + part->height; y++) {
+        memcpy(dst + (size_t)(y * dst_width + part->left) * pixel,
+               src->pixels + (size_t)((y - src->top) * src->width + part->left - src->left) * pixel, size);
+    }
+}
+
+liana_status liana__resize_part_u8(liana__resizer *resizer, const liana__resize_shape *shape,
+                                   const liana__image_part *part, const liana__image *src, uint8_t *dst,
+                                   liana__error *error)
+{
+    LIANA_TRY(prepare(resizer, shape, error));
+    if (is_copy(shape)) {
+        copy_part(part, src, shape->to_width, dst);
+        return LIANA_OK;
+    }
+    liana__resize_cut *rows = &resizer->cut_rows, *columns = &resizer->cut_columns;
+    LIANA_TRY(cut_axis(&resizer->rows, part->top, part->height, src->top, rows, error));
+    LIANA_TRY(cut_axis(&resizer->columns, part->left, part->width, src->left, columns, error));
+    const liana__resize_kernels *kernels = resizer->kernels;
+    int64_t row_size = src->width * shape->channels;
+    for (int i = 0; i < LIANA__RESIZE_PADDING; i++) resizer->row[row_size + i] = 0;
+    for (int64_t y = 0; y < part->height; y++) {
+        uint8_t *to = dst + ((part->top + y) * shape->to_width + part->left) * shape->channels;
+        kernels->blend_rows(&rows->axis, y, src->pixels, row_size, resizer->row);
+        kernels->finish_row(&columns->axis, resizer->row, shape->channels, to, NULL);
+    }
+    return LIANA_OK;
+}
+
 void liana__resizer_free(liana__resizer *resizer)
 {
+    free(resizer->cut_rows.axis.first);
+    free(resizer->cut_columns.axis.first);
     free(resizer->rows.memory);
     free(resizer->columns.memory);
     free(resizer->row);

@@ -116,6 +116,7 @@ liana_status liana__image_place(liana__image *image, const liana__image_options 
                                 int channels, liana__error *error)
 {
     const liana__image_target *target = &options->target;
+    image->top = image->left = 0;
     bool fits = target->pixels && target->height == height && target->width == width &&
                 (options->channels == 0 || options->channels == channels);
     if (!fits) return liana__image_reserve(image, height, width, channels, error);

@@ -10,6 +10,9 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+/* Rows that libjpeg computes at once: up to two for each eighth of the scale. */
+enum { MOST_ROWS = 16 };
+
 /* A progressive file of a few kilobytes can ask for thousands of passes over a huge image; real ones need about ten. */
 enum { MAX_SCANS = 500 };
 
@@ -143,29 +146,25 @@ static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
     return jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
 }
 
-static void read_cmyk_rows(struct jpeg_decompress_struct *jpeg, int channels, uint8_t *pixels)
+static void read_cmyk_rows(struct jpeg_decompress_struct *jpeg, JDIMENSION count, int channels, uint8_t *pixels)
 {
     size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
     JSAMPROW ink = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
-    while (jpeg->output_scanline < jpeg->output_height) {
-        uint8_t *row = pixels + jpeg->output_scanline * row_size;
+    for (JDIMENSION y = 0; y < count; y++) {
         jpeg_read_scanlines(jpeg, &ink, 1);
-        cmyk_row(ink, jpeg->output_width, jpeg->saw_Adobe_marker, channels, row);
+        cmyk_row(ink, jpeg->output_width, jpeg->saw_Adobe_marker, channels, pixels + y * row_size);
     }
 }
 
-/* libjpeg gives as many rows at once as it has computed, up to two for each eighth of the scale; one by one it would
- * copy them from a buffer of its own. */
-static void read_rows(struct jpeg_decompress_struct *jpeg, int channels, uint8_t *pixels)
+/* libjpeg gives as many rows at once as it has computed; one by one it would copy them from a buffer of its own. */
+static void read_rows(struct jpeg_decompress_struct *jpeg, JDIMENSION count, int channels, uint8_t *pixels)
 {
-    enum { MOST_ROWS = 16 };
     size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
-    while (jpeg->output_scanline < jpeg->output_height) {
+    for (JDIMENSION y = 0; y < count;) {
         JSAMPROW rows[MOST_ROWS];
-        JDIMENSION count = jpeg->output_height - jpeg->output_scanline;
-        if (count > MOST_ROWS) count = MOST_ROWS;
-        for (JDIMENSION i = 0; i < count; i++) rows[i] = pixels + (jpeg->output_scanline + i) * row_size;
-        jpeg_read_scanlines(jpeg, rows, count);
+        JDIMENSION left = count - y < MOST_ROWS ? count - y : MOST_ROWS;
+        for (JDIMENSION i = 0; i < left; i++) rows[i] = pixels + (y + i) * row_size;
+        y += jpeg_read_scanlines(jpeg, rows, left);
     }
 }
 
@@ -186,49 +185,152 @@ static void choose_scale(struct jpeg_decompress_struct *jpeg, int64_t least_heig
     }
 }
 
-static void read_image(reader *state, const uint8_t *bytes, size_t size)
+/* ---- parts ---- */
+
+/* Whether parts of this image have the pixels that the whole has. Not so where libjpeg smooths blocks whose last bits a
+ * progressive file never sends, by the blocks around them; arithmetic codes are too rare to be relied on here. */
+static bool has_exact_parts(const struct jpeg_decompress_struct *jpeg)
+{
+    enum { SMOOTHED = 10 }; /* coefficients that smoothing looks at, the first one not counted */
+    if (jpeg->arith_code) return false;
+    for (int component = 0; jpeg->progressive_mode && component < jpeg->num_components; component++) {
+        for (int i = 0; i < SMOOTHED; i++) {
+            if (jpeg->coef_bits[component][i] != 0) return false;
+        }
+    }
+    return true;
+}
+
+/* The part of the stored image that an upright part is; `height` and `width` are the stored ones. */
+static liana__image_part turn_part(const liana__image_part *part, int64_t height, int64_t width, int orientation)
+{
+    bool flip_rows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    bool flip_columns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    liana__image_part stored = *part;
+    if (orientation >= 5) stored = (liana__image_part){part->left, part->top, part->width, part->height};
+    if (flip_rows) stored.top = height - stored.top - stored.height;
+    if (flip_columns) stored.left = width - stored.left - stored.width;
+    return stored;
+}
+
+/* Asks for the part that is needed, as it is stored. */
+static liana__image_part choose_part(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
+                                     int orientation)
+{
+    int64_t height = jpeg->output_height, width = jpeg->output_width;
+    liana__image_part whole = {0, 0, height, width}, part = whole;
+    if (!options->choose_part || !has_exact_parts(jpeg)) return whole;
+    if (orientation >= 5) part = (liana__image_part){0, 0, width, height};
+    options->choose_part(options->user, part.height, part.width, &part);
+    return turn_part(&part, height, width, orientation);
+}
+
+/* Restricts libjpeg to the columns of the part, which become those that are decoded. Chroma is interpolated over two
+ * of its columns, and at a border of what is decoded as at the border of the image: so there is a block more on each
+ * side. Reduced images whose chroma has still fewer columns than that leaves are computed wrong by jpeg_crop_scanline,
+ * which takes all components to be reduced alike: with factors up to 2 x 2 none is left. */
+static void crop_columns(struct jpeg_decompress_struct *jpeg, liana__image_part *part)
+{
+    bool exact = jpeg->scale_num == jpeg->scale_denom || jpeg->max_h_samp_factor * jpeg->max_v_samp_factor <= 4;
+    int64_t block = (int64_t)jpeg->max_h_samp_factor * jpeg->scale_num, width = jpeg->output_width;
+    int64_t begin = part->left - block < 0 ? 0 : part->left - block, end = part->left + part->width + block;
+    if (end > width) end = width;
+    part->left = 0;
+    part->width = width;
+    if (!exact || end - begin + block >= width) return;
+    JDIMENSION offset = (JDIMENSION)begin, count = (JDIMENSION)(end - begin);
+    jpeg_crop_scanline(jpeg, &offset, &count);
+    part->left = offset;
+    part->width = count;
+}
+
+/* Whether the file ends as a JPEG does, so that it was not cut off. */
+static bool has_end_marker(const uint8_t *bytes, size_t size)
+{
+    return size >= 2 && bytes[size - 2] == 0xff && bytes[size - 1] == JPEG_EOI;
+}
+
+/* Reads up to the end marker, so that a file cut anywhere is found out. */
+static void finish(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, size_t size)
+{
+    JDIMENSION left = jpeg->output_height - jpeg->output_scanline;
+    if (left > 0 && has_end_marker(bytes, size)) return;
+    if (left > 0) {
+        /* All but one: what is skipped up to the end is not even read. */
+        jpeg_skip_scanlines(jpeg, left - 1);
+        JSAMPROW row = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
+        jpeg_read_scanlines(jpeg, &row, 1);
+    }
+    jpeg_finish_decompress(jpeg);
+}
+
+/* ---- reading ---- */
+
+static void start_output(reader *state, int channels, int orientation)
 {
     struct jpeg_decompress_struct *jpeg = &state->jpeg;
-    liana__image *image = state->image;
-    jpeg_create_decompress(jpeg);
-    jpeg->progress = &state->progress;
-    jpeg_mem_src(jpeg, bytes, size);
-    if (!state->options->ignore_orientation) jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);
-    jpeg_read_header(jpeg, TRUE);
-    int64_t height = jpeg->image_height, width = jpeg->image_width;
-    fail(state, liana__image_check_size("JPEG", height, width, state->options, state->error));
-    int own = jpeg->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
-    int channels = state->options->channels && !state->probe ? state->options->channels : own;
-    int orientation = state->options->ignore_orientation ? 1 : read_orientation(jpeg);
-    if (state->probe) {
-        image->height = orientation >= 5 ? width : height;
-        image->width = orientation >= 5 ? height : width;
-        image->channels = channels;
-        return;
-    }
     const liana__image_options *options = state->options;
     choose_scale(jpeg, orientation >= 5 ? options->least_width : options->least_height,
                  orientation >= 5 ? options->least_height : options->least_width);
     jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(jpeg);
-    height = jpeg->output_height;
-    width = jpeg->output_width;
-    fail(state, liana__image_place(image, options, orientation >= 5 ? width : height, orientation >= 5 ? height : width,
-                                   channels, state->error));
+}
+
+static void read_pixels(reader *state, int channels, int orientation, const uint8_t *bytes, size_t size)
+{
+    struct jpeg_decompress_struct *jpeg = &state->jpeg;
+    liana__image *image = state->image;
+    start_output(state, channels, orientation);
+    int64_t full_height = jpeg->output_height, full_width = jpeg->output_width;
+    liana__image_part part = choose_part(jpeg, state->options, orientation);
+    crop_columns(jpeg, &part);
+    bool transposed = orientation >= 5;
+    fail(state, liana__image_place(image, state->options, transposed ? part.width : part.height,
+                                   transposed ? part.height : part.width, channels, state->error));
     uint8_t *pixels = image->pixels;
     if (orientation != 1) {
-        size_t needed = (size_t)height * (size_t)width * (size_t)channels;
+        size_t needed = (size_t)part.height * (size_t)part.width * (size_t)channels;
         fail(state, liana__image_reserve_bytes(&image->spare, &image->spare_capacity, needed, state->error));
         pixels = image->spare;
     }
+    if (part.top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)part.top);
     if (is_cmyk(jpeg)) {
-        read_cmyk_rows(jpeg, channels, pixels);
+        read_cmyk_rows(jpeg, (JDIMENSION)part.height, channels, pixels);
     } else {
-        read_rows(jpeg, channels, pixels);
+        read_rows(jpeg, (JDIMENSION)part.height, channels, pixels);
     }
-    /* Reads up to the end marker, so that a file cut anywhere is found out. */
-    jpeg_finish_decompress(jpeg);
-    if (orientation != 1) turn(image->spare, height, width, channels, orientation, image->pixels);
+    finish(jpeg, bytes, size);
+    if (orientation != 1) turn(image->spare, part.height, part.width, channels, orientation, image->pixels);
+    /* Where the part is in the upright image: turning back is turning the other way. */
+    int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
+    liana__image_part upright =
+        turn_part(&part, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
+    image->top = upright.top;
+    image->left = upright.left;
+}
+
+static void read_image(reader *state, const uint8_t *bytes, size_t size)
+{
+    struct jpeg_decompress_struct *jpeg = &state->jpeg;
+    liana__image *image = state->image;
+    const liana__image_options *options = state->options;
+    jpeg_create_decompress(jpeg);
+    jpeg->progress = &state->progress;
+    jpeg_mem_src(jpeg, bytes, size);
+    if (!options->ignore_orientation) jpeg_save_markers(jpeg, JPEG_APP0 + 1, 0xffff);
+    jpeg_read_header(jpeg, TRUE);
+    int64_t height = jpeg->image_height, width = jpeg->image_width;
+    fail(state, liana__image_check_size("JPEG", height, width, options, state->error));
+    int own = jpeg->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
+    int channels = options->channels && !state->probe ? options->channels : own;
+    int orientation = options->ignore_orientation ? 1 : read_orientation(jpeg);
+    if (!state->probe) {
+        read_pixels(state, channels, orientation, bytes, size);
+        return;
+    }
+    image->height = orientation >= 5 ? width : height;
+    image->width = orientation >= 5 ? height : width;
+    image->channels = channels;
 }
 
 static struct jpeg_error_mgr *set_up_errors(struct jpeg_error_mgr *manager)

@@ -86,7 +86,7 @@ static liana_status decode(reporter *own, uint64_t index, int64_t height, int64_
     LIANA_TRY(read_record(own, index, &record, label));
     *pixels = liana__arena_allocate(&own->arena, (size_t)(height * width * options.channels));
     if (!*pixels) return liana__fail_memory(own->error, "an image");
-    if (liana__decode_record(&own->decoder, &options, &record, *pixels, own->error) == LIANA_OK) return LIANA_OK;
+    if (liana__decode_record(&own->decoder, &options, &record, NULL, *pixels, own->error) == LIANA_OK) return LIANA_OK;
     return liana__source_fail_within(own->source, index, &record, own->error);
 }
 

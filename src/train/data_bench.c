@@ -20,8 +20,8 @@ typedef struct tools {
     size_t image_size; /* of a batch */
     void *scratch;
     void *augment_scratch;
-    liana__image image;
-    liana__resizer resizer;
+    liana__decoder decoder;
+    bool in_parts; /* only what the augmentation looks at is decoded, as without a cache */
     uint8_t *resized;
     uint8_t *ring;
 } tools;
@@ -47,6 +47,7 @@ static liana_status make_tools(const liana__run *run, tools *own, liana__error *
                                            .fast = run->config->data.decode == LIANA__DECODE_FAST};
     if (own->augment) {
         liana__augment_shape first = liana__augment_input(own->augment);
+        own->in_parts = run->config->data.cache == LIANA__CACHE_NONE;
         own->decoded.height = first.height;
         own->decoded.width = first.width;
         own->augment_scratch = liana__allocate_aligned(liana__augment_scratch_size(own->augment));
@@ -63,8 +64,7 @@ static liana_status make_tools(const liana__run *run, tools *own, liana__error *
 static void free_tools(tools *own)
 {
     liana__source_scratch_destroy(own->run->training.source, own->scratch);
-    liana__image_free(&own->image);
-    liana__resizer_free(&own->resizer);
+    liana__decoder_free(&own->decoder);
     free(own->augment_scratch);
     free(own->resized);
     free(own->ring);
@@ -101,47 +101,42 @@ static liana_status measure_reading(tools *own, uint64_t index, liana__record *r
     return LIANA_OK;
 }
 
-/* Decodes and resizes as liana__decode_record does; *pixels is the image before augmentation. */
-static liana_status measure_decoding(tools *own, uint64_t index, const liana__record *record, const uint8_t **pixels,
-                                     liana__data_bench *bench, liana__error *error)
+static liana_example_address address_of(const tools *own, uint64_t index)
 {
-    const liana__decode_options *decoded = &own->decoded;
-    liana__resize_shape shape = {record->height, record->width,     decoded->height,
-                                 decoded->width, decoded->channels, decoded->antialias};
-    *pixels = record->pixels;
+    return (liana_example_address){(uint64_t)own->run->config->train.seed, 0, index, index};
+}
+
+static liana_status measure_decoding(tools *own, uint64_t index, const liana__record *record, liana__data_bench *bench,
+                                     liana__error *error)
+{
+    const liana__decode_options *options = &own->decoded;
+    const liana__source *source = own->run->training.source;
+    liana_example_address address = address_of(own, index);
+    liana__image_part part, *wanted = NULL;
     double begin = now();
-    if (record->bytes) {
-        liana__image_options options = {.channels = decoded->channels,
-                                        .least_height = decoded->fast ? decoded->height : 0,
-                                        .least_width = decoded->fast ? decoded->width : 0};
-        if (liana__image_decode(record->bytes, record->size, &options, &own->image, error) != LIANA_OK) {
-            return liana__source_fail_within(own->run->training.source, index, record, error);
-        }
-        *pixels = own->image.pixels;
-        shape.height = own->image.height;
-        shape.width = own->image.width;
-        stage(bench, "decode")->seconds += now() - begin;
-    } else if (record->channels != decoded->channels) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "pixels whose channels are converted cannot be measured");
+    if (own->in_parts) {
+        liana__augment_find_part(own->augment, &address, &part);
+        if (part.height != options->height || part.width != options->width) wanted = &part;
     }
-    if (shape.height == shape.to_height && shape.width == shape.to_width) return LIANA_OK;
-    begin = now();
-    LIANA_TRY(liana__resize_u8(&own->resizer, &shape, *pixels, own->resized, error));
-    *pixels = own->resized;
-    stage(bench, "resize")->seconds += now() - begin;
+    if (liana__decode_pixels(&own->decoder, options, record, wanted, own->resized, error) != LIANA_OK) {
+        return liana__source_fail_within(source, index, record, error);
+    }
+    double decoded = now();
+    LIANA_TRY(liana__decode_resize(&own->decoder, wanted, own->resized, error));
+    stage(bench, "decode")->seconds += decoded - begin;
+    stage(bench, "resize")->seconds += now() - decoded;
     return LIANA_OK;
 }
 
 /* What each stage adds to those before it: the time of a list that ends with it, less that of the list before. */
-static liana_status measure_augmentation(tools *own, uint64_t index, const uint8_t *pixels, liana__data_bench *bench,
-                                         liana__error *error)
+static liana_status measure_augmentation(tools *own, uint64_t index, liana__data_bench *bench, liana__error *error)
 {
     size_t count = own->augment ? liana__augment_num_stages(own->augment) : 0;
-    liana_example_address address = {(uint64_t)own->run->config->train.seed, 0, index, index};
+    liana_example_address address = address_of(own, index);
     double before = 0;
     for (size_t i = 0; i < count; i++) {
         double begin = now();
-        LIANA_TRY(liana__augment_try(own->augment, i + 1, &address, pixels, own->augment_scratch, error));
+        LIANA_TRY(liana__augment_try(own->augment, i + 1, &address, own->resized, own->augment_scratch, error));
         double seconds = now() - begin;
         bench->stages[bench->num_stages - count + i].seconds += seconds - before;
         before = seconds;
@@ -152,10 +147,9 @@ static liana_status measure_augmentation(tools *own, uint64_t index, const uint8
 static liana_status measure_image(tools *own, uint64_t index, liana__data_bench *bench, liana__error *error)
 {
     liana__record record;
-    const uint8_t *pixels;
     LIANA_TRY(measure_reading(own, index, &record, bench, error));
-    LIANA_TRY(measure_decoding(own, index, &record, &pixels, bench, error));
-    LIANA_TRY(measure_augmentation(own, index, pixels, bench, error));
+    LIANA_TRY(measure_decoding(own, index, &record, bench, error));
+    LIANA_TRY(measure_augmentation(own, index, bench, error));
     bench->images++;
     return LIANA_OK;
 }

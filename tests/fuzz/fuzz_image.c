@@ -1,4 +1,5 @@
-/* JPEG and PNG bytes: decoded or refused with a message, within the limit on pixels, and probed to the same size. */
+/* JPEG and PNG bytes: decoded or refused with a message, within the limit on pixels, and probed to the same size. A
+ * part of a whole image that can be decoded can be as well, with the same pixels. */
 #include "formats/image.h"
 
 #include <stdlib.h>
@@ -9,6 +10,54 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 static void demand(bool condition)
 {
     if (!condition) abort();
+}
+
+/* A part that the bytes themselves say, so that each input has its own. */
+typedef struct wish {
+    uint32_t hash;
+    liana__image_part chosen;
+    int64_t height;
+    int64_t width;
+} wish;
+
+static void choose_part(void *user, int64_t height, int64_t width, liana__image_part *part)
+{
+    wish *own = user;
+    demand(part->height == height && part->width == width && height > 0 && width > 0);
+    uint32_t draw[4];
+    for (int i = 0; i < 4; i++) draw[i] = (own->hash = own->hash * 1664525 + 1013904223) >> 8;
+    part->height = 1 + draw[0] % height;
+    part->width = 1 + draw[1] % width;
+    part->top = draw[2] % (height - part->height + 1);
+    part->left = draw[3] % (width - part->width + 1);
+    own->chosen = *part;
+    own->height = height;
+    own->width = width;
+}
+
+static void check_part(const uint8_t *bytes, size_t size, const liana__image_options *options,
+                       const liana__image *whole)
+{
+    liana__error error = {0};
+    liana__image image = {0};
+    liana__image_options partial = *options;
+    wish own = {.hash = (uint32_t)size};
+    for (size_t i = 0; i < size; i++) own.hash = own.hash * 31 + bytes[i];
+    partial.choose_part = choose_part;
+    partial.user = &own;
+    demand(liana__image_decode(bytes, size, &partial, &image, &error) == LIANA_OK);
+    demand(image.channels == whole->channels);
+    /* Nobody may be asked: then it is all of the image. */
+    liana__image_part part = own.height ? own.chosen : (liana__image_part){0, 0, whole->height, whole->width};
+    demand(!own.height || (own.height == whole->height && own.width == whole->width));
+    demand(image.top >= 0 && image.top <= part.top && image.top + image.height >= part.top + part.height);
+    demand(image.left >= 0 && image.left <= part.left && image.left + image.width >= part.left + part.width);
+    for (int64_t y = part.top; y < part.top + part.height; y++) {
+        const uint8_t *found = image.pixels + ((y - image.top) * image.width + part.left - image.left) * image.channels;
+        const uint8_t *expected = whole->pixels + (y * whole->width + part.left) * whole->channels;
+        demand(memcmp(found, expected, (size_t)(part.width * image.channels)) == 0);
+    }
+    liana__image_free(&image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -29,6 +78,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         demand(header.height == image.height && header.width == image.width);
         const volatile uint8_t *each = image.pixels; /* every byte, for the address sanitizer to see */
         for (int64_t i = 0; i < image.height * image.width * image.channels; i++) (void)each[i];
+        check_part(bytes, size, &options, &image);
+        options.least_height = options.least_width = 1 + (int64_t)(size % 64);
+        if (liana__image_decode(bytes, size, &options, &image, &error) == LIANA_OK) {
+            check_part(bytes, size, &options, &image);
+        }
     }
     liana__image_free(&image);
     liana__image_free(&header);

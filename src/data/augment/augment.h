@@ -173,6 +173,10 @@ liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microba
 liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error) LIANA_MUST_USE;
 
+/* The part of src that liana__augment_apply will look at for this address; what lies around it changes nothing. */
+void liana__augment_find_part(const liana__augment *augment, const liana_example_address *address,
+                              liana__image_part *part);
+
 /* The first num_stages stages only, to measure them: the result stays in the scratch. */
 liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,
                                 const uint8_t *src, void *scratch, liana__error *error) LIANA_MUST_USE;

@@ -2,6 +2,7 @@
 #include "data/augment/adjust.h"
 #include "data/cut.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,27 +310,39 @@ static bool agrees(const journey *own, const liana__geometry *next, const liana_
     return same_sampling && same_fill;
 }
 
-static void add_geometry(journey *own, const stage *which, liana__draws *draws)
+/* Joins a mapping with those that are pending. */
+static void join_geometry(journey *own, const stage *which, const liana__geometry *next)
 {
     const liana__augment_sampling *options = which->options;
-    liana__geometry next = {.from_output = liana__matrix_identity()};
-    flush_colour(own);
-    which->kind->geometry(options, &which->in, &which->out, draws, &next);
-    if (own->has_pending && !agrees(own, &next, options)) flush_geometry(own);
     if (!own->has_pending) {
         own->pending = (liana__geometry){liana__matrix_identity(), true, true};
         own->has_pending = true;
     }
     liana__geometry *pending = &own->pending;
-    if (!next.exact) own->interpolation = options->interpolation;
-    if (!next.inside) {
+    if (!next->exact) own->interpolation = options->interpolation;
+    if (!next->inside) {
         own->fill_mode = options->fill_mode;
         own->fill = options->fill;
     }
-    pending->from_output = liana__matrix_multiply(&pending->from_output, &next.from_output);
-    pending->exact = pending->exact && next.exact;
-    pending->inside = pending->inside && next.inside;
+    pending->from_output = liana__matrix_multiply(&pending->from_output, &next->from_output);
+    pending->exact = pending->exact && next->exact;
+    pending->inside = pending->inside && next->inside;
     own->pending_out = which->out;
+}
+
+static void draw_geometry(const stage *which, liana__draws *draws, liana__geometry *next)
+{
+    *next = (liana__geometry){.from_output = liana__matrix_identity()};
+    which->kind->geometry(which->options, &which->in, &which->out, draws, next);
+}
+
+static void add_geometry(journey *own, const stage *which, liana__draws *draws)
+{
+    liana__geometry next;
+    flush_colour(own);
+    draw_geometry(which, draws, &next);
+    if (own->has_pending && !agrees(own, &next, which->options)) flush_geometry(own);
+    join_geometry(own, which, &next);
 }
 
 /* The means that the image has with all changes done, but for what is cut off at black and white. */
@@ -381,14 +394,21 @@ static void apply_function(journey *own, const stage *which, const liana_example
     function(which->function->user, address, &image);
 }
 
+/* Whether a stage is applied to this example, by its first draw. */
+static bool is_chosen(const stage *which, size_t index, const liana_example_address *address, liana__draws *draws)
+{
+    const liana__augment_common *common = which->options;
+    bool decides = which->kind && which->kind->draws_chance;
+    *draws = liana__draws_begin(address, (uint32_t)index);
+    if (which->kind && which->kind->mix) return false; /* later, when the batch is there */
+    return decides || liana__draw_chance(draws, common->probability);
+}
+
 static liana_status apply_stage(journey *own, size_t index, const liana_example_address *address, liana__error *error)
 {
     const stage *which = &own->augment->stages[index];
-    const liana__augment_common *common = which->options;
-    liana__draws draws = liana__draws_begin(address, (uint32_t)index);
-    bool decides = which->kind && which->kind->draws_chance;
-    if (which->kind && which->kind->mix) return LIANA_OK; /* later, when the batch is there */
-    if (!decides && !liana__draw_chance(&draws, common->probability)) return LIANA_OK;
+    liana__draws draws;
+    if (!is_chosen(which, index, address, &draws)) return LIANA_OK;
     if (!which->kind) {
         apply_function(own, which, address);
     } else if (which->kind->geometry) {
@@ -433,6 +453,65 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
     return LIANA_OK;
 }
 
+/* ---- what is looked at ---- */
+
+/* The pixels [*begin, *begin + *count) of an axis that sampling between two points may look at. */
+static void find_range(double low, double high, int64_t size, int64_t *begin, int64_t *count)
+{
+    /* Half a pixel to the centre, one to the neighbour, and one for the rounding of points, which are floats. */
+    double last = (double)(size - 1), from = fmin(fmax(floor(low) - 2, 0), last),
+           to = fmin(fmax(ceil(high) + 1, 0), last);
+    *begin = (int64_t)from;
+    *count = (int64_t)to - *begin + 1;
+}
+
+/* The rectangle around what a mapping takes from an image. */
+static void find_footprint(const journey *own, liana__image_part *part)
+{
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    const double *m = own->pending.from_output.m;
+    bool repeats = own->fill_mode == LIANA__FILL_REFLECT || own->fill_mode == LIANA__FILL_WRAP;
+    if (!own->pending.inside && repeats) return;
+    for (int corner = 0; corner < 4; corner++) {
+        double x = corner & 1 ? (double)own->pending_out.width : 0,
+               y = corner & 2 ? (double)own->pending_out.height : 0;
+        double w = m[6] * x + m[7] * y + m[8];
+        double point[2] = {(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w};
+        /* Straight lines stay straight as long as no corner goes through the horizon. */
+        if (!(w > 0) || !isfinite(point[0]) || !isfinite(point[1])) return;
+        for (int i = 0; i < 2; i++) {
+            low[i] = fmin(low[i], point[i]);
+            high[i] = fmax(high[i], point[i]);
+        }
+    }
+    find_range(low[0], high[0], own->shape.width, &part->left, &part->width);
+    find_range(low[1], high[1], own->shape.height, &part->top, &part->height);
+}
+
+/* The first thing that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
+void liana__augment_find_part(const liana__augment *augment, const liana_example_address *address,
+                              liana__image_part *part)
+{
+    journey own = {.augment = augment, .shape = augment->first};
+    *part = (liana__image_part){0, 0, augment->first.height, augment->first.width};
+    for (size_t i = 0; i < augment->num_stages; i++) {
+        const stage *which = &augment->stages[i];
+        liana__geometry next;
+        liana__draws draws;
+        if (!is_chosen(which, i, address, &draws)) continue;
+        if (!which->kind || !which->kind->geometry) break;
+        draw_geometry(which, &draws, &next);
+        if (own.has_pending && !agrees(&own, &next, which->options)) break;
+        join_geometry(&own, which, &next);
+    }
+    if (own.has_pending) find_footprint(&own, part);
+}
+
+static void find_part_for_loader(const liana__stage *own, const liana_example_address *address, liana__image_part *part)
+{
+    liana__augment_find_part(own->options, address, part);
+}
+
 static liana_status apply_to_loader(const liana__stage *own, const liana_example_address *address, const uint8_t *src,
                                     uint8_t *dst, void *scratch, liana__error *error)
 {
@@ -445,6 +524,7 @@ liana__stage liana__augment_stage(const liana__augment *augment)
                           .height = augment->first.height,
                           .width = augment->first.width,
                           .apply = apply_to_loader,
+                          .find_part = find_part_for_loader,
                           .options = augment,
                           .scratch_size = liana__augment_scratch_size(augment)};
 }

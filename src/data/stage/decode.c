@@ -16,7 +16,8 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
     liana__record record;
     LIANA_TRY(liana__holder_begin(store, &reader->dataset->spec, 0, error));
     liana__dataset_image(input, own->image, &record);
-    liana_status status = liana__decode_record(reader->own, &own->options, &record, store->columns[own->image], error);
+    liana_status status =
+        liana__decode_record(reader->own, &own->options, &record, NULL, store->columns[own->image], error);
     if (status != LIANA_OK) {
         return liana__fail_within(error, "position %llu of epoch %llu (record %llu)", (unsigned long long)at->index,
                                   (unsigned long long)at->epoch, (unsigned long long)input->record);

@@ -243,6 +243,7 @@ typedef struct memory {
     const liana_graph *graph;
     const liana__schedule *schedule;
     const liana__memory_plan *plan;
+    bool adds; /* outputs are computed in the workspace, as for buffers where something is already */
     token *workspace;
     token (*inputs)[MAX_CELLS], (*variables)[MAX_CELLS], (*outputs)[MAX_CELLS];
 } memory;
@@ -280,6 +281,17 @@ static token *cells_at(memory *held, liana__storage storage, size_t size)
     }
 }
 
+static bool is_spared(const memory *held, const liana__node *node)
+{
+    return held->adds && held->plan->computed[node->id] && held->plan->storage[node->id].kind == LIANA__STORAGE_OUTPUT;
+}
+
+static token *cells_of_node(memory *held, const liana__node *node, size_t size)
+{
+    const liana__storage spare = {LIANA__STORAGE_WORKSPACE, is_spared(held, node) ? held->plan->spares[node->id] : 0};
+    return cells_at(held, is_spared(held, node) ? spare : held->plan->storage[node->id], size);
+}
+
 /* The cells [first, first + count) of a node's value, where they lie now. */
 typedef struct span {
     token *at;
@@ -295,7 +307,7 @@ static span span_of(memory *held, const liana__node *node, bool by_rows, size_t 
         count /= num_slices;
         first = slice * count;
     }
-    token *at = cells_at(held, held->plan->storage[node->id], internal ? count : first + count);
+    token *at = cells_of_node(held, node, internal ? count : first + count);
     return (span){internal ? at : at + first, first, count};
 }
 
@@ -413,12 +425,19 @@ static void run_segment(memory *held, const liana__segment *segment)
             if (held->plan->computed[now.node->id]) run_moment(held, &now);
         }
     }
+    for (size_t i = segment->begin; i < segment->end; i++) {
+        const liana__node *node = held->graph->nodes[held->schedule->order[i]];
+        if (!is_spared(held, node)) continue;
+        assert_cells(span_of(held, node, false, 0, 1), node->id, 0);
+        write_cells((span){held->outputs[held->plan->storage[node->id].offset], 0, cells_of(node)}, node->id, 0);
+    }
 }
 
 /* Runs the plan with tokens in place of numbers. */
-static void follow_plan(const liana_graph *graph, const liana__schedule *schedule, const liana__memory_plan *plan)
+static void follow_plan(const liana_graph *graph, const liana__schedule *schedule, const liana__memory_plan *plan,
+                        bool adds)
 {
-    memory held = {.graph = graph, .schedule = schedule, .plan = plan};
+    memory held = {.graph = graph, .schedule = schedule, .plan = plan, .adds = adds};
     held.workspace = calloc(plan->workspace_size + 1, sizeof *held.workspace);
     held.inputs = calloc(NUM_INPUTS, sizeof *held.inputs);
     held.variables = calloc(NUM_VARIABLES, sizeof *held.variables);
@@ -453,7 +472,9 @@ static size_t plan_size(const liana_graph *graph, const liana__schedule *schedul
 {
     liana__memory_plan plan;
     assert_ok(liana__memory_plan_make(graph, schedule, share, NULL, &plan, &context->error), &context->error);
-    follow_plan(graph, schedule, &plan);
+    follow_plan(graph, schedule, &plan, false);
+    assert_int_equal(plan.spares != NULL, graph->first_gradient > 0);
+    if (plan.spares) follow_plan(graph, schedule, &plan, true);
     size_t size = plan.workspace_size;
     *copies += plan.num_copies;
     liana__memory_plan_free(&plan);
@@ -574,8 +595,8 @@ static void read_floats(const liana__buffer *buffer, float *results, size_t *cou
 
 enum { MAX_RESULTS = NUM_STEPS * (MAX_OUTPUTS + NUM_VARIABLES) * 4096 };
 
-/* All outputs and variables after each of some steps. */
-static size_t run_graph(liana__device *device, const liana_graph *graph, size_t slice_bytes, float *results)
+/* All outputs and variables after each of some steps; of two steps that give one sum, after both. */
+static size_t run_steps(liana__device *device, const liana_graph *graph, size_t slice_bytes, bool adds, float *results)
 {
     context->slice_bytes = slice_bytes;
     const liana__backend *backend = device->backend;
@@ -588,9 +609,15 @@ static size_t run_graph(liana__device *device, const liana_graph *graph, size_t 
     for (uint32_t i = 0; i < graph->num_outputs; i++) {
         outputs[i] = make_buffer(device, graph->outputs[i].node, 20 + i);
     }
+    atomic_int arrivals[MAX_OUTPUTS] = {LIANA__NOBODY_YET};
     assert_ok(backend->compile(device, graph, &executable, &error), &error);
-    for (int step = 0; step < NUM_STEPS; step++) {
-        assert_ok(backend->execute(executable, 0, inputs, variables, outputs, &error), &error);
+    for (int step = 0; step < (adds ? 2 : NUM_STEPS); step++) {
+        if (adds) {
+            assert_ok(backend->execute_and_add(executable, 0, inputs, variables, outputs, arrivals, &error), &error);
+            if (step == 0) continue;
+        } else {
+            assert_ok(backend->execute(executable, 0, inputs, variables, outputs, &error), &error);
+        }
         for (size_t i = 0; i < graph->num_outputs; i++) read_floats(outputs[i], results, &count);
         for (size_t i = 0; i < NUM_VARIABLES; i++) read_floats(variables[i], results, &count);
     }
@@ -599,6 +626,11 @@ static size_t run_graph(liana__device *device, const liana_graph *graph, size_t 
     for (size_t i = 0; i < NUM_VARIABLES; i++) backend->buffer_destroy(variables[i]);
     for (size_t i = 0; i < graph->num_outputs; i++) backend->buffer_destroy(outputs[i]);
     return count;
+}
+
+static size_t run_graph(liana__device *device, const liana_graph *graph, size_t slice_bytes, float *results)
+{
+    return run_steps(device, graph, slice_bytes, false, results);
 }
 
 static void assert_near(const float *results, const float *expected, size_t count, uint32_t number, size_t slice_bytes)
@@ -632,6 +664,31 @@ static void test_results_do_not_depend_on_the_plan(void **state)
     }
 }
 
+/* What two executions give together is what each gives, added up. */
+static void test_two_executions_give_one_sum(void **state)
+{
+    (void)state;
+    static float each[MAX_RESULTS], both[MAX_RESULTS];
+    size_t num_graphs = 0;
+    for (uint32_t number = 0; number < NUM_GRAPHS; number++) {
+        liana_graph *graph = random_graph(number);
+        for (int i = 0; graph->first_gradient && i < NUM_SLICE_SIZES; i++) {
+            for (int device = 0; device < 2; device++) {
+                size_t count = run_graph(devices[device], graph, slice_sizes[i], each) / NUM_STEPS, num_sums = count;
+                for (size_t k = 0; k < NUM_VARIABLES; k++) {
+                    num_sums -= (size_t)liana_shape_size(&graph->variables[k]->shape);
+                }
+                for (size_t k = 0; k < num_sums; k++) each[count + k] += each[k];
+                assert_int_equal(run_steps(devices[device], graph, slice_sizes[i], true, both), count);
+                assert_memory_equal(both, each + count, count * sizeof *both);
+            }
+        }
+        num_graphs += graph->first_gradient > 0;
+        liana_graph_destroy(graph);
+    }
+    assert_true(num_graphs > NUM_GRAPHS / 10);
+}
+
 static void test_plain_copies_between_variables_are_refused(void **state)
 {
     (void)state;
@@ -657,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_memory_holds_what_is_read),
         cmocka_unit_test(test_what_slices_read_whole_stays),
         cmocka_unit_test(test_results_do_not_depend_on_the_plan),
+        cmocka_unit_test(test_two_executions_give_one_sum),
         cmocka_unit_test(test_plain_copies_between_variables_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

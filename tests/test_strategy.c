@@ -1,9 +1,12 @@
 /* The one_device strategy: one fixed tree whatever the threads do, errors in the order of shards, bounded memory. */
 #include "harness/harness.h"
 
+#include "backends/host.h"
+#include "backends/host_add.h"
 #include "base/random.h"
 #include "distribute/strategy.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -14,7 +17,9 @@ enum { MAX_THREADS = 4, NUM_SUMS = 3, VECTOR = 37 };
 /* A loss, a gradient and a count, as a training step has them. */
 static const liana_dtype dtypes[NUM_SUMS] = {LIANA_F32, LIANA_F32, LIANA_F32};
 static const liana_shape shapes[NUM_SUMS] = {{0, {0}}, {2, {1, VECTOR}}, {1, {1}}};
-static const liana__sum_types types = {NUM_SUMS, dtypes, shapes};
+static const liana__sum_types types = {NUM_SUMS, dtypes, shapes, false};
+/* Of shards that add to what their neighbour wrote. */
+static const liana__sum_types adding_types = {NUM_SUMS, dtypes, shapes, true};
 static const liana__strategy *const strategy = &liana__strategy_one_device;
 
 /* Counts buffers: what the strategy holds, and that it makes none while it runs. */
@@ -35,7 +40,7 @@ typedef struct setting {
     liana__strategy_instance *instance;
 } setting;
 
-static setting set_up_threads(int num_threads, size_t max_shards)
+static setting set_up_types(int num_threads, size_t max_shards, const liana__sum_types *sum_types)
 {
     setting s = {0};
     liana__error error = {0};
@@ -46,8 +51,13 @@ static setting set_up_threads(int num_threads, size_t max_shards)
     counting_backend.buffer_create = create_and_count;
     s.device->backend = &counting_backend;
     atomic_store(&num_buffers, 0);
-    assert_ok(strategy->create(s.device, &types, max_shards, &s.instance, &error), &error);
+    assert_ok(strategy->create(s.device, sum_types, max_shards, &s.instance, &error), &error);
     return s;
+}
+
+static setting set_up_threads(int num_threads, size_t max_shards)
+{
+    return set_up_types(num_threads, max_shards, &types);
 }
 
 static void tear_down(setting *s)
@@ -80,13 +90,30 @@ static float tree_sum(size_t begin, size_t count, size_t sum, size_t element)
     return both;
 }
 
-static liana_status write_shard(size_t shard, liana__buffer *const *sums, liana__error *error)
+static void sleep_a_little(unsigned salt, size_t shard)
+{
+    uint32_t words[4];
+    liana__philox(liana__philox_make_key(6, LIANA__STREAM_TEST, salt), (uint32_t[4]){(uint32_t)shard, 0, 0, 0}, words);
+    if (words[0] % 3 == 0) return;
+    nanosleep(&(struct timespec){0, (long)(words[1] % 200000)}, NULL);
+}
+
+/* As an execution does it; `salt` says how long it takes. */
+static liana_status write_shard(size_t shard, liana__buffer *const *sums, atomic_int *arrivals, unsigned salt,
+                                liana__error *error)
 {
     for (size_t sum = 0; sum < NUM_SUMS; sum++) {
         float values[VECTOR];
         size_t count = sums[sum]->size / sizeof *values;
         for (size_t i = 0; i < count; i++) values[i] = shard_value(shard, sum, i);
-        LIANA_TRY(liana__backend_cpu.buffer_write(sums[sum], values, error));
+        bool is_first = !arrivals || liana__host_is_first(&arrivals[sum]);
+        if (salt) sleep_a_little(salt + 1000 * (unsigned)sum, shard);
+        if (is_first) {
+            LIANA_TRY(liana__backend_cpu.buffer_write(sums[sum], values, error));
+            if (arrivals) liana__host_was_there(&arrivals[sum]);
+        } else {
+            liana__host_add_second(sums[sum], values, &arrivals[sum]);
+        }
     }
     return LIANA_OK;
 }
@@ -101,17 +128,10 @@ typedef struct behaviour {
     size_t num_shards;
     atomic_size_t num_run;
     atomic_int wrong_worker;
+    atomic_size_t num_adding; /* shards that have a neighbour in the same buffers */
     int num_workers;
     size_t num_together; /* of the shards, the last ones */
 } behaviour;
-
-static void sleep_a_little(unsigned salt, size_t shard)
-{
-    uint32_t words[4];
-    liana__philox(liana__philox_make_key(6, LIANA__STREAM_TEST, salt), (uint32_t[4]){(uint32_t)shard, 0, 0, 0}, words);
-    if (words[0] % 3 == 0) return;
-    nanosleep(&(struct timespec){0, (long)(words[1] % 200000)}, NULL);
-}
 
 static bool is_blocked(const behaviour *b, size_t shard)
 {
@@ -121,9 +141,11 @@ static bool is_blocked(const behaviour *b, size_t shard)
     return false;
 }
 
-static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, liana__error *error)
+static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, atomic_int *arrivals,
+                              liana__error *error)
 {
     behaviour *b = user;
+    if (arrivals) atomic_fetch_add(&b->num_adding, 1);
     const bool together = shard >= b->num_shards - b->num_together;
     const bool right = together ? worker == LIANA__ALL_WORKERS : worker >= 0 && worker < b->num_workers;
     if (!right) atomic_fetch_add(&b->wrong_worker, 1);
@@ -137,7 +159,7 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
         if (b->silent) return LIANA_INVALID_DATA;
         return liana__fail(error, LIANA_INVALID_DATA, "record of shard %zu is bad", shard);
     }
-    return write_shard(shard, sums, error);
+    return write_shard(shard, sums, arrivals, b->sleep_salt, error);
 }
 
 static void assert_tree(setting *s, size_t num_shards, behaviour *b)
@@ -166,12 +188,27 @@ static void test_sums_are_the_trees_bits(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
-        setting s = set_up_threads(threads, 40);
-        for (size_t num_shards = 1; num_shards <= 40; num_shards++) {
-            behaviour quick = {0}, slow = {.sleep_salt = (unsigned)(num_shards + 1)};
-            assert_tree(&s, num_shards, &quick);
-            assert_tree(&s, 41 - num_shards, &slow);
+        for (int adds = 0; adds < 2; adds++) {
+            setting s = set_up_types(threads, 40, adds ? &adding_types : &types);
+            for (size_t num_shards = 1; num_shards <= 40; num_shards++) {
+                behaviour quick = {0}, slow = {.sleep_salt = (unsigned)(num_shards + 1)};
+                assert_tree(&s, num_shards, &quick);
+                assert_int_equal(quick.num_adding, adds ? (num_shards - quick.num_together) / 2 * 2 : 0);
+                assert_tree(&s, 41 - num_shards, &slow);
+            }
+            tear_down(&s);
         }
+    }
+}
+
+/* Two neighbours need one set of buffers, whoever computes them. */
+static void test_neighbours_share_memory(void **state)
+{
+    (void)state;
+    static const size_t sets[][3] = {{1, 1, 1}, {1, 2, 1}, {1, 8, 4}, {2, 2, 1}, {2, 3, 2}, {2, 8, 4}, {4, 4, 2}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        setting s = set_up_types((int)sets[i][0], sets[i][1], &adding_types);
+        assert_int_equal(atomic_load(&num_buffers), NUM_SUMS * sets[i][2]);
         tear_down(&s);
     }
 }
@@ -197,7 +234,7 @@ static void test_memory_is_bounded_and_enough(void **state)
     enum { NUM_SHARDS = 996, LEVELS = 10 }; /* for 2, 3 and 4 workers: none is computed by all together */
     static const size_t places[][MAX_THREADS - 1] = {{0, 1, 2}, {0, 341, 682}, {511, 512, 767}, {1, 2, 995}};
     for (int threads = 2; threads <= MAX_THREADS; threads++) {
-        setting s = set_up_threads(threads, NUM_SHARDS);
+        setting s = set_up_types(threads, NUM_SHARDS, threads == 3 ? &types : &adding_types);
         assert_in_range(atomic_load(&num_buffers), 1, NUM_SUMS * ((threads + 1) * LEVELS + threads));
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             behaviour b = {.blocked = places[i], .num_blocked = (size_t)threads - 1};
@@ -219,7 +256,7 @@ static void test_first_failing_shard_wins(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
-        setting s = set_up_threads(threads, 40);
+        setting s = set_up_types(threads, 40, threads % 2 ? &types : &adding_types);
         for (size_t first = 0; first < 40; first++) {
             for (unsigned try = 0; try < 20; try++) {
                 behaviour b = {.sleep_salt = try % 4 == 0 ? try + 1 : 0};
@@ -272,16 +309,60 @@ static void test_wrong_numbers_of_shards_are_refused(void **state)
     tear_down(&s);
 }
 
+/* ---- adding ---- */
+
+enum { MOST_TERMS = 300, FENCE = 8 };
+
+/* Small, large, denormal and infinite numbers, and none. */
+static float draw_term(uint32_t salt, size_t i)
+{
+    static const float special[] = {0, -0.0f, 1e-44f, -3e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
+    uint32_t words[4];
+    liana__philox(liana__philox_make_key(7, LIANA__STREAM_TEST, salt), (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
+    if (words[1] % 4 == 0) return special[words[2] % (sizeof special / sizeof *special)];
+    return ldexpf(liana__uniform_float(words[0]) - 0.5f, (int)(words[1] % 60) - 30);
+}
+
+static void test_adding_is_the_same_on_each_instruction_set(void **state)
+{
+    (void)state;
+    liana__isa best;
+    liana__error error = {0};
+    char reason[256];
+    assert_ok(liana__cpu_detect(NULL, &best, reason, sizeof reason, &error), &error);
+    for (int isa = 0; isa <= (int)best; isa++) {
+        for (int64_t count = 0; count <= MOST_TERMS; count += 1 + count / 40) {
+            float dst[MOST_TERMS + FENCE], src[MOST_TERMS], expected[MOST_TERMS + FENCE];
+            for (size_t i = 0; i < MOST_TERMS + FENCE; i++) dst[i] = expected[i] = draw_term(1, i);
+            for (int64_t i = 0; i < count; i++) {
+                src[i] = draw_term(2, (size_t)i);
+                volatile float sum = dst[i] + src[i];
+                expected[i] = sum;
+            }
+            liana__host_choose_add((liana__isa)isa)(dst, src, count);
+            for (size_t i = 0; i < MOST_TERMS + FENCE; i++) {
+                if (isnan(expected[i])) {
+                    assert_true(isnan(dst[i]));
+                } else {
+                    assert_memory_equal(&dst[i], &expected[i], sizeof *dst);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_the_trees_bits),
+        cmocka_unit_test(test_neighbours_share_memory),
         cmocka_unit_test(test_other_orders_give_other_bits),
         cmocka_unit_test(test_memory_is_bounded_and_enough),
         cmocka_unit_test(test_first_failing_shard_wins),
         cmocka_unit_test(test_a_late_failure_of_an_earlier_shard_wins),
         cmocka_unit_test(test_a_failure_without_words_is_told_too),
         cmocka_unit_test(test_wrong_numbers_of_shards_are_refused),
+        cmocka_unit_test(test_adding_is_the_same_on_each_instruction_set),
     };
     return cmocka_run_group_tests_name("strategy one_device", tests, NULL, NULL);
 }

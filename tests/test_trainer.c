@@ -431,13 +431,15 @@ static double now(void)
 }
 
 static liana_status execute_watched(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                                    liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
+                                    liana__buffer *const *variables, liana__buffer *const *outputs,
+                                    atomic_int *arrivals, liana__error *error)
 {
     if (atomic_fetch_add(&meeting.running, 1) > 0) atomic_store(&meeting.met, true);
     for (double begin = now(); !atomic_load(&meeting.met) && now() - begin < meeting.patience;) {
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
-    liana_status status = liana__backend_cpu.execute(executable, worker, inputs, variables, outputs, error);
+    liana_status status =
+        liana__backend_cpu.execute_and_add(executable, worker, inputs, variables, outputs, arrivals, error);
     atomic_fetch_sub(&meeting.running, 1);
     return status;
 }
@@ -447,7 +449,7 @@ static void test_two_threads_work_side_by_side(void **state)
     (void)state;
     liana__backend watched = liana__backend_cpu;
     watched.name = "watched";
-    watched.execute = execute_watched;
+    watched.execute_and_add = execute_watched;
     for (int threads = 1; threads <= 2; threads++) {
         atomic_store(&meeting.running, 0);
         atomic_store(&meeting.met, false);

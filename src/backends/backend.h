@@ -39,6 +39,10 @@ typedef struct liana__buffer {
     uint64_t version;
 } liana__buffer;
 
+/* Two executions may give one sum, in the same output buffers and at the same time. How far each output is: the first
+ * that has it writes it, the second adds to that. a + b is b + a, so no bit depends on which was the first. */
+enum liana__arrival { LIANA__NOBODY_YET, LIANA__FIRST_WRITES, LIANA__FIRST_WAS_THERE };
+
 typedef struct liana__executable {
     liana__device *device;
     size_t num_inputs, num_variables, num_outputs;
@@ -77,6 +81,11 @@ struct liana__backend {
      * time if no buffer that one writes is used by the other. */
     liana_status (*execute)(liana__executable *executable, int worker, liana__buffer *const *inputs,
                             liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
+    /* The same of a graph with a gradient for one of two executions that give a sum. arrivals[output] are an enum
+     * liana__arrival and NOBODY_YET before both; what a failed execution gives is undefined, but the other goes on. */
+    liana_status (*execute_and_add)(liana__executable *executable, int worker, liana__buffer *const *inputs,
+                                    liana__buffer *const *variables, liana__buffer *const *outputs,
+                                    atomic_int *arrivals, liana__error *error);
     /* Does once what execute_together needs besides, which else its first call does. Not while an execution runs. */
     liana_status (*make_ready_together)(liana__executable *executable, liana__error *error);
     /* Runs once with all workers, to the same bits; while nothing else runs. */

@@ -1,7 +1,9 @@
 #include "backends/host.h"
 
+#include "backends/host_add.h"
 #include "base/memory.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 void liana__host_touch(liana__buffer *buffer)
@@ -53,6 +55,30 @@ liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, li
     return LIANA_OK;
 }
 
+liana__host_add_loop liana__host_choose_add(liana__isa isa)
+{
+#if defined(LIANA_X86)
+    if (isa >= LIANA__ISA_AVX512) return liana__host_add_avx512;
+    if (isa >= LIANA__ISA_AVX2) return liana__host_add_avx2;
+#endif
+    (void)isa;
+    return liana__host_add_generic;
+}
+
+static void add_data(liana__buffer *dst, const void *src)
+{
+    void *data = liana__host_data(dst);
+    int64_t count = liana_shape_size(&dst->shape);
+    if (dst->dtype == LIANA_F32) {
+        liana__host_choose_add(dst->device->context->isa)(data, src, count);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            liana__store(data, dst->dtype, i, liana__load(data, dst->dtype, i) + liana__load(src, dst->dtype, i));
+        }
+    }
+    liana__host_touch(dst);
+}
+
 liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src, liana__error *error)
 {
     if (dst->dtype != src->dtype || dst->size != src->size || !liana__dtype_is_float(dst->dtype)) {
@@ -60,20 +86,26 @@ liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src
                            liana__type_print(src->dtype, &src->shape).text,
                            liana__type_print(dst->dtype, &dst->shape).text);
     }
-    liana__host_touch(dst);
-    int64_t count = liana_shape_size(&dst->shape);
-    if (dst->dtype == LIANA_F32) {
-        float *restrict a = liana__host_data(dst);
-        const float *restrict b = liana__host_data(src);
-        for (int64_t i = 0; i < count; i++) a[i] += b[i];
-        return LIANA_OK;
-    }
-    void *a = liana__host_data(dst);
-    const void *b = liana__host_data(src);
-    for (int64_t i = 0; i < count; i++) {
-        liana__store(a, dst->dtype, i, liana__load(a, dst->dtype, i) + liana__load(b, dst->dtype, i));
-    }
+    add_data(dst, liana__host_data(src));
     return LIANA_OK;
+}
+
+bool liana__host_is_first(atomic_int *arrival)
+{
+    int expected = LIANA__NOBODY_YET;
+    return atomic_compare_exchange_strong(arrival, &expected, LIANA__FIRST_WRITES);
+}
+
+void liana__host_was_there(atomic_int *arrival)
+{
+    atomic_store(arrival, LIANA__FIRST_WAS_THERE);
+}
+
+/* The first one computes at this moment, and is about as far. */
+void liana__host_add_second(liana__buffer *buffer, const void *data, atomic_int *arrival)
+{
+    while (atomic_load(arrival) != LIANA__FIRST_WAS_THERE) sched_yield();
+    add_data(buffer, data);
 }
 
 liana_status liana__host_check_buffers(const char *what, liana__node *const *nodes, size_t count,

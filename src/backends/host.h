@@ -16,6 +16,13 @@ liana_status liana__host_buffer_write(liana__buffer *buffer, const void *data, l
 liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, liana__error *error);
 liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src, liana__error *error);
 
+/* For an execution that has an output of two (backend.h): whether it is the first, and so writes it. It tells the other
+ * when it has done so, also where it failed. */
+bool liana__host_is_first(atomic_int *arrival);
+void liana__host_was_there(atomic_int *arrival);
+/* For the second one: waits for the first, and adds `data`, of the buffer's type, to what that wrote. */
+void liana__host_add_second(liana__buffer *buffer, const void *data, atomic_int *arrival);
+
 static inline void *liana__host_data(const liana__buffer *buffer)
 {
     return ((const liana__host_buffer *)buffer)->data;

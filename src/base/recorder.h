@@ -15,6 +15,7 @@ typedef enum liana__event_kind {
     LIANA__EVENT_NODE,   /* a node ran: `subject` is the node, `how` the kernel */
     LIANA__EVENT_SHARD,  /* a shard ran: `number` is its index */
     LIANA__EVENT_REDUCE, /* the sums of two subtrees were added up: `number` is a shard of the later one */
+    LIANA__EVENT_ADD,    /* a shard waited for another's output, and added its own to it */
     LIANA__EVENT_SHARDS, /* all shards of a batch, reduction included: `number` is how many */
     LIANA__EVENT_UPDATE, /* the optimizer was applied */
     LIANA__EVENT_WAIT,   /* a step waited for its batch */

@@ -14,14 +14,16 @@ typedef struct liana__sum_types {
     size_t count;
     const liana_dtype *dtypes;
     const liana_shape *shapes;
+    bool run_adds; /* liana__run_shard does what `arrivals` say */
 } liana__sum_types;
 
 /* Who computes a shard: one worker, several shards being computed at once; or all of them together. */
 enum { LIANA__ALL_WORKERS = -1 };
 
-/* Computes shard `shard` on worker `worker`, or LIANA__ALL_WORKERS, and writes its sums. */
+/* Computes shard `shard` on worker `worker`, or LIANA__ALL_WORKERS, and writes its sums. `arrivals` is not NULL where
+ * two shards give to the same buffers: see liana__backend.execute_and_add. */
 typedef liana_status (*liana__run_shard)(void *user, size_t shard, int worker, liana__buffer *const *sums,
-                                         liana__error *error);
+                                         atomic_int *arrivals, liana__error *error);
 
 typedef struct liana__strategy_instance liana__strategy_instance;
 

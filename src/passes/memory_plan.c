@@ -21,8 +21,10 @@ typedef struct planner {
     const bool *elsewhere; /* by node id, or NULL */
     bool *needed;
     uint32_t *last_use;  /* by node id: the time of the last node that reads it, or AT_END */
+    uint32_t *num_uses;  /* by node id: in nodes and outputs */
     size_t *piece_of;    /* by node id */
     size_t *partials_of; /* by node id: the piece, 0 for none (it is a leaf's) */
+    size_t *spare_of;    /* the same */
     piece *pieces;
     size_t num_pieces;
     liana__memory_plan *plan;
@@ -64,9 +66,15 @@ static void find_last_uses(planner *p)
     for (uint32_t i = 0; i < schedule->count; i++) {
         const liana__node *node = graph->nodes[schedule->order[i]];
         p->last_use[node->id] = i + 1;
-        for (uint32_t k = 0; k < node->num_inputs; k++) p->last_use[node->inputs[k]->id] = i + 1;
+        for (uint32_t k = 0; k < node->num_inputs; k++) {
+            p->last_use[node->inputs[k]->id] = i + 1;
+            p->num_uses[node->inputs[k]->id]++;
+        }
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) p->last_use[graph->outputs[i].node->id] = AT_END;
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        p->last_use[graph->outputs[i].node->id] = AT_END;
+        p->num_uses[graph->outputs[i].node->id]++;
+    }
     for (size_t i = 0; i < graph->num_assignments; i++) p->last_use[graph->assignments[i].value->id] = AT_END;
     /* What an alias needs, the aliased needs. */
     for (size_t i = schedule->count; i > 0; i--) {
@@ -158,9 +166,12 @@ static int64_t overwritable(const planner *p, const liana__node *node)
     return -1;
 }
 
-/* The output that a node's kernel can write straight into, or NONE. */
-static liana__storage direct_output(const liana_graph *graph, const liana__node *node)
+/* The output that a node's kernel can write straight into, or NONE. What is there may be a sum with another's as soon
+ * as it is written, which nobody else must read. */
+static liana__storage direct_output(const planner *p, const liana__node *node)
 {
+    const liana_graph *graph = p->graph;
+    if (p->plan->spares && p->num_uses[node->id] > 1) return (liana__storage){0};
     for (size_t i = 0; i < graph->num_outputs; i++) {
         if (graph->outputs[i].node == node) return (liana__storage){LIANA__STORAGE_OUTPUT, i};
     }
@@ -211,6 +222,13 @@ static void place_partials(planner *p, const liana__node *node)
     p->pieces[p->num_pieces++] = (piece){.size = count * liana__part_size(node, &parts), .first = time, .last = time};
 }
 
+static void place_spare(planner *p, const liana__node *node)
+{
+    uint32_t time = time_of(p, node);
+    p->spare_of[node->id] = p->num_pieces;
+    p->pieces[p->num_pieces++] = (piece){.size = node_size(p, node), .first = time, .last = time};
+}
+
 static void place_node(planner *p, const liana__node *node)
 {
     uint32_t id = node->id;
@@ -224,7 +242,8 @@ static void place_node(planner *p, const liana__node *node)
     }
     p->plan->computed[id] = true;
     p->plan->unshared_size += liana__align_up(node_size(p, node));
-    liana__storage direct = direct_output(p->graph, node);
+    liana__storage direct = direct_output(p, node);
+    if (direct.kind && p->plan->spares) place_spare(p, node);
     if (p->elsewhere && p->elsewhere[id]) direct = (liana__storage){LIANA__STORAGE_ELSEWHERE, 0};
     if (!direct.kind) direct = direct_variable(p, node);
     int64_t overwritten = direct.kind ? -1 : overwritable(p, node);
@@ -342,14 +361,18 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__sche
     plan->storage = calloc(n, sizeof *plan->storage);
     plan->computed = calloc(n, sizeof *plan->computed);
     plan->partials = calloc(n, sizeof *plan->partials);
+    if (graph->first_gradient) plan->spares = calloc(n, sizeof *plan->spares);
     plan->copies = calloc(graph->num_outputs + graph->num_assignments + 1, sizeof *plan->copies);
     p.needed = calloc(n, sizeof *p.needed);
     p.last_use = calloc(n, sizeof *p.last_use);
+    p.num_uses = calloc(n, sizeof *p.num_uses);
     p.piece_of = calloc(n, sizeof *p.piece_of);
     p.partials_of = calloc(n, sizeof *p.partials_of);
-    p.pieces = calloc(2 * n, sizeof *p.pieces);
+    p.spare_of = calloc(n, sizeof *p.spare_of);
+    p.pieces = calloc(3 * n, sizeof *p.pieces);
     bool enough = plan->storage && plan->computed && plan->partials && plan->copies && p.needed && p.last_use &&
-                  p.piece_of && p.partials_of && p.pieces;
+                  p.num_uses && p.piece_of && p.partials_of && p.spare_of && p.pieces &&
+                  (plan->spares || !graph->first_gradient);
     if (enough) {
         liana__graph_mark_needed(graph, p.needed);
         find_last_uses(&p);
@@ -362,13 +385,16 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__sche
         for (uint32_t id = 1; id < n; id++) {
             if (p.needed[id]) plan->storage[id] = storage_of(&p, id);
             plan->partials[id] = p.pieces[p.partials_of[id]].offset;
+            if (plan->spares) plan->spares[id] = p.pieces[p.spare_of[id]].offset;
         }
         list_copies(&p);
     }
     free(p.needed);
     free(p.last_use);
+    free(p.num_uses);
     free(p.piece_of);
     free(p.partials_of);
+    free(p.spare_of);
     free(p.pieces);
     if (enough) return LIANA_OK;
     liana__memory_plan_free(plan);
@@ -380,6 +406,7 @@ void liana__memory_plan_free(liana__memory_plan *plan)
     free(plan->storage);
     free(plan->computed);
     free(plan->partials);
+    free(plan->spares);
     free(plan->copies);
     *plan = (liana__memory_plan){0};
 }

@@ -32,6 +32,10 @@ typedef struct liana__memory_plan {
     bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */
     size_t *partials;        /* by node id: for what the slices of a sum (one at a time) or of a merger (all, each
                               * aligned) give, an offset in the workspace */
+    /* Of graphs with a gradient, whose outputs may have to be added to what others left in their buffers: by node id,
+     * an offset in the workspace for each node that is stored in an output; nothing else is there while it is computed.
+     * Nobody in the graph reads such a node. NULL for other graphs. */
+    size_t *spares;
     /* Copies that are left, outputs first: results that are leaves or aliases, and assignments that could not be
      * written straight into their variable. */
     liana__plan_copy *copies;

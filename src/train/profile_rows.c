@@ -25,6 +25,7 @@ static void add_phase(liana__profile *profile, const liana__event *event)
         profile->reduction += seconds;
         profile->busy += seconds;
         break;
+    case LIANA__EVENT_ADD: profile->reduction += seconds; break;
     case LIANA__EVENT_NODE: profile->nodes += seconds; break;
     case LIANA__EVENT_READ: profile->reading += seconds; break;
     case LIANA__NUM_EVENTS: break;

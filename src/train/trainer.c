@@ -170,7 +170,7 @@ static liana_status make_strategy(liana__trainer *trainer, program_set *set, con
     }
     if (status == LIANA_OK) {
         size_t max_shards = (size_t)liana__cut_batch(trainer->options.batch_size, trainer->microbatch).count;
-        liana__sum_types types = {count, dtypes, shapes};
+        liana__sum_types types = {count, dtypes, shapes, .run_adds = is_training};
         status = strategy->create(trainer->device, &types, max_shards, &set->strategy, error);
     }
     free(dtypes);
@@ -422,7 +422,8 @@ static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *i
     return backend->buffer_write(inputs[LIANA__SHARD_POSITIONS], batch->positions + begin, error);
 }
 
-static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, liana__error *error)
+static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, atomic_int *arrivals,
+                              liana__error *error)
 {
     liana__trainer *trainer = user;
     const liana__backend *backend = trainer->device->backend;
@@ -438,6 +439,9 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     liana__buffer *const *outputs = trainer->is_training ? sums : inference;
     if (together) {
         LIANA_TRY(backend->execute_together(compiled->executable, inputs, compiled->variables, outputs, error));
+    } else if (arrivals) {
+        LIANA_TRY(backend->execute_and_add(compiled->executable, worker, inputs, compiled->variables, outputs, arrivals,
+                                           error));
     } else {
         LIANA_TRY(backend->execute(compiled->executable, worker, inputs, compiled->variables, outputs, error));
     }

@@ -77,6 +77,7 @@ static void destroy_executable(liana__executable *base)
     for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
+        free(executable->workers[i].is_first);
     }
     free(executable->workers);
     free(executable->runs);
@@ -84,6 +85,7 @@ static void destroy_executable(liana__executable *base)
     free(executable->progress);
     free(executable->errors);
     free(executable->externals);
+    free(executable->deliveries);
     liana__schedule_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     free(executable);
@@ -106,7 +108,8 @@ static liana_status make_workers(liana__cpu_executable *executable, liana__error
         liana__cpu_worker *worker = &executable->workers[i];
         worker->values = calloc(executable->graph->num_nodes, sizeof *worker->values);
         worker->sources = calloc(executable->max_inputs + 1, sizeof *worker->sources);
-        enough = worker->values && worker->sources;
+        worker->is_first = calloc(executable->base.num_outputs + 1, sizeof *worker->is_first);
+        enough = worker->values && worker->sources && worker->is_first;
     }
     if (!enough) return liana__fail_memory(error, "an executable");
     return liana__cpu_grow_scratch(executable, error);
@@ -213,6 +216,7 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     LIANA_TRY(make_steps(executable, error));
     LIANA_TRY(fit_memory(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));
+    LIANA_TRY(liana__cpu_list_deliveries(executable, error));
     LIANA_TRY(make_workers(executable, error));
     log_segments(executable);
     liana__log(context, LIANA__LOG_MEMORY,
@@ -256,6 +260,7 @@ const liana__backend liana__backend_cpu = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = liana__cpu_execute,
+    .execute_and_add = liana__cpu_execute_and_add,
     .make_ready_together = liana__cpu_make_ready_together,
     .execute_together = liana__cpu_execute_together,
 };

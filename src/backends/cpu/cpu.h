@@ -78,6 +78,7 @@ typedef struct liana__cpu_worker {
     char *shared;         /* where tensors lie that are not of one slice: another worker's workspace, or the same */
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
+    bool *is_first;       /* by output: of two executions that share it, this one came first */
     bool filled;          /* a graph of constants alone needs no workspace: NULL does not mean that nothing was done */
 } liana__cpu_worker;
 
@@ -86,6 +87,14 @@ typedef struct liana__cpu_external {
     uint32_t node;
     liana__storage storage;
 } liana__cpu_external;
+
+/* An output that is complete when its segment has run, and that nobody in the graph reads. */
+typedef struct liana__cpu_delivery {
+    uint32_t node;
+    size_t output;
+    size_t segment;
+    size_t spare; /* where it is computed, in the workspace, to be added to what is in the output */
+} liana__cpu_delivery;
 
 /* What is made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
  * execution that has seen it up to date reads it freely, as no variable changes while any execution reads it. */
@@ -115,6 +124,8 @@ typedef struct liana__cpu_executable {
     size_t max_inputs;
     liana__cpu_external *externals;
     size_t num_externals;
+    liana__cpu_delivery *deliveries; /* in the order of the segments; of graphs with a gradient */
+    size_t num_deliveries;
     liana__cpu_kept kept;
     liana__cpu_worker *workers;
     struct liana__cpu_run *runs; /* by worker, for an execution that they share */
@@ -165,13 +176,14 @@ typedef struct liana__cpu_buffers {
     liana__buffer *const *inputs;
     liana__buffer *const *variables;
     liana__buffer *const *outputs;
+    atomic_int *arrivals; /* by output, where another execution gives to the same ones; else NULL */
 } liana__cpu_buffers;
 
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error);
 /* Makes a worker ready to run on its own workspace and on that of the worker `shared`. */
 liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,
                                 const liana__cpu_buffers *given, liana__error *error);
-/* Copies what is left to copy, when all has run. */
+/* Gives what is left to give, when all has run. */
 void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given);
 
 /* Computes a tile of a step that has some. */
@@ -182,9 +194,14 @@ liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_se
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);
+liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana__error *error);
 
 liana_status liana__cpu_execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
+
+liana_status liana__cpu_execute_and_add(liana__executable *executable, int worker, liana__buffer *const *inputs,
+                                        liana__buffer *const *variables, liana__buffer *const *outputs,
+                                        atomic_int *arrivals, liana__error *error);
 
 liana_status liana__cpu_execute_together(liana__executable *executable, liana__buffer *const *inputs,
                                          liana__buffer *const *variables, liana__buffer *const *outputs,

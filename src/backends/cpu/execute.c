@@ -23,6 +23,23 @@ liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana
     return LIANA_OK;
 }
 
+liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana__error *error)
+{
+    const liana__memory_plan *plan = &executable->plan;
+    if (!plan->spares) return LIANA_OK;
+    executable->deliveries = calloc(executable->base.num_outputs + 1, sizeof *executable->deliveries);
+    if (!executable->deliveries) return liana__fail_memory(error, "an executable");
+    for (size_t segment = 0; segment < executable->num_segments; segment++) {
+        for (size_t k = executable->segments[segment].first_step; k < executable->segments[segment].end_step; k++) {
+            uint32_t node = executable->steps[k].whole->id;
+            if (plan->storage[node].kind != LIANA__STORAGE_OUTPUT) continue;
+            executable->deliveries[executable->num_deliveries++] =
+                (liana__cpu_delivery){node, plan->storage[node].offset, segment, plan->spares[node]};
+        }
+    }
+    return LIANA_OK;
+}
+
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
  * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
@@ -153,35 +170,124 @@ liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_in
                             error};
 }
 
+/* An output of two: nothing but the first one's may be there. */
+static void note_first(liana__buffer *output, atomic_int *arrival)
+{
+    liana__host_touch(output);
+    liana__host_was_there(arrival);
+}
+
+/* An event within a shard's. */
+static void add_second(const liana__cpu_run *run, liana__buffer *output, const void *value, atomic_int *arrival)
+{
+    liana__recorder *recorder = run->executable->base.device->recorder;
+    liana__event event = {.kind = LIANA__EVENT_ADD};
+    if (recorder) event.begin = liana__clock();
+    liana__host_add_second(output, value, arrival);
+    if (recorder) liana__recorder_add(recorder, (size_t)run->worker_index, event);
+}
+
+static void give_copy(const liana__cpu_run *run, const liana__cpu_buffers *given, const liana__plan_copy *copy)
+{
+    const liana__node *node = run->executable->graph->nodes[copy->node];
+    const void *value = run->worker->values[copy->node];
+    bool shared = given->arrivals && copy->target.kind == LIANA__STORAGE_OUTPUT;
+    atomic_int *arrival = shared ? &given->arrivals[copy->target.offset] : NULL;
+    if (shared && !liana__host_is_first(arrival)) {
+        add_second(run, given->outputs[copy->target.offset], value, arrival);
+        return;
+    }
+    memmove(external_data(given, copy->target), value, liana__byte_size(node->dtype, &node->shape));
+    if (shared) note_first(given->outputs[copy->target.offset], arrival);
+}
+
 void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
-    for (size_t i = 0; i < executable->plan.num_copies; i++) {
-        const liana__plan_copy *copy = &executable->plan.copies[i];
-        const liana__node *node = executable->graph->nodes[copy->node];
-        memmove(external_data(given, copy->target), run->worker->values[copy->node],
-                liana__byte_size(node->dtype, &node->shape));
+    for (size_t i = 0; i < executable->plan.num_copies; i++) give_copy(run, given, &executable->plan.copies[i]);
+    for (size_t i = 0; !given->arrivals && i < executable->graph->num_outputs; i++) {
+        liana__host_touch(given->outputs[i]);
     }
-    for (size_t i = 0; i < executable->graph->num_outputs; i++) liana__host_touch(given->outputs[i]);
     for (size_t i = 0; i < executable->graph->num_assignments; i++) {
         const liana__node *variable = executable->graph->assignments[i].variable;
         liana__host_touch(given->variables[executable->plan.storage[variable->id].offset]);
     }
 }
 
+static liana_status run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment)
+{
+    for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
+        LIANA_TRY(liana__cpu_run_slice(run, segment, slice));
+    }
+    return LIANA_OK;
+}
+
+/* The first of two executions computes an output where it belongs, the second in its workspace. */
+static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *delivery,
+                         const liana__cpu_buffers *given)
+{
+    liana__cpu_worker *worker = run->worker;
+    bool is_first = liana__host_is_first(&given->arrivals[delivery->output]);
+    worker->is_first[delivery->output] = is_first;
+    if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
+}
+
+/* What the other execution may wait for is told before this one waits for anything. */
+static void deliver(const liana__cpu_run *run, size_t first, size_t end, const liana__cpu_buffers *given,
+                    liana_status status)
+{
+    const liana__cpu_delivery *deliveries = run->executable->deliveries;
+    const bool *is_first = run->worker->is_first;
+    for (size_t i = first; i < end; i++) {
+        size_t output = deliveries[i].output;
+        if (is_first[output]) note_first(given->outputs[output], &given->arrivals[output]);
+    }
+    for (size_t i = first; status == LIANA_OK && i < end; i++) {
+        size_t output = deliveries[i].output;
+        const void *value = run->worker->values[deliveries[i].node];
+        if (!is_first[output]) add_second(run, given->outputs[output], value, &given->arrivals[output]);
+    }
+}
+
+/* All segments, with outputs that another execution gives to as well. */
+static liana_status run_and_add(const liana__cpu_run *run, const liana__cpu_buffers *given)
+{
+    const liana__cpu_executable *executable = run->executable;
+    size_t next = 0;
+    for (size_t i = 0; i < executable->num_segments; i++) {
+        const size_t first = next;
+        for (; next < executable->num_deliveries && executable->deliveries[next].segment == i; next++) {
+            choose_place(run, &executable->deliveries[next], given);
+        }
+        liana_status status = run_segment(run, &executable->segments[i]);
+        deliver(run, first, next, given, status);
+        LIANA_TRY(status);
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
 {
+    return liana__cpu_execute_and_add(base, worker_index, inputs, variables, outputs, NULL, error);
+}
+
+liana_status liana__cpu_execute_and_add(liana__executable *base, int worker_index, liana__buffer *const *inputs,
+                                        liana__buffer *const *variables, liana__buffer *const *outputs,
+                                        atomic_int *arrivals, liana__error *error)
+{
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
-    const liana__cpu_buffers given = {inputs, variables, outputs};
+    const liana__cpu_buffers given = {inputs, variables, outputs, arrivals};
+    if (arrivals && !executable->plan.spares) {
+        return liana__fail(error, LIANA_INTERNAL, "a graph without gradients cannot add to its outputs");
+    }
     LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
     const liana__cpu_run run = liana__cpu_start(executable, worker_index, worker_index, &given, error);
     LIANA_TRY(liana__cpu_refresh_kept(&run, variables));
-    for (size_t i = 0; i < executable->num_segments; i++) {
-        const liana__cpu_segment *segment = &executable->segments[i];
-        for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
-            LIANA_TRY(liana__cpu_run_slice(&run, segment, slice));
-        }
+    if (arrivals) {
+        LIANA_TRY(run_and_add(&run, &given));
+    } else {
+        for (size_t i = 0; i < executable->num_segments; i++) LIANA_TRY(run_segment(&run, &executable->segments[i]));
     }
     liana__cpu_finish(&run, &given);
     return LIANA_OK;

@@ -120,7 +120,7 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
     if (num_workers == 1 || !executable->shares_work) {
         return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
     }
-    const liana__cpu_buffers given = {inputs, variables, outputs};
+    const liana__cpu_buffers given = {inputs, variables, outputs, NULL};
     LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
     team own = {executable, (liana__cpu_device *)base->device, executable->runs};
     for (int i = 0; i < num_workers; i++) {

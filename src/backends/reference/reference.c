@@ -116,8 +116,20 @@ static liana_status run_node(reference_executable *executable, const liana__node
     return status;
 }
 
-static liana_status execute(liana__executable *base, int worker, liana__buffer *const *inputs,
-                            liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
+static void give_output(liana__buffer *output, const void *value, atomic_int *arrival)
+{
+    if (arrival && !liana__host_is_first(arrival)) {
+        liana__host_add_second(output, value, arrival);
+        return;
+    }
+    memcpy(liana__host_data(output), value, output->size);
+    liana__host_touch(output);
+    if (arrival) liana__host_was_there(arrival);
+}
+
+static liana_status execute_and_add(liana__executable *base, int worker, liana__buffer *const *inputs,
+                                    liana__buffer *const *variables, liana__buffer *const *outputs,
+                                    atomic_int *arrivals, liana__error *error)
 {
     (void)worker;
     reference_executable *executable = (reference_executable *)base;
@@ -135,8 +147,7 @@ static liana_status execute(liana__executable *base, int worker, liana__buffer *
         if (executable->needed[id] && node->op->kernels) LIANA_TRY(run_node(executable, node, error));
     }
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        memcpy(liana__host_data(outputs[i]), executable->values[graph->outputs[i].node->id], outputs[i]->size);
-        liana__host_touch(outputs[i]);
+        give_output(outputs[i], executable->values[graph->outputs[i].node->id], arrivals ? &arrivals[i] : NULL);
     }
     for (size_t i = 0; i < graph->num_assignments; i++) {
         const liana__assignment *assignment = &graph->assignments[i];
@@ -145,6 +156,12 @@ static liana_status execute(liana__executable *base, int worker, liana__buffer *
     }
     for (size_t i = 0; i < graph->num_variables; i++) liana__host_touch(variables[i]);
     return LIANA_OK;
+}
+
+static liana_status execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
+                            liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
+{
+    return execute_and_add(executable, worker, inputs, variables, outputs, NULL, error);
 }
 
 static liana_status make_ready_together(liana__executable *executable, liana__error *error)
@@ -174,6 +191,7 @@ const liana__backend liana__backend_reference = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
+    .execute_and_add = execute_and_add,
     .make_ready_together = make_ready_together,
     .execute_together = execute_together,
 };

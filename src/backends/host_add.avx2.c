@@ -1,0 +1,6 @@
+#include "backends/host_add.kernels.h"
+
+void liana__host_add_avx2(float *dst, const float *src, int64_t count)
+{
+    add(dst, src, count);
+}

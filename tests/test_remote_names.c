@@ -260,6 +260,44 @@ static void test_models_and_checkpoints(void **state)
     liana_context_destroy(context);
 }
 
+/* A URL that is signed is told by what stays when it is signed anew; what signs it is in no file and in no message. */
+static void test_signed_urls(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(32);
+    serve_tiny();
+    char train[300], other[300], validation[300];
+    snprintf(train, sizeof train, "data.train=%s?X-Amz-Date=1&X-Amz-Signature=hidden-first",
+             liana__test_server_url("/web/data/train-images"));
+    snprintf(other, sizeof other, "data.train=%s?X-Amz-Date=2&X-Amz-Signature=hidden-second",
+             liana__test_server_url("/web/data/train-images"));
+    snprintf(validation, sizeof validation, "data.validation=%s?sp=r&sig=hidden&se=1",
+             liana__test_server_url("/web/data/validation-images"));
+    liana__test_result got =
+        liana__test_command("train", config, "--out", liana__test_path("run"), train, validation, "train.epochs=1");
+    assert_null(strstr(got.out, "hidden"));
+    assert_code(got, 0);
+    char *text;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(liana__test_path("run/config.yaml"), 1 << 20, &text, &size, &error), &error);
+    assert_non_null(strstr(text, "/web/data/train-images?REDACTED"));
+    assert_non_null(strstr(text, "/web/data/validation-images?REDACTED"));
+    assert_null(strstr(text, "hidden"));
+    free(text);
+    assert_refused(liana__test_command("evaluate", liana__test_path("run")), 1, "?REDACTED'", "signature",
+                   "data.validation=URL");
+    liana__test_server_forget();
+    got = liana__test_command("evaluate", liana__test_path("run"), validation);
+    assert_code(got, 0);
+    /* Signed anew it is the same file, of the cache and of the run. */
+    got = liana__test_command("train", config, "--out", liana__test_path("run"), "--resume", other, validation,
+                              "train.epochs=1");
+    assert_code(got, 0);
+    assert_int_equal(liana__test_server_requests("train-images", "bytes=0-0"), 1);
+    assert_int_equal(liana__test_server_requests("train-images", NULL), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +308,7 @@ int main(void)
         TEST(test_lists_of_what_to_leave_out),
         TEST(test_check_keeps_to_its_configuration),
         TEST(test_models_and_checkpoints),
+        TEST(test_signed_urls),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

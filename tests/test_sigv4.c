@@ -1,6 +1,7 @@
 /* AWS Signature Version 4: the published examples. */
 #include "harness/harness.h"
 
+#include "remote/query.h"
 #include "remote/sigv4.h"
 
 #include <string.h>
@@ -84,12 +85,37 @@ static void test_names_are_encoded_once(void **state)
     assert_string_equal(liana__sigv4_time_of(1440938160).text, "20150830T123600Z");
 }
 
+static void test_what_of_a_url_is_no_signature(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"https://h/p", "https://h/p"},
+        {"https://h/p#part", "https://h/p"},
+        {"https://h/p?a=1&b", "https://h/p?a=1&b"},
+        {"https://h/p?X-Amz-Signature=x&x-amz-date=1", "https://h/p"},
+        {"https://h/p?a=1&X-Goog-Expires=5&b=2#c", "https://h/p?a=1&b=2"},
+        {"https://h/p?Expires=1&Signature=x&AWSAccessKeyId=y&versionId=3", "https://h/p?versionId=3"},
+        {"https://h/p?se=1&sp=r&sv=2", "https://h/p?se=1&sp=r&sv=2"},
+        {"https://h/p?se=1&comp=r&sig=2", "https://h/p?comp=r"},
+        {"https://h/p?Policy=1&Key-Pair-Id=2&Signature=3", "https://h/p"},
+        {"https://h/p?", "https://h/p?"},
+        {"https://h/p?&&a", "https://h/p?&&a"},
+        {"https://h/p?signatures=1", "https://h/p?signatures=1"},
+    };
+    liana__arena arena = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(liana__url_identity(&arena, cases[i][0]), cases[i][1]);
+    }
+    liana__arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_published_suite),
         cmocka_unit_test(test_the_examples_of_s3),
         cmocka_unit_test(test_names_are_encoded_once),
+        cmocka_unit_test(test_what_of_a_url_is_no_signature),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,6 +376,13 @@ bool liana__path_is_remote(const char *path)
     return length > 1 && strncmp(path + length, "://", 3) == 0;
 }
 
+const char *liana__path_shown(liana__arena *arena, const char *path)
+{
+    size_t length = strcspn(path, "?");
+    bool web = strncmp(path, "https://", 8) == 0 || strncmp(path, "http://", 7) == 0;
+    return web && path[length] ? liana__arena_format(arena, "%.*s?REDACTED", (int)length, path) : path;
+}
+
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path)
 {
     if (path[0] == '/' || liana__path_is_remote(path) || !folder || !folder[0]) return liana__arena_string(arena, path);

@@ -91,6 +91,9 @@ liana_status liana__folder_list(const char *path, liana__arena *arena, liana__pa
 /* Whether a name is a URL ("gs://bucket/file"), not a path. What a URL names is made a local file first (src/remote).
  */
 bool liana__path_is_remote(const char *path);
+/* A name as it may be written down and shown: the query of a https:// URL, which may be a signature, is replaced with
+ * "REDACTED". `path` itself where there is none, else in the arena; NULL when memory ran out. */
+const char *liana__path_shown(liana__arena *arena, const char *path);
 /* `path` if it is absolute or a URL, else `folder`/`path` ("" and NULL folders count as the current one). In the arena.
  */
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path);

@@ -138,7 +138,7 @@ static liana_status run(liana__invocation *invocation)
     liana__arena *arena = &invocation->arena;
     liana__value *report = liana__value_map(arena);
     liana__inspect_text(arena, report, "event", "inspected");
-    liana__inspect_text(arena, report, "path", path);
+    liana__inspect_text(arena, report, "path", liana__path_shown(arena, path));
     liana_status status = inspect_named(invocation, path, report);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* A damaged file's report says what was found before and around the damage. */

@@ -180,6 +180,8 @@ liana_status liana__aws_credentials_find(liana__arena *arena, liana__aws_credent
     free_file(&files[0]);
     free_file(&files[1]);
     LIANA_TRY(status);
+    if (!credentials->access_key) LIANA_TRY(liana__aws_metadata_find(arena, credentials, error));
+    credentials->region_is_known = credentials->region != NULL;
     if (!credentials->region) credentials->region = "us-east-1";
     credentials->endpoint = without_slash(credentials->endpoint, arena);
     credentials->access_key = liana__arena_string(arena, credentials->access_key);

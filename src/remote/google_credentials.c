@@ -221,6 +221,7 @@ static liana_status make_exchange(const liana__google_credentials *credentials, 
 {
     liana__text_add(&request->url, "%s", credentials->exchange);
     if (credentials->kind == LIANA__GOOGLE_METADATA) {
+        request->local = true;
         liana__http_request_header(request, "Metadata-Flavor", "Google");
     } else if (credentials->kind == LIANA__GOOGLE_SERVICE) {
         liana__text_add(&request->form,

@@ -335,7 +335,8 @@ static void finish_exchange(liana__http *http, liana__http_exchange *exchange, C
 {
     liana__http_response *response = exchange->response;
     const char *name = exchange->name;
-    int most = exchange->request->local ? 1 : http->max_attempts;
+    /* A server that is a step away is there, or it is not. */
+    int most = exchange->request->local && code != CURLE_OK ? 1 : http->max_attempts;
     curl_multi_remove_handle(http->asking, response->easy);
     exchange->running = false;
     liana__http_end(response);

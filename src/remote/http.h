@@ -32,7 +32,7 @@ typedef struct liana__http_request {
     uint64_t range_start;
     uint64_t range_count;
     const char *method; /* NULL: as the members above say */
-    bool local;         /* a server of this machine or its host: no proxy, one quick attempt */
+    bool local;         /* a server of this machine or its host: no proxy, and no patience where it is not there */
     bool failed;        /* memory ran out */
 } liana__http_request;
 

@@ -1,6 +1,7 @@
 #include "remote/remote.h"
 
 #include "base/text.h"
+#include "remote/query.h"
 #include "remote/scheme.h"
 
 #include <fnmatch.h>
@@ -115,19 +116,21 @@ static liana_status find_scheme(const char *name, const liana__scheme **scheme, 
                        liana__hint(liana__nearest(word, names, NUM_SCHEMES)).text);
 }
 
-/* "https://host/path?query" as it is shown: the query becomes eight digits, for it may be a signature. */
-static const char *shown_name(const char *url, liana__arena *arena)
+/* "https://host/path?query" as it is shown: what is no signature of the query becomes eight digits, for it may be a
+ * secret all the same. */
+static const char *shown_name(const char *identity, liana__arena *arena)
 {
-    size_t length = strcspn(url, "?#");
-    if (!url[length]) return liana__arena_string(arena, url);
-    liana__cache_id hash = liana__cache_id_of(url + length, "", 0);
-    return liana__arena_format(arena, "%.*s?%.8s", (int)length, url, hash.text);
+    size_t length = strcspn(identity, "?");
+    if (!identity[length]) return identity;
+    liana__cache_id hash = liana__cache_id_of(identity + length, "", 0);
+    return liana__arena_format(arena, "%.*s?%.8s", (int)length, identity, hash.text);
 }
 
 static liana_status read_web_name(const char *url, liana__remote_object *object, liana__arena *arena,
                                   liana__error *error)
 {
-    object->name = shown_name(url, arena);
+    object->identity = liana__url_identity(arena, url);
+    object->name = object->identity ? shown_name(object->identity, arena) : NULL;
     object->key = liana__arena_string(arena, url);
     if (!object->name || !object->key) return liana__fail_memory(error, "a URL");
     const char *host = strstr(url, "://") + 3;
@@ -140,6 +143,12 @@ static liana_status read_web_name(const char *url, liana__remote_object *object,
                            (const char *)memchr(host, '@', length) + 1);
     }
     if (length == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' names no server", object->name);
+    if (liana__ends_with(url, "?REDACTED")) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "'%s' is a URL as a run's configuration writes it down, without its query, which may be a "
+                           "signature; give the URL itself (as data.train=URL, data.validation=URL, ...)",
+                           url);
+    }
     if (strpbrk(object->name, "*[")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "'%s' is a pattern, but a web server gives no lists of its files; name each file (gs:// and "
@@ -175,7 +184,7 @@ static liana_status read_bucket_name(const char *url, liana__remote_object *obje
 static liana_status set_id(const liana__remote *remote, liana__remote_object *object, liana__error *error)
 {
     const liana__scheme *scheme = object->scheme;
-    const char *url = scheme->endpoint ? object->name : object->key;
+    const char *url = scheme->endpoint ? object->name : object->identity;
     liana__text text = {0};
     liana__text_add(&text, "%s\n%s", scheme->endpoint ? scheme->endpoint(remote) : "", url);
     /* Nobody can say whether this is still the file that it was. */

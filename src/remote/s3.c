@@ -98,7 +98,11 @@ static liana_status begin_request(liana__remote *remote, const char *bucket, con
     liana__arena arena = {0};
     bucket_place place = {0};
     liana__text path = {0};
-    liana_status status = find_place(remote, bucket, &arena, &place, error);
+    liana__aws_credentials *aws = &remote->aws;
+    const char *name = liana__arena_format(&arena, "s3://%s/%s", bucket, key);
+    liana_status status = name ? liana__aws_credentials_refresh(&remote->http, name, &remote->arena, aws, error)
+                               : liana__fail_memory(error, bucket);
+    if (status == LIANA_OK) status = find_place(remote, bucket, &arena, &place, error);
     if (status == LIANA_OK) {
         liana__text_add(&path, "%s/", place.path);
         liana__url_encode(&path, key, false);

@@ -12,9 +12,10 @@
 /* A file on a server. Strings live in the arena of the call that found it. */
 typedef struct liana__remote_object {
     const struct liana__scheme *scheme;
-    const char *name;   /* the URL as people see it: a query, which may hold a secret, is a short hash there */
-    const char *bucket; /* gs, s3 */
-    const char *key;    /* gs, s3: the name in the bucket; https: the URL as it is fetched */
+    const char *name;     /* the URL as people see it: a query, which may hold a secret, is a short hash there */
+    const char *bucket;   /* gs, s3 */
+    const char *key;      /* gs, s3: the name in the bucket; https: the URL as it is fetched */
+    const char *identity; /* https: the URL without its signature */
     uint64_t size;
     /* What the server calls this state of the file: an ETag, a generation, a date; "" where it says nothing, and then
      * the file is fetched anew each time. */

@@ -112,7 +112,10 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
         return LIANA_INVALID_CONFIG;
     }
     LIANA_TRY(status);
-    status = liana__config_parse(text, size, path, overrides, num_overrides, arena, config, error);
+    /* Places are shown, and names beside the file are found from its folder: neither wants a query. */
+    const char *shown = liana__path_shown(arena, path);
+    status = shown ? liana__config_parse(text, size, shown, overrides, num_overrides, arena, config, error)
+                   : liana__fail_memory(error, path);
     free(text);
     return status;
 }
@@ -132,10 +135,24 @@ liana__place liana__config_place(const liana__config *config, const char *key)
     return place;
 }
 
+/* A copy in which no URL has a query: it may be a signature. */
+static liana__value *without_queries(const liana__value *value, liana__arena *arena)
+{
+    liana__value *copy = liana__arena_copy(arena, value, sizeof *value);
+    if (!copy) return NULL;
+    if (value->kind == LIANA__VALUE_STRING) copy->string = liana__path_shown(arena, value->string);
+    bool nested = value->kind == LIANA__VALUE_LIST || value->kind == LIANA__VALUE_MAP;
+    if (!nested || !value->count) return copy;
+    copy->items = liana__arena_copy(arena, value->items, value->count * sizeof *value->items);
+    for (size_t i = 0; copy->items && i < value->count; i++) copy->items[i] = without_queries(value->items[i], arena);
+    return copy;
+}
+
 void liana__config_write(const liana__config *config, liana__text *text)
 {
     liana__arena arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
+    if (tree && !arena.failed) tree = without_queries(tree, &arena);
     liana__text_add(text, "# The resolved configuration of a run: every option, every path absolute.\n");
     if (tree && !arena.failed) {
         liana__value_write_yaml(tree, text);

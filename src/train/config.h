@@ -211,7 +211,8 @@ liana_status liana__config_require_training_data(const liana__config *config, li
  * it was not. For liana__fail_at, when an option turns out wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
 
-/* The whole configuration as YAML that loads to the same configuration from any folder. */
+/* The whole configuration as YAML that loads to the same configuration from any folder, but for the queries of https://
+ * URLs (liana__path_shown). */
 void liana__config_write(const liana__config *config, liana__text *text);
 
 #endif

@@ -134,8 +134,9 @@ liana_status liana__config_read_class_names(liana__value *root, liana__arena *ar
     const char *folder = value->place.line > 0 ? liana__path_folder(arena, value->place.file) : NULL;
     const char *path =
         folder && strcmp(folder, ".") != 0 ? liana__path_join(arena, folder, value->string) : value->string;
+    const char *shown = path ? liana__path_shown(arena, path) : NULL;
     liana__value *names = liana__value_list(arena);
-    if (!names || !path) return liana__fail_memory(error, "the names of the classes");
+    if (!names || !shown) return liana__fail_memory(error, "the names of the classes");
     char *text;
     size_t size;
     const liana__value *cache = get(data, "remote_cache");
@@ -144,7 +145,7 @@ liana_status liana__config_read_class_names(liana__value *root, liana__arena *ar
     };
     liana_status status = liana__remote_read(path, &options, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_OK) {
-        status = split_names(path, text, size, arena, names, error);
+        status = split_names(shown, text, size, arena, names, error);
         free(text);
     }
     if (status != LIANA_OK) {

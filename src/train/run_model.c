@@ -158,7 +158,8 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     free(values);
     if (status == LIANA_OK) {
         liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; layers with weights that start anew: %zu",
-                        report.num_weights, report.num_layers, path, report.missing.count);
+                        report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
+                        report.missing.count);
     }
     return status;
 }

@@ -139,8 +139,14 @@ void liana__test_server_environment(void)
         "CLOUDSDK_CONFIG",
         "AWS_SHARED_CREDENTIALS_FILE",
         "GCE_METADATA_HOST",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
     };
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) unsetenv(gone[i]);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
     setenv("HOME", liana__test_path("home"), 1);
     setenv("LIANA_CACHE", liana__test_path("cache"), 1);
     setenv("AWS_ENDPOINT_URL", liana__test_server_url("/s3"), 1);

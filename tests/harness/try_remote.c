@@ -61,6 +61,10 @@ bool liana__try_credentials(const uint8_t *bytes, size_t size)
         liana__google_credentials_read((const char *)bytes, size, "tried.json", &arena, &google, &error);
     demand(status == LIANA_OK || status == LIANA_INVALID_CONFIG, "the file is at fault", &error);
     demand(status != LIANA_OK || (google.account && google.secret && google.exchange), "credentials are whole", &error);
+    liana__aws_credentials aws = {0};
+    liana_status given = liana__aws_credentials_read((const char *)bytes, size, &arena, &aws, &error);
+    demand(given == LIANA_OK || given == LIANA_INVALID_DATA, "the answer is at fault", &error);
+    demand(given != LIANA_OK || (aws.access_key && aws.secret_key && aws.expires), "keys are whole", &error);
     liana__arena_free(&arena);
-    return status == LIANA_OK || key || region;
+    return status == LIANA_OK || given == LIANA_OK || key || region;
 }

@@ -305,8 +305,33 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.amazon(path[len("/s3/"):], query)
         elif path.startswith("/computeMetadata/v1/") and self.headers.get("Metadata-Flavor") == "Google":
             self.answer(200, json.dumps({"access_token": "token-issued", "expires_in": 3000}))
+        elif path.startswith("/latest/meta-data/") and self.headers.get("X-aws-ec2-metadata-token") == "imds-token":
+            self.machine(path[len("/latest/meta-data/"):])
+        elif path == "/container/keys" and self.headers.get("Authorization") == "container-secret":
+            self.answer(200, self.keys_for(3600))
         else:
             self.answer(404, "nothing here", kind="text/plain")
+
+    # ---- servers that give keys ----
+
+    def keys_for(self, seconds):
+        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        return json.dumps({"Code": "Success", "AccessKeyId": ACCESS, "SecretAccessKey": SECRET, "Token": SESSION,
+                           "Expiration": end})
+
+    def machine(self, path):
+        answers = {
+            "iam/security-credentials/": "a-role\n",
+            "iam/security-credentials/a-role": self.keys_for(int(os.environ.get("TEST_KEY_SECONDS", "3600"))),
+            "placement/region": "eu-north-1",
+        }
+        self.answer(200 if path in answers else 404, answers.get(path, ""), kind="text/plain")
+
+    def do_PUT(self):
+        self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        lifetime = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds", "")
+        right = self.path == "/latest/api/token" and lifetime.isdigit() and 0 < int(lifetime) <= 21600
+        self.answer(200 if right else 400, "imds-token" if right else "", kind="text/plain")
 
     do_HEAD = do_GET
 

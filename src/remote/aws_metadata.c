@@ -1,0 +1,279 @@
+/* Keys that a server near by gives for some hours.
+ *
+ * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, a session
+ * token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
+#include "base/file.h"
+#include "formats/json.h"
+#include "remote/aws_credentials.h"
+
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Keys that are about to end are not begun with. */
+enum { MARGIN = 300, MAX_TOKEN = 1 << 16 };
+
+#define CONTAINER_HOST "http://169.254.170.2"
+#define METADATA_HOST "http://169.254.169.254"
+#define ROLES "/latest/meta-data/iam/security-credentials/"
+
+static const char *set_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* ---- where ---- */
+
+static bool file_begins(const char *path, const char *start)
+{
+    char *text;
+    size_t size;
+    if (liana__file_read(path, 8192, &text, &size, NULL) != LIANA_OK) return false;
+    bool is = liana__starts_with(text, start);
+    free(text);
+    return is;
+}
+
+static bool machine_is_amazons(void)
+{
+    return file_begins("/sys/class/dmi/id/sys_vendor", "Amazon EC2") || file_begins("/sys/hypervisor/uuid", "ec2");
+}
+
+/* https, this machine, or the addresses that ECS and EKS give their own servers. */
+static bool may_be_asked(const char *url)
+{
+    static const char *const hosts[] = {"http://169.254.170.2", "http://169.254.170.23", "http://[fd00:ec2::23]"};
+    if (liana__url_is_private(url)) return true;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        size_t length = strlen(hosts[i]);
+        if (strncasecmp(url, hosts[i], length) == 0 && strchr(":/", url[length])) return true;
+    }
+    return false;
+}
+
+liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credentials *credentials, liana__error *error)
+{
+    const char *relative = set_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = set_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *metadata = set_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *disabled = set_variable("AWS_EC2_METADATA_DISABLED");
+    if (relative) {
+        const char *slash = *relative == '/' ? "" : "/";
+        credentials->kind = LIANA__AWS_CONTAINER;
+        credentials->exchange = liana__arena_format(arena, CONTAINER_HOST "%s%s", slash, relative);
+        credentials->origin = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
+    } else if (full) {
+        if (!may_be_asked(full)) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "AWS_CONTAINER_CREDENTIALS_FULL_URI is '%s', expected https://, or http:// of this "
+                               "machine or of the servers that ECS and EKS have (169.254.170.2, 169.254.170.23)",
+                               full);
+        }
+        credentials->kind = LIANA__AWS_CONTAINER;
+        credentials->exchange = liana__arena_string(arena, full);
+        credentials->origin = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+    } else if (!(disabled && strcasecmp(disabled, "true") == 0) && (metadata || machine_is_amazons())) {
+        size_t length = metadata ? strlen(metadata) : 0;
+        while (length && metadata[length - 1] == '/') length--;
+        credentials->kind = LIANA__AWS_INSTANCE;
+        credentials->exchange = metadata ? liana__arena_format(arena, "%.*s", (int)length, metadata) : METADATA_HOST;
+        credentials->origin = "the machine's metadata server";
+    }
+    return arena->failed ? liana__fail_memory(error, "credentials") : LIANA_OK;
+}
+
+/* ---- answers ---- */
+
+static const char *text_of(const liana__value *map, const char *key)
+{
+    const liana__value *value = liana__value_get(map, key);
+    return value && value->kind == LIANA__VALUE_STRING && *value->string ? value->string : NULL;
+}
+
+/* "2026-11-21T08:00:00Z"; 0 if it is none. */
+static time_t read_time(const char *text)
+{
+    struct tm parts = {0};
+    int end = 0;
+    int count = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
+                       &parts.tm_min, &parts.tm_sec, &end);
+    if (count != 6 || parts.tm_year < 1970) return 0;
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    time_t found = timegm(&parts);
+    return found > 0 ? found : 0;
+}
+
+liana_status liana__aws_credentials_read(const char *text, size_t size, liana__arena *arena,
+                                         liana__aws_credentials *credentials, liana__error *error)
+{
+    liana__value *root;
+    /* What the JSON reader has to say may quote the keys. */
+    liana_status status = liana__json_parse(text, size, "credentials", arena, &root, NULL);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "credentials");
+    bool map = status == LIANA_OK && root->kind == LIANA__VALUE_MAP;
+    const char *access = map ? text_of(root, "AccessKeyId") : NULL;
+    const char *secret = map ? text_of(root, "SecretAccessKey") : NULL;
+    if (!access || !secret) {
+        return liana__fail(error, LIANA_INVALID_DATA, "the answer has no AccessKeyId and SecretAccessKey");
+    }
+    const char *expiration = text_of(root, "Expiration");
+    credentials->access_key = access;
+    credentials->secret_key = secret;
+    credentials->session_token = text_of(root, "Token");
+    /* One without a date is asked again when its time may be over. */
+    credentials->expires = expiration ? read_time(expiration) : 0;
+    if (!credentials->expires) credentials->expires = time(NULL) + 2 * MARGIN;
+    return LIANA_OK;
+}
+
+/* ---- asking ---- */
+
+/* The body of an answer, without white space around it; "" for any other status than 200, which *status says. */
+typedef struct answer {
+    long status;
+    liana__text body;
+} answer;
+
+static liana_status ask(liana__http *http, const char *name, const char *method, const char *url, const char *header,
+                        const char *value, answer *got, liana__error *error)
+{
+    liana__http_request request = {.method = method, .local = true};
+    liana__http_response response = {0};
+    liana__text_add(&request.url, "%s", url);
+    if (header) liana__http_request_header(&request, header, value);
+    liana_status status = liana__http_send(http, name, &request, &response, error);
+    got->status = response.status;
+    got->body = response.body;
+    response.body = (liana__text){0};
+    liana__http_request_free(&request);
+    liana__http_response_free(&response);
+    return status;
+}
+
+static void forget(answer *got)
+{
+    if (got->body.data) OPENSSL_cleanse(got->body.data, got->body.length);
+    liana__text_free(&got->body);
+}
+
+static liana_status take_keys(const answer *got, const char *name, liana__arena *arena,
+                              liana__aws_credentials *credentials, liana__error *error)
+{
+    liana__error own = {0};
+    if (got->status == 200) {
+        const char *body = got->body.data ? got->body.data : "";
+        liana_status status = liana__aws_credentials_read(body, got->body.length, arena, credentials, &own);
+        if (status == LIANA_OK) return LIANA_OK;
+    } else {
+        liana__fail(&own, LIANA_IO_ERROR, "HTTP %ld", got->status);
+    }
+    return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': no keys could be had from %s: %s", name,
+                       credentials->origin, own.message);
+}
+
+/* Of the file, which is renewed, or given as it is. */
+static liana_status find_authorization(char **text, liana__error *error)
+{
+    const char *file = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *token = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    size_t size;
+    *text = NULL;
+    if (file) {
+        liana_status status = liana__file_read(file, MAX_TOKEN, text, &size, error);
+        return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    }
+    if (!token) return LIANA_OK;
+    *text = strdup(token);
+    return *text ? LIANA_OK : liana__fail_memory(error, "credentials");
+}
+
+static liana_status ask_container(liana__http *http, const char *name, liana__arena *arena,
+                                  liana__aws_credentials *credentials, liana__error *error)
+{
+    char *token;
+    answer got = {0};
+    LIANA_TRY(find_authorization(&token, error));
+    liana_status status =
+        ask(http, name, NULL, credentials->exchange, token ? "Authorization" : NULL, token ? token : "", &got, error);
+    if (status == LIANA_OK) status = take_keys(&got, name, arena, credentials, error);
+    if (token) OPENSSL_cleanse(token, strlen(token));
+    free(token);
+    forget(&got);
+    return status;
+}
+
+/* One line of the metadata server, in the arena; NULL where it has none. */
+static liana_status ask_line(liana__http *http, const char *name, const char *url, const char *token,
+                             liana__arena *arena, const char **line, liana__error *error)
+{
+    answer got = {0};
+    *line = NULL;
+    liana_status status =
+        ask(http, name, NULL, url, token ? "X-aws-ec2-metadata-token" : NULL, token ? token : "", &got, error);
+    size_t length = got.body.data ? strcspn(got.body.data, "\r\n") : 0;
+    if (status == LIANA_OK && got.status == 200 && length) {
+        *line = liana__arena_format(arena, "%.*s", (int)length, got.body.data);
+    }
+    forget(&got);
+    return status;
+}
+
+static liana_status take_role(liana__http *http, const char *name, const char *token, liana__arena *arena,
+                              liana__aws_credentials *credentials, liana__error *error)
+{
+    const char *role, *region = NULL, *base = credentials->exchange;
+    const char *roles = liana__arena_format(arena, "%s" ROLES, base);
+    const char *place = liana__arena_format(arena, "%s/latest/meta-data/placement/region", base);
+    if (arena->failed) return liana__fail_memory(error, "credentials");
+    LIANA_TRY(ask_line(http, name, roles, token, arena, &role, error));
+    if (!credentials->region_is_known) LIANA_TRY(ask_line(http, name, place, token, arena, &region, error));
+    if (region) credentials->region = region;
+    credentials->region_is_known = true;
+    if (!role) return LIANA_OK;
+    const char *keys = liana__arena_format(arena, "%s%s", roles, role);
+    if (arena->failed) return liana__fail_memory(error, "credentials");
+    answer got = {0};
+    liana_status status =
+        ask(http, name, NULL, keys, token ? "X-aws-ec2-metadata-token" : NULL, token ? token : "", &got, error);
+    if (status == LIANA_OK) status = take_keys(&got, name, arena, credentials, error);
+    forget(&got);
+    return status;
+}
+
+static liana_status ask_instance(liana__http *http, const char *name, liana__arena *arena,
+                                 liana__aws_credentials *credentials, liana__error *error)
+{
+    answer got = {0};
+    const char *url = liana__arena_format(arena, "%s/latest/api/token", credentials->exchange);
+    if (!url) return liana__fail_memory(error, "credentials");
+    liana_status status = ask(http, name, "PUT", url, "X-aws-ec2-metadata-token-ttl-seconds", "21600", &got, NULL);
+    /* Nobody there: no machine of Amazon's, or a container that may not ask. */
+    bool silent = status == LIANA_IO_ERROR || got.status != 200 || !got.body.data;
+    if (silent && !credentials->access_key) {
+        credentials->kind = LIANA__AWS_FIXED;
+        status = LIANA_OK;
+    } else if (silent) {
+        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s does not answer any more", name,
+                             credentials->origin);
+    } else {
+        status = take_role(http, name, got.body.data, arena, credentials, error);
+    }
+    forget(&got);
+    return status;
+}
+
+liana_status liana__aws_credentials_refresh(liana__http *http, const char *name, liana__arena *arena,
+                                            liana__aws_credentials *credentials, liana__error *error)
+{
+    if (credentials->kind == LIANA__AWS_FIXED) return LIANA_OK;
+    if (credentials->access_key && time(NULL) + MARGIN < credentials->expires) return LIANA_OK;
+    liana_status status = credentials->kind == LIANA__AWS_CONTAINER
+                              ? ask_container(http, name, arena, credentials, error)
+                              : ask_instance(http, name, arena, credentials, error);
+    /* A machine without a role need not be asked again for each file. */
+    if (status == LIANA_OK && !credentials->access_key) credentials->kind = LIANA__AWS_FIXED;
+    return status;
+}

@@ -1,14 +1,5 @@
 #include "backends/kernel_choice.h"
 
-const char *liana__kernel_declines(const liana__kernel *kernel, const liana__node *node, liana__isa isa)
-{
-    const char *reason = NULL;
-    if (kernel->isa > isa) return "needs a wider instruction set";
-    bool accepts = !kernel->applicable || kernel->applicable(node, &reason);
-    if (accepts && (!kernel->preferred || kernel->preferred(node, isa, &reason))) return NULL;
-    return reason ? reason : "no reason given";
-}
-
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa)
 {
     const liana__kernel *const *kernel = node->op->kernels;

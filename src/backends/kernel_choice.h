@@ -9,9 +9,6 @@
  * declined are logged under `dispatch`. Depends on the node and the instruction set alone. */
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa);
 
-/* Why `kernel` was not chosen: a few words with no end of life. NULL if it would do. */
-const char *liana__kernel_declines(const liana__kernel *kernel, const liana__node *node, liana__isa isa);
-
 /* The last kernel of the list: the plain loop. */
 const liana__kernel *liana__reference_kernel(const liana__node *node);
 

@@ -98,6 +98,9 @@ typedef struct liana__kernel {
     liana_status (*cut)(const liana__node *node, liana__prepared *prepared, liana__error *error);
 } liana__kernel;
 
+/* Why `kernel` is not chosen: a few words with no end of life. NULL if it would do. */
+const char *liana__kernel_declines(const liana__kernel *kernel, const liana__node *node, liana__isa isa);
+
 /* The least work that one execution of a node is: what a profile holds against the time that it took. A multiply-add
  * counts as two operations; exp, sqrt and the like as one; taps of a window that lie in the padding count. Each tensor
  * is moved once. */

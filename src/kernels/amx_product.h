@@ -10,6 +10,7 @@
 
 #include "kernels/amx_pack.h"
 #include "kernels/matrix_gather.h"
+#include "kernels/vector_epilogue.h"
 
 /* ---- blocks ---- */
 
@@ -87,14 +88,41 @@ typedef struct block_target {
     void *data;
     int64_t stride; /* in elements */
     int64_t rows, columns;
-    bool wide, add; /* floats; to what is there (floats only) */
+    bool wide, add;               /* floats; to what is there (floats only) */
+    const epilogue *after;        /* what is done to bf16 before they are stored, or NULL; */
+    const tile_element *residual; /* added then, laid out like C; NULL: none */
+    int64_t first;                /* column of C */
 } block_target;
+
+/* One row of a block of bf16 with what follows. */
+static void finish_row(const float *low, const float *high, const block_target *target, int64_t at)
+{
+    const epilogue *e = target->after;
+    float row[PANEL_COLUMNS];
+    if (target->columns > SIDE) {
+        store_floats(low, high, target->columns, row, false);
+    } else {
+        store_few_floats(low, target->columns, row, false);
+    }
+    for (int64_t c = 0; c < target->columns; c += VECTOR_LENGTH) {
+        const int64_t count = at_most(VECTOR_LENGTH, target->columns - c), channel = target->first + c;
+        vector_float x = vector_fma(vector_load_part(row + c, count), vector_load_part(e->scale + channel, count),
+                                    vector_load_part(e->shift + channel, count));
+        if (target->residual) x += vector_load_part_bf16(target->residual + at + c, count);
+        x = e->swish ? vector_swish_bf16(x) : clamp(e, x);
+        vector_store_part_bf16((tile_element *)target->data + at + c, x, count);
+    }
+}
 
 static void write_block(float (*sums)[PANEL_COLUMNS], const block_target *target)
 {
     const bool whole = target->columns > SIDE;
     for (int64_t r = 0; r < target->rows; r++) {
         const float *low = sums[r], *high = low + SIDE;
+        if (target->after) {
+            finish_row(low, high, target, r * target->stride);
+            continue;
+        }
         float *floats = (float *)target->data + r * target->stride;
         tile_element *elements = (tile_element *)target->data + r * target->stride;
         if (target->wide && whole) store_floats(low, high, target->columns, floats, target->add);
@@ -180,7 +208,19 @@ typedef struct product_target {
     void *data;
     int64_t stride;
     bool wide;
+    const epilogue *after;        /* what is done to sums before they are stored, or NULL; bf16 only */
+    const tile_element *residual; /* added then, laid out like C; NULL: none */
 } product_target;
+
+/* C from row `first` on. */
+static product_target target_from(const product_target *target, int64_t first)
+{
+    product_target part = *target;
+    const int64_t at = first * target->stride;
+    part.data = (char *)target->data + at * (int64_t)(target->wide ? sizeof(float) : sizeof(tile_element));
+    if (target->residual) part.residual = target->residual + at;
+    return part;
+}
 
 /* Rows of A that all panels take before the next: they stay in the L2 cache. What is left of their depth behind whole
  * steps is copied, with zeros, to a buffer on the stack. */
@@ -231,6 +271,9 @@ static void multiply_row_blocks(int64_t begin, int64_t end, row_source a, const 
             const int64_t at = (begin + row) * c->stride + i * PANEL_COLUMNS;
             block_target target = {.stride = c->stride, .rows = at_most(2 * SIDE, end - begin - row), .wide = c->wide};
             target.data = (char *)c->data + at * (int64_t)(c->wide ? sizeof(float) : sizeof(tile_element));
+            target.after = c->after;
+            target.residual = c->residual ? c->residual + at : NULL;
+            target.first = i * PANEL_COLUMNS;
             multiply_row_block(&a, row, b, i, &target);
         }
     }

@@ -10,6 +10,7 @@
 #include "kernels/matrix_pack.h"
 
 #include "kernels/matrix_gather.h"
+#include "kernels/vector_epilogue.h"
 
 /* ---- rows ---- */
 
@@ -29,7 +30,73 @@ typedef struct product_target {
     void *data;
     int64_t stride;
     bool wide;
+    const epilogue *after;        /* what is done to sums before they are stored, or NULL */
+    const tile_element *residual; /* added then, laid out like C; NULL: none */
 } product_target;
+
+/* C from row `first` on. */
+static product_target target_from(const product_target *target, int64_t first)
+{
+    product_target part = *target;
+    const int64_t at = first * target->stride;
+    part.data = (char *)target->data + at * (int64_t)(target->wide ? sizeof(float) : sizeof(tile_element));
+    if (target->residual) part.residual = target->residual + at;
+    return part;
+}
+
+LIANA__INLINE vector_float load_elements(const tile_element *source, int64_t count)
+{
+#if defined(__AVX512BF16__)
+    return vector_load_part_bf16(source, count);
+#else
+    return vector_load_part(source, count);
+#endif
+}
+
+/* The epilogue on sums whose first element is element `at` of C, in the columns of the panel. */
+LIANA__INLINE void finish_tile(const int rows, const int vectors, const product_target *c, const packed_panel *b,
+                               int64_t at, vector_float (*sums)[TILE_VECTORS])
+{
+    const epilogue *e = c->after;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        const int64_t first = b->first + v * VECTOR_LENGTH, count = v + 1 < vectors ? VECTOR_LENGTH : b->last;
+        const vector_float scale = vector_load_part(e->scale + first, count);
+        const vector_float shift = vector_load_part(e->shift + first, count);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) sums[r][v] = vector_fma(sums[r][v], scale, shift);
+    }
+    if (c->residual) {
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            const tile_element *row = c->residual + at + r * c->stride;
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                sums[r][v] += load_elements(row + v * VECTOR_LENGTH, v + 1 < vectors ? VECTOR_LENGTH : b->last);
+            }
+        }
+    }
+    if (e->swish) {
+        float values[TILE_ROWS * TILE_VECTORS * VECTOR_LENGTH];
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) vector_store(values + (r * vectors + v) * VECTOR_LENGTH, sums[r][v]);
+        }
+        swish_vectors(values, rows * vectors);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) sums[r][v] = vector_load(values + (r * vectors + v) * VECTOR_LENGTH);
+        }
+        return;
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) sums[r][v] = clamp(e, sums[r][v]);
+    }
+}
 
 LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const product_source *a,
                              const packed_panel *b, const product_target *c, int64_t first_row)
@@ -44,6 +111,7 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
     if (units == 2) tile_fold(rows, vectors, sums);
     const int result = (vectors + units - 1) / units;
     const int64_t at = first_row * c->stride + b->first;
+    if (c->after) finish_tile(rows, result, c, b, at, sums);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
         if (c->wide) {

@@ -269,6 +269,20 @@ static double kernel_gradient_element(const liana__call *call, const liana__geom
 typedef double element_function(const liana__call *call, const liana__geometry *geometry, int64_t a, int64_t b,
                                 int64_t c, int64_t d);
 
+liana_status liana__conv_run_finished_reference(const liana__call *call, const liana__geometry *geometry,
+                                                double (*finish)(const liana__call *call, int64_t element, double sum))
+{
+    const liana__geometry *g = geometry;
+    const int64_t size = liana_shape_size(&call->node->shape), pixels = g->output[0] * g->output[1];
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t pixel = i / g->filters;
+        double sum = forward_element(call, g, pixel / pixels, pixel % pixels / g->output[1], pixel % g->output[1],
+                                     i % g->filters);
+        liana__store(call->dst, call->node->dtype, i, finish(call, i, sum));
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass pass, const liana__geometry *geometry)
 {
     const liana__geometry *g = geometry;

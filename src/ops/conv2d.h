@@ -49,6 +49,9 @@ liana__geometry liana__depthwise_conv2d_geometry(const liana__node *node);
 /* Plain loops for all six ops. A depthwise kernel [height, width, channels, multiplier] lies in memory like the dense
  * one of its grouped convolution, [height, width, 1, channels * multiplier]. */
 liana_status liana__conv_run_reference(const liana__call *call, liana__conv_pass pass, const liana__geometry *geometry);
+/* The forward pass with something done to each sum before it is stored; `element` is its place in the result. */
+liana_status liana__conv_run_finished_reference(const liana__call *call, const liana__geometry *geometry,
+                                                double (*finish)(const liana__call *call, int64_t element, double sum));
 
 /* The cost of a node of any of the six: two operations for each tap and output, and the window's size as variant. */
 void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);

@@ -18,7 +18,8 @@ static product describe(const liana__node *node)
     product p = {.rows = pixels,
                  .depth = g.channels,
                  .columns = g.filters,
-                 .strided = !liana__geometry_is_pointwise(&g)};
+                 .strided = !liana__geometry_is_pointwise(&g),
+                 .finished = liana__is_conv_affine(node)};
     p.grid = (pixel_grid){g.output[0], g.output[1], {g.strides[0], g.strides[1]}, g.input[0], g.input[1]};
     const liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
     if (pass == LIANA__CONV_INPUT_GRADIENT) {

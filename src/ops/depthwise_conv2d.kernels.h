@@ -90,6 +90,10 @@ static bool is_computable(const liana__node *node, const char **reason)
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
     bool window = has_tiles(&g) || g.window[0] * g.window[1] <= MAX_TAPS;
     if (!window) *reason = "the window has more than 121 cells";
+    if (liana__is_conv_affine(node) && !has_tiles(&g)) {
+        *reason = "the window is not 3, 5 or 7 wide, undilated, of stride 1 or 2";
+        return false;
+    }
     return window && has_vectors(&g, reason);
 }
 

@@ -23,6 +23,7 @@ typedef struct row_tile {
     int64_t first_target, end_target; /* the tile's columns of the result that are in the image (stride 2's gradient) */
     int64_t channels;
     int64_t first_vector, end_vector;
+    const epilogue *after; /* what is done to sums before they are stored, or NULL */
 } row_tile;
 
 /* ---- forward, and the gradient of stride 1 ---- */
@@ -61,6 +62,7 @@ LIANA__INLINE void run_channels(const int parts, const int window, const int str
     for (int64_t row = 0; row < t->num_rows; row++, at += t->source_row, kernel_at += t->kernel_row) {
         add_row(parts, window, stride, tile, border, t, at, kernel_at, sums);
     }
+    if (t->after) finish_tile(parts, tile, t->after, c, sums);
 #pragma GCC unroll 8
     for (int i = 0; i < tile; i++) store_parts(parts, t->target + (target_at + i * t->target_column), sums[i]);
 }
@@ -231,6 +233,11 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
                        .run_row = run_row,
                        .run = tile_function_of(g->window[1], g->strides[1])};
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
+    epilogue after;
+    if (liana__is_conv_affine(call->node)) {
+        after = epilogue_of(call, g->channels);
+        t.after = &after;
+    }
     run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0,
              wanted_rows(call, g->batch, g->output[0]), &t);
 }

@@ -2,7 +2,8 @@
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
-#include "kernels/vector.h"
+#include "kernels/vector_epilogue.h"
+#include "ops/conv2d_affine.h"
 #include "ops/depthwise_conv2d.h"
 
 enum {
@@ -98,6 +99,49 @@ LIANA__INLINE void store_parts(const int parts, element *target, const vector_fl
     (void)parts;
     vector_store(target, values[0]);
 #endif
+}
+
+/* Parameters of the channels of `parts` vectors, in the order of load_parts. */
+LIANA__INLINE void load_channels(const int parts, const float *source, vector_float *values)
+{
+    values[0] = vector_load(source);
+#if defined(__AVX512BF16__)
+    if (parts == 2) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512 low = (__m512)values[0], high = (__m512)vector_load(source + VECTOR_LENGTH);
+        values[0] = (vector_float)_mm512_permutex2var_ps(low, even, high);
+        values[1] = (vector_float)_mm512_permutex2var_ps(low, _mm512_add_epi32(even, _mm512_set1_epi32(1)), high);
+    }
+#else
+    (void)parts;
+#endif
+}
+
+/* What follows the sums of a tile of pixels whose first channel is `channel`. */
+LIANA__INLINE void finish_tile(const int parts, const int tile, const epilogue *e, int64_t channel,
+                               vector_float sums[MAX_TILE][MAX_PARTS])
+{
+    vector_float scale[MAX_PARTS], shift[MAX_PARTS];
+    load_channels(parts, e->scale + channel, scale);
+    load_channels(parts, e->shift + channel, shift);
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) {
+#pragma GCC unroll 2
+        for (int p = 0; p < parts; p++) sums[i][p] = clamp(e, vector_fma(sums[i][p], scale[p], shift[p]));
+    }
+    if (!e->swish) return;
+    float values[MAX_TILE * MAX_PARTS * VECTOR_LENGTH];
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) {
+#pragma GCC unroll 2
+        for (int p = 0; p < parts; p++) vector_store(values + (i * parts + p) * VECTOR_LENGTH, sums[i][p]);
+    }
+    swish_vectors(values, tile * parts);
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) {
+#pragma GCC unroll 2
+        for (int p = 0; p < parts; p++) sums[i][p] = vector_load(values + (i * parts + p) * VECTOR_LENGTH);
+    }
 }
 
 /* The size of the tiles that a row of `count` pixels is cut into: one that computes the fewest pixels twice, since the

@@ -11,6 +11,7 @@
 #endif
 #include "kernels/vector_kernels.h"
 #include "ops/applicable.h"
+#include "ops/conv2d_affine.h"
 
 /* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
  * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. Where `strided`, rows in memory are
@@ -20,6 +21,7 @@ typedef struct product {
     int64_t rows, depth, columns;
     bool strided;
     pixel_grid grid;
+    bool finished; /* an epilogue follows */
 } product;
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
@@ -43,7 +45,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
     *reason = "oneDNN's tiles are as fast";
     if (!p->transpose_b && p->depth > 64 && p->columns > 32) return false;
     *reason = "too few rows to pack the smaller matrix for";
-    return p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
+    return p->finished || p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
 }
 #else
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
@@ -64,6 +66,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 #else
     (void)isa;
 #endif
+    if (p->finished) return true; /* what follows takes as long alone as is lost below, or there is no other kernel */
     *reason = "rows of 1024 numbers share few sets of the cache";
     if (p->transpose_a && !p->strided && (p->rows % 1024 == 0 || p->columns % 1024 == 0)) return false;
     *reason = "too short a sum";
@@ -157,9 +160,7 @@ static void multiply_tile(const product *p, const liana__call *call, const packe
     const int64_t row = (int64_t)call->tile / cut.column_tiles, column = (int64_t)call->tile % cut.column_tiles;
     const int64_t first = cut_at(p->rows, TILE_ROWS, row, cut.row_tiles);
     const int64_t end = cut_at(p->rows, TILE_ROWS, row + 1, cut.row_tiles), panels = count_panels(matrix);
-    const product_target rows = {(char *)target->data + (size_t)(first * p->columns) *
-                                                            (target->wide ? sizeof(float) : sizeof(tile_element)),
-                                 p->columns, target->wide};
+    const product_target rows = target_from(target, first);
     multiply_panels(end - first, (const tile_element *)call->src[0] + first * p->depth, p->depth, matrix,
                     column * panels / cut.column_tiles, (column + 1) * panels / cut.column_tiles, &rows);
 }
@@ -204,13 +205,13 @@ static size_t count_product_tiles(const product *p)
 
 /* A is gathered before it is multiplied, or C scattered behind that. */
 static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
-                                  tile_element *room)
+                                  const product_target *whole, tile_element *room)
 {
     const int64_t at_once = lines_at_once(p) * p->grid.columns;
     const product_rows a = {call->src[0], p->depth, p->transpose_b ? NULL : &p->grid, room};
     for (int64_t first = 0; first < p->rows; first += at_once) {
         const int64_t count = at_most(at_once, p->rows - first);
-        product_target target = {(tile_element *)call->dst + first * p->columns, p->columns, TILE_STEP == 1};
+        product_target target = target_from(whole, first);
         if (p->transpose_b) target.data = room;
         multiply_rows(count, gather_rows(&a, first, count), p->depth, matrix, &target);
         if (p->transpose_b) {
@@ -230,11 +231,18 @@ static void product_run(const product *p, const liana__call *call)
     if (!call->packed) product_pack(p, call, call->scratch);
     packed_matrix matrix = plan_matrix(p->depth, p->columns);
     matrix.units = call->packed ? call->packed : call->scratch;
+    product_target target = {.data = call->dst, .stride = p->columns, .wide = call->node->dtype == LIANA_F32};
+    epilogue after;
+    if (p->finished) {
+        after = epilogue_of(call, p->columns);
+        target.after = &after;
+        if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
+    }
     if (p->strided) {
-        multiply_strided_rows(p, call, &matrix, (tile_element *)((char *)call->scratch + packed_size(&matrix)));
+        multiply_strided_rows(p, call, &matrix, &target,
+                              (tile_element *)((char *)call->scratch + packed_size(&matrix)));
         return;
     }
-    const product_target target = {call->dst, p->columns, call->node->dtype == LIANA_F32};
     multiply(p, call, &matrix, &target);
 }
 

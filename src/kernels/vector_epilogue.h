@@ -1,0 +1,33 @@
+/* vector_epilogue.h - what follows a sum before it is stored: a factor and a term of its channel, maybe a residual, and
+ * an activation. */
+#ifndef LIANA_KERNELS_VECTOR_EPILOGUE_H
+#define LIANA_KERNELS_VECTOR_EPILOGUE_H
+
+#include "kernels/vector_activations.h"
+
+/* relu and relu6 are bounds; without an activation these are infinite. NaN passes. */
+typedef struct epilogue {
+    const float *scale, *shift; /* of each channel */
+    float least, most;
+    bool swish;
+} epilogue;
+
+/* Out of line, and by way of memory: code for exponentials in each size of tile would fill the instruction cache. */
+static __attribute__((noinline, unused)) void swish_vectors(float *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        vector_float x = vector_load(values + i * VECTOR_LENGTH);
+#if defined(__AVX512BF16__)
+        vector_store(values + i * VECTOR_LENGTH, vector_swish_bf16(x));
+#else
+        vector_store(values + i * VECTOR_LENGTH, vector_swish(x));
+#endif
+    }
+}
+
+LIANA__INLINE vector_float clamp(const epilogue *e, vector_float x)
+{
+    return vector_min(vector_set(e->most), vector_max(vector_set(e->least), x));
+}
+
+#endif

@@ -33,22 +33,4 @@ static inline int liana__conv_activation_of(const liana__node *node)
     return ((const liana__conv_affine_attributes *)node->attributes)->activation;
 }
 
-/* What a kernel does with the sums of channels [0, channels) of a call of one of these ops. For *.kernels.h, behind
- * kernels/vector_epilogue.h. */
-#if defined(LIANA_KERNELS_VECTOR_EPILOGUE_H)
-#include <math.h>
-
-static inline epilogue epilogue_of(const liana__call *call, int64_t channels)
-{
-    const int activation = liana__conv_activation_of(call->node);
-    const bool bounded = activation == LIANA__BATCH_NORM_RELU || activation == LIANA__BATCH_NORM_RELU6;
-    const float *scale = call->src[LIANA__AFFINE_INPUT];
-    return (epilogue){.scale = scale,
-                      .shift = scale + channels,
-                      .least = bounded ? 0 : -INFINITY,
-                      .most = activation == LIANA__BATCH_NORM_RELU6 ? 6 : INFINITY,
-                      .swish = activation == LIANA__BATCH_NORM_SWISH};
-}
-#endif
-
 #endif

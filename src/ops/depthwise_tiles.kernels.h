@@ -2,8 +2,8 @@
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
-#include "kernels/vector_epilogue.h"
-#include "ops/conv2d_affine.h"
+#include "kernels/vector.h"
+#include "ops/conv2d_affine.kernels.h"
 #include "ops/depthwise_conv2d.h"
 
 enum {

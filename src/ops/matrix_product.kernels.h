@@ -11,7 +11,7 @@
 #endif
 #include "kernels/vector_kernels.h"
 #include "ops/applicable.h"
-#include "ops/conv2d_affine.h"
+#include "ops/conv2d_affine.kernels.h"
 
 /* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
  * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. Where `strided`, rows in memory are

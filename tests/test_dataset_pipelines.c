@@ -45,6 +45,7 @@ typedef enum kind {
     SAMPLE,
     ENUMERATE,
     CACHE,
+    CACHE_FILE,
     PREFETCH,
 } kind;
 
@@ -335,7 +336,8 @@ static void evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out)
         evaluate_repeat(own, seed, epoch, out);
         return;
     }
-    list *in = own->kind == CACHE ? evaluate_input(own, 0, 0, 0) : evaluate_input(own, 0, seed, epoch);
+    bool cached = own->kind == CACHE || own->kind == CACHE_FILE;
+    list *in = cached ? evaluate_input(own, 0, 0, 0) : evaluate_input(own, 0, seed, epoch);
     if (own->kind == FLAT_MAP) interleave_lists(in, 1, 1, out);
     if (own->kind == INTERLEAVE) interleave_lists(in, (int)own->a, (int)own->b, out);
     if (own->kind == SHUFFLE) shuffle_list(own, in, epoch, out);
@@ -379,6 +381,7 @@ static node *add_choice(pipeline *own, node *input, kind wanted)
 {
     node made = {.kind = wanted, .inputs = {input}, .batched = input->batched, .remainder = input->remainder};
     liana_dataset *data = input->dataset;
+    char name[40];
     made.random_access = input->random_access;
     made.a = draw(own, 12);
     made.b = 1 + draw(own, 6);
@@ -405,6 +408,10 @@ static node *add_choice(pipeline *own, node *input, kind wanted)
         made.dataset = liana_dataset_shard(data, made.a, made.b);
         break;
     case CACHE: made.dataset = liana_dataset_cache(data); break;
+    case CACHE_FILE:
+        snprintf(name, sizeof name, "cache-%d-%d", (int)own->seed, own->num_nodes);
+        made.dataset = liana_dataset_cache_file(data, &(liana_cache_file_options){.path = liana__test_path(name)});
+        break;
     default: made.kind = PREFETCH; made.dataset = liana_dataset_prefetch(data);
     }
     return add_node(own, made);
@@ -455,7 +462,7 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
 
 static node *add_stage(pipeline *own, node *input, bool last)
 {
-    static const kind choices[] = {SHUFFLE, REPEAT, ENDLESS, TAKE, SKIP, SHARD, CACHE, PREFETCH};
+    static const kind choices[] = {SHUFFLE, REPEAT, ENDLESS, TAKE, SKIP, SHARD, CACHE, CACHE_FILE, PREFETCH};
     static const kind others[] = {MAP,       MAP, FILTER,      FLAT_MAP, INTERLEAVE, BATCH,
                                   ENUMERATE, ZIP, CONCATENATE, TURNS,    SAMPLE};
     node made = {.inputs = {input}, .random_access = input->random_access};
@@ -466,7 +473,7 @@ static node *add_stage(pipeline *own, node *input, bool last)
         made.dataset = liana_dataset_unbatch(data);
         return add_node(own, made);
     }
-    if (input->batched || draw(own, 2)) return add_choice(own, input, choices[draw(own, 8)]);
+    if (input->batched || draw(own, 2)) return add_choice(own, input, choices[draw(own, 9)]);
     made.kind = others[draw(own, 11)];
     made.a = 1 + draw(own, 4);
     made.b = 1 + draw(own, 3);
@@ -584,6 +591,7 @@ static void test_random_pipelines_give_what_a_model_gives(void **state)
 {
     (void)state;
     static const int threads[] = {-1, 1, 2, 5};
+    liana__test_folder();
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
     list *expected = calloc(1, sizeof *expected);

@@ -242,6 +242,15 @@ LIANA_API liana_dataset *liana_dataset_flat_map(liana_dataset *dataset, const li
 
 /* Keeps the elements of the first epoch in memory. */
 LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset);
+/* The same in a file, for later programs too. It is written once, by going through the data when an element is first
+ * asked for, appears whole, and is made anew where the stages before it, their options, the files that they read or
+ * `version` are others, or it is damaged. Functions are known by their names only: give another `version` when what one
+ * does has changed. A full disk is an IO_ERROR that leaves the file that was there. */
+typedef struct liana_cache_file_options {
+    const char *path;    /* of the file; its folder is made */
+    const char *version; /* any text; NULL: none */
+} liana_cache_file_options;
+LIANA_API liana_dataset *liana_dataset_cache_file(liana_dataset *dataset, const liana_cache_file_options *options);
 /* The bytes that caches of the dataset and of those that it is made of have taken. */
 LIANA_API size_t liana_dataset_cached_bytes(const liana_dataset *dataset);
 /* Elements are made ahead by the iterator's threads, as many as turn out to be needed. Stages that work (map,

@@ -114,6 +114,22 @@ void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)
     if (dataset) dataset->scale = scale;
 }
 
+void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    const liana__stage_kind *kind = dataset->kind;
+    liana__fingerprint_add_text(settings, kind->name);
+    liana__fingerprint_add_text(settings, dataset->name);
+    liana__fingerprint_add(settings, dataset->own, kind->options_size);
+    for (size_t i = 0; i < dataset->spec.count; i++) {
+        const liana_component *component = &dataset->spec.components[i];
+        liana__fingerprint_add_text(settings, component->name);
+        liana__fingerprint_add_text(settings, liana__component_describe(component).text);
+    }
+    if (kind->describe) kind->describe(dataset, settings, sources);
+    liana__fingerprint_add(settings, &dataset->num_inputs, sizeof dataset->num_inputs);
+    for (size_t i = 0; i < dataset->num_inputs; i++) liana__dataset_describe(dataset->inputs[i], settings, sources);
+}
+
 /* ---- random access ---- */
 
 liana__reader *liana__reader_create(const liana_dataset *dataset)

@@ -12,6 +12,7 @@
 
 #include "base/context.h"
 #include "data/element.h"
+#include "data/fingerprint.h"
 #include "data/source.h"
 
 #include <liana/dataset.h>
@@ -50,6 +51,12 @@ typedef struct liana__stage_kind {
     /* Where element *index comes from: the number of the input, and the index there. NULL: not known (or the same, with
      * apply). */
     size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
+
+    /* What the elements depend on beside the inputs, the stage's names and components: the first options_size bytes of
+     * dataset->own, which are options without gaps, and what `describe` adds (NULL: nothing): settings, and the state
+     * of files. */
+    size_t options_size;
+    void (*describe)(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
     /* Zeroed memory in reader->own and cursor->own. */
     size_t reader_size;
@@ -94,6 +101,9 @@ liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset
 liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status);
 /* Calls the stage "map 'NAME'" in messages. */
 void liana__dataset_call(liana_dataset *dataset, const char *name);
+
+/* Adds what the elements of a dataset are made of, and how: of functions, their names. */
+void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
 /* ---- random access ---- */
 

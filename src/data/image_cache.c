@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* FULL: only in memory; in a file others may have written what is EMPTY here. DAMAGED: only in a file, and told. */
 typedef enum entry_state { ENTRY_EMPTY, ENTRY_FILLING, ENTRY_FULL, ENTRY_DAMAGED } entry_state;
@@ -94,56 +93,6 @@ static entry_state keep_in_memory(liana__image_cache *cache, uint64_t record, co
 
 /* ---- in a file ---- */
 
-static void add_text(liana__fingerprint *fingerprint, const char *text)
-{
-    liana__fingerprint_add(fingerprint, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
-/* The names of the files go into `settings`, what is in them, as far as the file system tells, into `sources`. */
-static void add_file(const char *path, uint64_t num_records, liana__fingerprint *settings, liana__fingerprint *sources)
-{
-    struct stat info;
-    uint64_t facts[5] = {num_records};
-    if (stat(path, &info) == 0) {
-        facts[1] = (uint64_t)info.st_size;
-        facts[2] = (uint64_t)info.st_mtim.tv_sec;
-        facts[3] = (uint64_t)info.st_mtim.tv_nsec;
-        facts[4] = (uint64_t)info.st_ino;
-    }
-    char *absolute = realpath(path, NULL);
-    add_text(settings, absolute ? absolute : path);
-    free(absolute);
-    liana__fingerprint_add(sources, facts, sizeof facts);
-}
-
-/* Of a remote file, what its server calls this state of it. */
-static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
-                            liana__fingerprint *settings, liana__fingerprint *sources)
-{
-    liana__remote_version version = liana__remote_version_of(remote, url);
-    add_text(settings, url);
-    add_text(sources, version.text);
-    liana__fingerprint_add(sources, &num_records, sizeof num_records);
-}
-
-static void add_source(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources)
-{
-    const char *file = NULL;
-    uint64_t first = 0;
-    for (uint64_t i = 0; i <= source->num_records; i++) {
-        const char *next = i < source->num_records ? liana__source_address(source, i).file : NULL;
-        bool same = file && next && (file == next || strcmp(file, next) == 0);
-        if (same) continue;
-        if (file && liana__path_is_remote(file)) {
-            add_remote_file(source->remote, file, i - first, settings, sources);
-        } else if (file) {
-            add_file(file, i - first, settings, sources);
-        }
-        file = next;
-        first = i;
-    }
-}
-
 static liana__image_file_contents describe(const liana__source *source, const liana__image_cache_file_options *options)
 {
     const liana__decode_options *image = options->image;
@@ -152,11 +101,11 @@ static liana__image_file_contents describe(const liana__source *source, const li
     const int64_t numbers[] = {image->height,    image->width, image->channels,
                                image->antialias, image->fast,  source->has_labels};
     liana__fingerprint_add(&contents.settings, numbers, sizeof numbers);
-    add_text(&contents.settings, source->kind->name);
-    add_text(&contents.settings, options->settings);
-    add_source(source, &contents.settings, &contents.sources);
+    liana__fingerprint_add_text(&contents.settings, source->kind->name);
+    liana__fingerprint_add_text(&contents.settings, options->settings);
+    liana__fingerprint_add_source(&contents.settings, &contents.sources, source);
     for (size_t i = 0; i < options->files.count; i++) {
-        add_file(options->files.items[i], 0, &contents.settings, &contents.sources);
+        liana__fingerprint_add_file(&contents.settings, &contents.sources, options->files.items[i], 0);
     }
     return contents;
 }

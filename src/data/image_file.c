@@ -55,20 +55,6 @@ struct liana__image_file {
     header header;
 };
 
-void liana__fingerprint_add(liana__fingerprint *fingerprint, const void *bytes, size_t size)
-{
-    /* FNV-1a (Fowler, Noll, Vo) twice, the second time from the end of the first and with the bits turned. */
-    const uint8_t *next = bytes;
-    const uint64_t prime = 0x100000001B3;
-    uint64_t first = fingerprint->words[0] ^ 0xCBF29CE484222325, second = fingerprint->words[1] ^ size;
-    for (size_t i = 0; i < size; i++) {
-        first = (first ^ next[i]) * prime;
-        second = (second ^ (first >> 32) ^ (uint8_t)~next[i]) * prime;
-    }
-    fingerprint->words[0] = first;
-    fingerprint->words[1] = second;
-}
-
 static liana_status fail_errno(const char *what, const char *path, liana__error *error)
 {
     int code = errno;

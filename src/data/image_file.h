@@ -9,17 +9,11 @@
 #define LIANA_DATA_IMAGE_FILE_H
 
 #include "base/error.h"
+#include "data/fingerprint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A number made of many bytes; different ones do not come out equal by accident. Starts at {0, 0}. */
-typedef struct liana__fingerprint {
-    uint64_t words[2];
-} liana__fingerprint;
-
-void liana__fingerprint_add(liana__fingerprint *fingerprint, const void *bytes, size_t size);
 
 /* What the images of a file are. */
 typedef struct liana__image_file_contents {

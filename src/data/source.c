@@ -237,6 +237,19 @@ static liana_status open_resolved(liana__remote *remote, const char *const *patt
     return status;
 }
 
+static void describe_options(const liana__source_options *options, liana__fingerprint *settings)
+{
+    const char *const names[] = {options->kind, options->image_feature, options->label_feature, options->id_feature,
+                                 options->labels};
+    const uint64_t numbers[] = {options->take, options->ignore_labels, options->skip_damage, options->any_first_record,
+                                options->class_names.count};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) liana__fingerprint_add_text(settings, names[i]);
+    liana__fingerprint_add(settings, numbers, sizeof numbers);
+    for (size_t i = 0; i < options->class_names.count; i++) {
+        liana__fingerprint_add_text(settings, options->class_names.items[i]);
+    }
+}
+
 liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *given,
                                 liana__source **source, liana__error *error)
 {
@@ -256,6 +269,7 @@ liana_status liana__source_open(const char *const *patterns, size_t num_patterns
         (*source)->lost[i].file = liana__remote_name((*source)->lost[i].file);
         liana__remote_clean(options.remote, (char *)(*source)->lost[i].reason);
     }
+    describe_options(&options, &(*source)->settings);
     return LIANA_OK;
 }
 

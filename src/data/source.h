@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "data/fingerprint.h"
 #include "remote/remote.h"
 
 #include <liana/augment.h>
@@ -112,6 +113,7 @@ struct liana__source {
     const liana__source_kind *kind;
     uint64_t num_records;
     bool has_labels;
+    liana__fingerprint settings; /* the options that it was opened with, as far as records depend on them */
     bool varies;  /* a record is something else in another epoch or at another position: nothing is to be kept of it */
     bool streams; /* records come in their own order: what is read is that of the position */
     /* What lies in the folders of images and is none: files and folders that were left out. */

@@ -1,25 +1,18 @@
 /* Elements kept in memory: those of the first epoch (whatever epoch or position an iterator begins at), so that they do
  * not depend on who comes first. */
 #include "data/dataset.h"
+#include "data/packed_element.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* One element in one piece: this, then numbers, arrays of strings and their bytes. It never moves. */
-typedef struct block {
-    uint64_t record;
-    int64_t rows[LIANA_MAX_COMPONENTS];
-    size_t offsets[LIANA_MAX_COMPONENTS];
-} block;
 
 typedef struct cache {
     atomic_size_t bytes;
-    /* Random access: a block for each element, or NULL. */
-    _Atomic(block *) *blocks;
+    /* Random access: each element in one piece (data/packed_element.h), or NULL. It never moves. */
+    _Atomic(void *) *blocks;
     /* Replayed: those seen so far, filled by one cursor for all. */
     pthread_mutex_t mutex;
-    block **list;
+    void **list;
     size_t count;
     size_t capacity;
     bool complete;
@@ -28,48 +21,18 @@ typedef struct cache {
     liana__error failure; /* for good: what comes after it would be at the wrong place */
 } cache;
 
-static block *pack(cache *own, const liana_element *element)
+static void *pack(cache *own, const liana_element *element)
 {
-    enum { ALIGNMENT = 16 };
-    const liana__spec *spec = element->spec;
-    size_t offsets[LIANA_MAX_COMPONENTS] = {0}, size = sizeof(block), strings;
-    for (size_t i = 0; i < spec->count; i++) {
-        offsets[i] = size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-        size += liana__component_size(&spec->components[i], element->rows[i]);
-    }
-    strings = size;
-    for (size_t i = 0; i < spec->count; i++) {
-        if (spec->components[i].dtype != LIANA_STRING) continue;
-        const liana_bytes *values = element->data[i];
-        int64_t count = liana__component_count(&spec->components[i], element->rows[i]);
-        for (int64_t k = 0; k < count; k++) size += values[k].size;
-    }
-    block *made = malloc(size);
+    size_t size = liana__packed_size(element);
+    void *made = malloc(size);
     if (!made) return NULL;
-    *made = (block){.record = element->record};
-    memcpy(made->rows, element->rows, sizeof made->rows);
-    memcpy(made->offsets, offsets, sizeof made->offsets);
-    for (size_t i = 0; i < spec->count; i++) {
-        size_t bytes = liana__component_size(&spec->components[i], element->rows[i]);
-        char *at = (char *)made + offsets[i];
-        if (bytes) memcpy(at, element->data[i], bytes);
-        if (spec->components[i].dtype != LIANA_STRING) continue;
-        liana_bytes *values = (liana_bytes *)at;
-        for (size_t k = 0; k < bytes / sizeof *values; k++) {
-            if (values[k].size) memcpy((char *)made + strings, values[k].data, values[k].size);
-            values[k].data = (char *)made + strings;
-            strings += values[k].size;
-        }
+    liana__element_pack(element, made);
+    if (liana__packed_settle(element->spec, made, size, NULL) != LIANA_OK) {
+        free(made);
+        return NULL;
     }
     atomic_fetch_add(&own->bytes, size);
     return made;
-}
-
-static void unpack(const liana__spec *spec, const block *from, liana_element *element)
-{
-    *element = (liana_element){.spec = spec, .record = from->record};
-    memcpy(element->rows, from->rows, sizeof element->rows);
-    for (size_t i = 0; i < spec->count; i++) element->data[i] = (const char *)from + from->offsets[i];
 }
 
 static void close_cache(liana_dataset *dataset)
@@ -87,7 +50,7 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
                                  liana__error *error)
 {
     cache *own = reader->dataset->own;
-    block *kept = atomic_load(&own->blocks[at->index]), *none = NULL;
+    void *kept = atomic_load(&own->blocks[at->index]), *none = NULL;
     if (!kept) {
         liana__at first = {.index = at->index};
         liana_element input;
@@ -99,7 +62,7 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
             kept = none;
         }
     }
-    unpack(&reader->dataset->spec, kept, element);
+    liana__packed_element(&reader->dataset->spec, kept, element);
     return LIANA_OK;
 }
 
@@ -147,9 +110,9 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     pthread_mutex_lock(&own->mutex);
     while (status == LIANA_OK && !own->complete && own->count <= cursor->index) status = add_next(cursor, own, error);
     if (status == LIANA_OK && cursor->index >= own->count) status = LIANA_END_OF_DATA;
-    const block *kept = status == LIANA_OK ? own->list[cursor->index] : NULL;
+    const void *kept = status == LIANA_OK ? own->list[cursor->index] : NULL;
     pthread_mutex_unlock(&own->mutex);
-    if (kept) unpack(&cursor->dataset->spec, kept, element);
+    if (kept) liana__packed_element(&cursor->dataset->spec, kept, element);
     return status;
 }
 

@@ -143,8 +143,26 @@ liana_status liana_dataset_open(liana_context *context, const char *pattern, con
     return LIANA_OK;
 }
 
+/* Labels of IDX files lie in files of their own: the labels themselves stand for these. */
+static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    const liana__source *source = dataset->source;
+    liana__fingerprint_add(settings, &source->settings, sizeof source->settings);
+    liana__fingerprint_add(settings, &dataset->label_offset, sizeof dataset->label_offset);
+    liana__fingerprint_add_source(settings, sources, source);
+    void *scratch =
+        source->has_labels && source->kind == &liana__source_idx ? liana__source_scratch_create(source) : NULL;
+    for (uint64_t i = 0; scratch && i < source->num_records; i++) {
+        liana__record record;
+        if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK) break;
+        liana__fingerprint_add(sources, &record.label, sizeof record.label);
+    }
+    liana__source_scratch_destroy(source, scratch);
+}
+
 const liana__stage_kind liana__stage_files = {
     .name = "files",
+    .describe = describe,
     .doc = "Labelled images in files.",
     .close = close_files,
     .read = read_file,

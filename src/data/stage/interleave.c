@@ -5,10 +5,10 @@
 #include <pthread.h>
 
 typedef struct interleave {
-    liana_dataset_function function;
-    void *user;
     size_t cycle_length;
     int64_t block_length;
+    liana_dataset_function function;
+    void *user;
 } interleave;
 
 typedef struct interleave_cursor {
@@ -87,7 +87,7 @@ static liana_dataset *make(liana_dataset *input, const liana_interleave_options 
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_interleave, input, sizeof(interleave));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;
-    *(interleave *)dataset->own = (interleave){options->function, options->user, (size_t)cycle_length, block_length};
+    *(interleave *)dataset->own = (interleave){(size_t)cycle_length, block_length, options->function, options->user};
     dataset->length = dataset->length == 0 ? 0 : LIANA_UNKNOWN;
     dataset->random_access = false;
     dataset->varies = true;
@@ -122,6 +122,7 @@ liana_dataset *liana_dataset_flat_map(liana_dataset *input, const liana_interlea
 
 const liana__stage_kind liana__stage_interleave = {
     .name = "interleave",
+    .options_size = offsetof(interleave, function),
     .doc = "The elements of datasets that a function makes of each element, of several in turn.",
     .begin = begin,
     .next = next,

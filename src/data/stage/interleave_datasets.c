@@ -189,6 +189,7 @@ liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana
 
 const liana__stage_kind liana__stage_interleave_datasets = {
     .name = "interleave_datasets",
+    .options_size = offsetof(interleave, turns),
     .doc = "Datasets taken in turn.",
     .close = close_turns,
     .read = read_element,

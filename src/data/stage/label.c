@@ -62,6 +62,7 @@ liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, cons
 
 const liana__stage_kind liana__stage_enumerate = {
     .name = "enumerate",
+    .options_size = sizeof(counter),
     .doc = "The number of each element as another component.",
     .apply = enumerate,
     .reader_size = sizeof(int64_t),

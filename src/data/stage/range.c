@@ -47,5 +47,6 @@ const liana__stage_kind liana__stage_range = {
     .name = "range",
     .doc = "Whole numbers from start to before stop.",
     .read = read_number,
+    .options_size = sizeof(range),
     .reader_size = sizeof(int64_t),
 };

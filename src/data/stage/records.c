@@ -17,6 +17,7 @@ typedef struct records {
     liana__remote *remote; /* where URLs are local files, or NULL */
     size_t num_files;
     record_file *files;
+    char **paths;     /* of the files */
     uint64_t *starts; /* [num_files + 1] number of each file's first record */
     liana__block_cache *cache;
 } records;
@@ -87,13 +88,16 @@ static liana_status open_file(records *own, const char *path, liana__error *erro
 static liana_status open_files(liana_dataset *dataset, const char *pattern, liana__error *error)
 {
     records *own = dataset->own;
-    liana__paths paths = {(char *[]){(char *)pattern}, 1};
+    char **one = liana__arena_allocate(&dataset->arena, sizeof *one);
+    if (!one || !(*one = liana__arena_string(&dataset->arena, pattern))) return liana__fail_memory(error, pattern);
+    liana__paths paths = {one, 1};
     if (liana__path_is_remote(pattern)) {
         LIANA_TRY(liana__remote_create(NULL, &own->remote, error));
         LIANA_TRY(liana__remote_resolve(own->remote, &pattern, 1, &dataset->arena, &paths, error));
     } else if (!liana__file_exists(pattern)) {
         LIANA_TRY(liana__file_match(pattern, &dataset->arena, &paths, error));
     }
+    own->paths = paths.items;
     own->files = liana__arena_allocate(&dataset->arena, paths.count * sizeof *own->files);
     own->starts = liana__arena_allocate(&dataset->arena, (paths.count + 1) * sizeof *own->starts);
     own->cache = liana__block_cache_create((size_t)CACHED_BLOCKS * LIANA__TFRECORD_BLOCK);
@@ -115,8 +119,17 @@ liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *patter
     return liana__dataset_finish(dataset, status);
 }
 
+static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    const records *own = dataset->own;
+    for (size_t i = 0; i < own->num_files; i++) {
+        liana__fingerprint_add_file(settings, sources, own->paths[i], own->starts[i + 1] - own->starts[i]);
+    }
+}
+
 const liana__stage_kind liana__stage_tfrecord = {
     .name = "tfrecord",
+    .describe = describe,
     .doc = "The records of TFRecord files, plain or compressed.",
     .close = close_records,
     .read = read_record,

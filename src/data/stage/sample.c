@@ -153,8 +153,17 @@ liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets
     return liana__dataset_finish(dataset, status);
 }
 
+static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    (void)sources;
+    const double *weights = ((const sample *)dataset->own)->weights;
+    liana__fingerprint_add(settings, weights, dataset->num_inputs * sizeof *weights);
+}
+
 const liana__stage_kind liana__stage_sample_from_datasets = {
     .name = "sample_from_datasets",
+    .options_size = offsetof(sample, stop_on_empty) + sizeof(bool),
+    .describe = describe,
     .doc = "Datasets mixed by weight.",
     .begin = begin,
     .next = next,

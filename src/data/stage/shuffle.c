@@ -125,6 +125,7 @@ liana_dataset *liana_dataset_shuffle(liana_dataset *input, const liana_shuffle_o
 
 const liana__stage_kind liana__stage_shuffle = {
     .name = "shuffle",
+    .options_size = offsetof(shuffle, same_each_epoch) + sizeof(bool),
     .doc = "Another order in each epoch: of all elements, or of a buffer of a stream.",
     .read = read_element,
     .begin = begin,

@@ -71,15 +71,26 @@ liana_dataset *liana_dataset_shard(liana_dataset *input, int64_t num_shards, int
     return make(&liana__stage_shard, input, wanted, valid, "expected at least 1 shard and an index below their number");
 }
 
-const liana__stage_kind liana__stage_take = {
-    .name = "take", .doc = "The first elements.", .read = read_element, .trace = trace, .begin = begin, .next = next};
+const liana__stage_kind liana__stage_take = {.name = "take",
+                                             .options_size = sizeof(slice),
+                                             .doc = "The first elements.",
+                                             .read = read_element,
+                                             .trace = trace,
+                                             .begin = begin,
+                                             .next = next};
 
 const liana__stage_kind liana__stage_skip = {.name = "skip",
+                                             .options_size = sizeof(slice),
                                              .doc = "All but the first elements.",
                                              .read = read_element,
                                              .trace = trace,
                                              .begin = begin,
                                              .next = next};
 
-const liana__stage_kind liana__stage_shard = {
-    .name = "shard", .doc = "Every n-th element.", .read = read_element, .trace = trace, .begin = begin, .next = next};
+const liana__stage_kind liana__stage_shard = {.name = "shard",
+                                              .options_size = sizeof(slice),
+                                              .doc = "Every n-th element.",
+                                              .read = read_element,
+                                              .trace = trace,
+                                              .begin = begin,
+                                              .next = next};

@@ -105,8 +105,25 @@ liana_dataset *liana_dataset_from_tensor_slices(liana_context *context, const li
     return make(context, &liana__stage_from_tensor_slices, arrays, num_arrays);
 }
 
+static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    (void)settings;
+    const liana_element *all = &((const liana__holder *)dataset->own)->element;
+    for (size_t i = 0; i < all->spec->count; i++) {
+        const liana_component *component = &all->spec->components[i];
+        size_t size = liana__component_size(component, all->rows[i]);
+        const liana_bytes *strings = all->data[i];
+        if (component->dtype != LIANA_STRING) liana__fingerprint_add(sources, all->data[i], size);
+        for (size_t k = 0; component->dtype == LIANA_STRING && k < size / sizeof *strings; k++) {
+            liana__fingerprint_add(sources, &strings[k].size, sizeof strings[k].size);
+            liana__fingerprint_add(sources, strings[k].data, strings[k].size);
+        }
+    }
+}
+
 const liana__stage_kind liana__stage_from_tensors = {
     .name = "from_tensors",
+    .describe = describe,
     .doc = "One element of the program's own values.",
     .close = close_tensors,
     .read = read_tensors,
@@ -114,6 +131,7 @@ const liana__stage_kind liana__stage_from_tensors = {
 
 const liana__stage_kind liana__stage_from_tensor_slices = {
     .name = "from_tensor_slices",
+    .describe = describe,
     .doc = "An element for each index of the first dimension of the program's own values.",
     .close = close_tensors,
     .read = read_slice,

@@ -2,10 +2,11 @@
  * signal, and nothing is lost. */
 #include "harness/tiny_records.h"
 
-#include "base/file.h"
+#include "base/file_view.h"
 #include "data/bad_records.h"
 #include "data/loader.h"
 #include "formats/crc32c.h"
+#include "formats/gzip.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
 
@@ -101,6 +102,119 @@ static void test_file_cut_while_it_is_read(void **state)
     liana__tfrecord_close(file);
     free(buffer.bytes);
     free(own.bytes);
+}
+
+/* The same while its records are looked for: in a view of it, and in each kind of file that has an index made. */
+static void test_views_of_pages_that_are_gone(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    enum { SIZE = 3 * 65536 };
+    static char bytes[SIZE];
+    for (int i = 0; i < SIZE; i++) bytes[i] = (char)(i * 7 + i / 256);
+    liana__error error = {0};
+    liana__mapping mapping;
+    const char *path = liana__test_write("viewed", bytes, SIZE);
+    assert_ok(liana__file_map(path, &mapping, &error), &error);
+    liana__file_view view = liana__file_view_of(path, &mapping, 1000);
+    const uint8_t *found;
+    size_t size;
+    for (size_t at = 0; at < SIZE; at += size) {
+        assert_ok(liana__file_view_next(&view, at, &found, &size, &error), &error);
+        assert_true(size > 0 && size <= 1000);
+        assert_memory_equal(found, bytes + at, size);
+    }
+    for (size_t at = 0; at < SIZE; at += 997) {
+        size_t wanted = at % 3000 < SIZE - at ? at % 3000 : SIZE - at;
+        assert_ok(liana__file_view_get(&view, at, wanted, &found, &error), &error);
+        assert_memory_equal(found, bytes + at, wanted);
+    }
+    assert_ok(liana__file_view_check(&view, &error), &error);
+    liana__test_cut(path, 65536);
+    assert_fails(liana__file_view_get(&view, 65000, 2000, &found, &error), LIANA_DATA_LOSS, &error, "viewed",
+                 "became shorter", "65536 of 196608");
+    assert_ok(liana__file_view_get(&view, 60000, 2000, &found, &error), &error);
+    assert_fails(liana__file_view_check(&view, &error), LIANA_DATA_LOSS, &error, "viewed", "became shorter");
+    liana__file_view_free(&view);
+    liana__file_unmap(&mapping);
+}
+
+/* Opens a file of many records while it is cut and written again; returns how often it was whole. */
+static int open_while_spoiled(const char *name, int times)
+{
+    spoiler own = {.size = 0};
+    liana__error error = {0};
+    int num_whole = 0;
+    snprintf(own.path, sizeof own.path, "%s", liana__test_path(name));
+    assert_ok(liana__file_read(own.path, 1 << 26, &own.bytes, &own.size, &error), &error);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, spoil, &own), 0);
+    for (int i = 0; i < times; i++) {
+        const char *pattern = own.path;
+        liana__source *source;
+        liana_status status = liana__source_open(&pattern, 1, &(liana__source_options){.kind = NULL}, &source, &error);
+        if (status == LIANA_OK) {
+            num_whole++;
+            liana__source_close(source);
+            continue;
+        }
+        bool expected = status == LIANA_DATA_LOSS || status == LIANA_IO_ERROR || status == LIANA_INVALID_DATA;
+        if (!expected) fail_msg("%s: %s", name, error.message);
+        assert_says(error.message, name);
+    }
+    atomic_store(&own.stop, true);
+    pthread_join(thread, NULL);
+    free(own.bytes);
+    return num_whole;
+}
+
+static void put_tar_member(FILE *file, const char *name, const uint8_t *bytes, size_t size)
+{
+    char header[512] = {0}, padding[512] = {0};
+    snprintf(header, 100, "%s", name);
+    memcpy(header + 100, "0000644", 8);
+    snprintf(header + 124, 12, "%011o", (unsigned)size);
+    memset(header + 148, ' ', 8);
+    header[156] = '0';
+    memcpy(header + 257, "ustar\00000", 8);
+    unsigned sum = 0;
+    for (size_t i = 0; i < sizeof header; i++) sum += (uint8_t)header[i];
+    snprintf(header + 148, 8, "%06o", sum);
+    assert_int_equal(fwrite(header, 1, sizeof header, file), sizeof header);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fwrite(padding, 1, (512 - size % 512) % 512, file);
+}
+
+static void test_files_cut_while_they_are_indexed(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    enum { RECORDS = 3000 };
+    liana__test_tiny_records("plain.tfrec", 1, 0, RECORDS, NULL, 0);
+    char *bytes;
+    size_t size;
+    liana__error error = {0};
+    liana__gzip_writer gzip;
+    assert_ok(liana__file_read(liana__test_path("plain.tfrec"), 1 << 26, &bytes, &size, &error), &error);
+    assert_ok(liana__gzip_begin(&gzip, liana__test_path("packed.tfrec"), &error), &error);
+    assert_ok(liana__gzip_write(&gzip, bytes, size, &error), &error);
+    assert_ok(liana__gzip_commit(&gzip, false, &error), &error);
+    FILE *tar = fopen(liana__test_path("many.tar"), "wb");
+    assert_non_null(tar);
+    for (int i = 0; i < RECORDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%06d.jpg", i);
+        put_tar_member(tar, name, (const uint8_t *)bytes, 300);
+    }
+    fwrite((char[1024]){0}, 1, 1024, tar);
+    fclose(tar);
+    uint8_t head[16] = {0, 0, 8, 3, 0, 0, 4, 0, 0, 0, 0, 10, 0, 0, 0, 10};
+    memcpy(bytes, head, sizeof head);
+    liana__test_write("images.idx", bytes, sizeof head + 1024 * 100);
+    free(bytes);
+    int num_whole = open_while_spoiled("plain.tfrec", 1500) + open_while_spoiled("packed.tfrec", 300) +
+                    open_while_spoiled("many.tar", 1500) + open_while_spoiled("images.idx", 1500);
+    assert_true(num_whole < 4800);
 }
 
 /* The folder of checkpoints is there before the first of them is. */
@@ -289,6 +403,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_that_are_gone),
         cmocka_unit_test(test_file_cut_while_it_is_read),
+        cmocka_unit_test(test_views_of_pages_that_are_gone),
+        cmocka_unit_test(test_files_cut_while_they_are_indexed),
         cmocka_unit_test(test_file_cut_under_a_run),
         cmocka_unit_test(test_file_vanishes),
         cmocka_unit_test(test_unreadable_folder),

@@ -88,10 +88,50 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
                        path, (long long)info.st_size, mapping->size);
 }
 
+int liana__mapping_open(const liana__mapping *mapping, const char *path)
+{
+    struct stat info;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return -1;
+    if (fstat(descriptor, &info) == 0 && (uint64_t)info.st_dev == mapping->device &&
+        (uint64_t)info.st_ino == mapping->inode) {
+        return descriptor;
+    }
+    close(descriptor);
+    return -1;
+}
+
+bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(descriptor, (char *)to + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* The bytes from the file itself, if it is still the one at its path. */
+static bool copy_from_path(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size)
+{
+    int descriptor = liana__mapping_open(mapping, path);
+    if (descriptor < 0) return false;
+    bool whole = liana__file_read_at(descriptor, offset, to, size);
+    close(descriptor);
+    return whole;
+}
+
 liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
                                  liana__error *error)
 {
     LIANA_TRY(liana__mapping_check(mapping, path, error));
+    return liana__mapping_copy_quick(mapping, path, offset, to, size, error);
+}
+
+liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char *path, size_t offset, void *to,
+                                       size_t size, liana__error *error)
+{
     size_t done = 0;
     while (done < size) {
         /* The kernel copies, and says how far it came where a page is not there. */
@@ -99,8 +139,11 @@ liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path
         struct iovec from = {(void *)(mapping->data + offset + done), size - done};
         ssize_t got = process_vm_readv(getpid(), &into, 1, &from, 1, 0);
         if (got < 0 && (errno == ENOSYS || errno == EPERM)) {
-            /* A sandbox may forbid the call. Then what is left of the danger is the moment since the check. */
-            memcpy((char *)to + done, mapping->data + offset + done, size - done);
+            /* A sandbox may forbid the call. */
+            if (copy_from_path(mapping, path, offset, to, size)) return LIANA_OK;
+            LIANA_TRY(liana__mapping_check(mapping, path, error));
+            /* It was replaced or removed, and so cannot be cut by its name any more. */
+            memcpy(to, mapping->data + offset, size);
             return LIANA_OK;
         }
         if (got <= 0) {
@@ -170,6 +213,24 @@ liana_status liana__file_read(const char *path, size_t limit, char **data, size_
     }
     *data = buffer.bytes;
     *size = buffer.size;
+    return status;
+}
+
+liana_status liana__file_read_head(const char *path, void *head, size_t most, size_t *size, liana__error *error)
+{
+    int descriptor;
+    struct stat info;
+    liana_status status = LIANA_OK;
+    *size = 0;
+    LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
+    while (status == LIANA_OK && *size < most) {
+        ssize_t got = read(descriptor, (char *)head + *size, most - *size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) status = fail_errno(error, "read", path);
+        if (got == 0) break;
+        *size += got > 0 ? (size_t)got : 0;
+    }
+    close(descriptor);
     return status;
 }
 

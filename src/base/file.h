@@ -30,13 +30,26 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
  * DATA_LOSS, and where the disk cannot be read an IO_ERROR: no SIGBUS. Costs a system call. */
 liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
                                  liana__error *error) LIANA_MUST_USE;
+/* The same without asking first whether the file became shorter: a cut within the last page reads as zeros. For those
+ * who copy many small pieces and ask at the end (liana__mapping_check). */
+liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char *path, size_t offset, void *to,
+                                       size_t size, liana__error *error) LIANA_MUST_USE;
+
+/* The mapped file itself, opened for reading; -1 where that cannot be, or another one is at its path by now. */
+int liana__mapping_open(const liana__mapping *mapping, const char *path);
+/* Reads [offset, offset + size) of an open file; false where it ends before or its disk does not answer. */
+bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size) LIANA_MUST_USE;
 
 /* Reads a whole file into malloc'ed memory, with a 0 byte appended that *size does not count.
  * Refuses files above `limit` bytes with OUT_OF_RANGE. */
 liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 
-/* The same into malloc'ed memory that is kept from file to file, and made larger where a file needs it.
+/* The first bytes of a file: *size are `most`, or all that it has. Errors: NOT_FOUND, IO_ERROR. */
+liana_status liana__file_read_head(const char *path, void *head, size_t most, size_t *size, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The whole file into malloc'ed memory that is kept from file to file, and made larger where a file needs it.
  * Zero-initialise; free `bytes`. */
 typedef struct liana__file_buffer {
     char *bytes;

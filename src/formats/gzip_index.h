@@ -7,6 +7,7 @@
 #define LIANA_FORMATS_GZIP_INDEX_H
 
 #include "base/error.h"
+#include "base/file_view.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,13 +17,11 @@ typedef struct liana__gzip_index liana__gzip_index;
 /* Gets the inflated bytes piece by piece, in order. A failure ends the pass. */
 typedef liana_status (*liana__gzip_sink)(void *context, const uint8_t *bytes, size_t size, liana__error *error);
 
-/* One pass over bytes[size], a gzip file (all of its members) or a zlib stream, whose checksums are verified; the bytes
- * must stay as long as the index. Nothing that was inflated is kept but 32 KiB for each place. `name` is the file, for
- * messages (copied). Errors: DATA_LOSS (cut off, damaged, something else after the end), OUT_OF_MEMORY, those of the
- * sink. */
-liana_status liana__gzip_index_build(const char *name, const uint8_t *bytes, size_t size, uint64_t span,
-                                     liana__gzip_sink sink, void *context, liana__gzip_index **index,
-                                     liana__error *error) LIANA_MUST_USE;
+/* One pass over a gzip file (all of its members) or a zlib stream, whose checksums are verified; what the view is of
+ * must stay as long as the index. Nothing that was inflated is kept but 32 KiB for each place. Errors: DATA_LOSS (cut
+ * off, damaged, something else after the end), OUT_OF_MEMORY, those of the view and of the sink. */
+liana_status liana__gzip_index_build(const liana__file_view *file, uint64_t span, liana__gzip_sink sink, void *context,
+                                     liana__gzip_index **index, liana__error *error) LIANA_MUST_USE;
 void liana__gzip_index_free(liana__gzip_index *index);
 
 /* The number of places (at least 1; the first is at 0), and where each is in the inflated bytes. */

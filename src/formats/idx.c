@@ -106,20 +106,46 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
     }
     idx->num_elements = expected / element_size;
     idx->size = expected;
-    idx->data = bytes + header;
     return LIANA_OK;
 }
 
-static liana_status read_array(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, liana__error *error)
+enum { HEAD = 512 }; /* more than a header has, and enough to see what else a file is */
+
+/* `head` is a copy of the first bytes, as many as there are up to HEAD. */
+static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8_t *bytes, size_t size,
+                               liana__error *error)
 {
-    if (liana__is_gzip(bytes, size)) {
-        LIANA_TRY(liana__inflate(idx->name, bytes, size, limit, &idx->inflated, &size, error));
-        bytes = idx->inflated;
-        liana__file_unmap(&idx->mapping);
-    }
     size_t element_size = 0;
-    LIANA_TRY(read_header(idx, bytes, size, &element_size, error));
-    return read_dimensions(idx, bytes, size, element_size, error);
+    LIANA_TRY(read_header(idx, head, size, &element_size, error));
+    LIANA_TRY(read_dimensions(idx, head, size, element_size, error));
+    idx->data = bytes + 4 + 4 * (size_t)idx->num_dimensions;
+    return LIANA_OK;
+}
+
+static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, liana__error *error)
+{
+    if (!liana__is_gzip(bytes, size)) return read_array(idx, bytes, bytes, size, error);
+    LIANA_TRY(liana__inflate(idx->name, bytes, size, limit, &idx->inflated, &size, error));
+    return read_array(idx, idx->inflated, idx->inflated, size, error);
+}
+
+/* Others may cut the file: what is looked at is a copy. A compressed one is read as a whole. */
+static liana_status read_file(liana__idx *idx, size_t limit, liana__error *error)
+{
+    uint8_t head[HEAD];
+    size_t size;
+    LIANA_TRY(liana__file_read_head(idx->name, head, sizeof head, &size, error));
+    if (!liana__is_gzip(head, size)) {
+        LIANA_TRY(liana__file_map(idx->name, &idx->mapping, error));
+        size_t found = idx->mapping.size < size ? idx->mapping.size : size;
+        return read_array(idx, head, idx->mapping.data, found < sizeof head ? found : idx->mapping.size, error);
+    }
+    char *bytes;
+    LIANA_TRY(liana__file_read(idx->name, SIZE_MAX / 2, &bytes, &size, error));
+    const uint8_t *compressed = (const uint8_t *)bytes;
+    liana_status status = liana__inflate(idx->name, compressed, size, limit, &idx->inflated, &size, error);
+    free(bytes);
+    return status == LIANA_OK ? read_array(idx, idx->inflated, idx->inflated, size, error) : status;
 }
 
 liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
@@ -127,7 +153,7 @@ liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_
 {
     *idx = (liana__idx){.name = strdup(name)};
     liana_status status =
-        idx->name ? read_array(idx, bytes, size, inflated_limit, error) : liana__fail_memory(error, name);
+        idx->name ? read_bytes(idx, bytes, size, inflated_limit, error) : liana__fail_memory(error, name);
     if (status != LIANA_OK) liana__idx_close(idx);
     return status;
 }
@@ -135,10 +161,7 @@ liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_
 liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
 {
     *idx = (liana__idx){.name = strdup(path)};
-    liana_status status = idx->name ? liana__file_map(path, &idx->mapping, error) : liana__fail_memory(error, path);
-    if (status == LIANA_OK) {
-        status = read_array(idx, idx->mapping.data, idx->mapping.size, inflated_limit, error);
-    }
+    liana_status status = idx->name ? read_file(idx, inflated_limit, error) : liana__fail_memory(error, path);
     if (status != LIANA_OK) liana__idx_close(idx);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "formats/tar.h"
 
+#include "base/file_view.h"
 #include "formats/gzip.h"
 #include "formats/sniff.h"
 
@@ -120,19 +121,20 @@ static size_t parse_pax_record(liana__tar *tar, const char *bytes, size_t size, 
     return length;
 }
 
-static liana_status parse_extended(liana__tar *tar, uint64_t offset, char type, size_t size, extension *extended,
-                                   liana__error *error)
+static liana_status parse_extended(liana__tar *tar, liana__file_view *view, uint64_t offset, char type, size_t size,
+                                   extension *extended, liana__error *error)
 {
-    const char *bytes = (const char *)tar->bytes + offset;
     if (size > MAX_EXTENDED) {
         return liana__fail(error, LIANA_DATA_LOSS,
                            "'%s': the extended header at offset %" PRIu64 " has %zu bytes, more "
                            "than the %d that are read",
                            tar->name, offset, size, MAX_EXTENDED);
     }
+    const uint8_t *text;
+    LIANA_TRY(liana__file_view_get(view, (size_t)offset, size, &text, error));
+    const char *bytes = (const char *)text;
     if (type == 'L') {
-        extended->name =
-            liana__arena_format(&tar->arena, "%.*s", (int)field_length((const uint8_t *)bytes, size), bytes);
+        extended->name = liana__arena_format(&tar->arena, "%.*s", (int)field_length(text, size), bytes);
         return extended->name ? LIANA_OK : liana__fail_memory(error, tar->name);
     }
     for (size_t at = 0; at < size;) {
@@ -148,11 +150,14 @@ static liana_status parse_extended(liana__tar *tar, uint64_t offset, char type, 
     return tar->arena.failed ? liana__fail_memory(error, tar->name) : LIANA_OK;
 }
 
-static liana_status fail_header(const liana__tar *tar, uint64_t offset, liana__error *error)
+static liana_status fail_header(const liana__tar *tar, liana__file_view *view, uint64_t offset, liana__error *error)
 {
     if (offset == 0) {
-        const char *looks = liana__sniff(tar->bytes, tar->size);
-        bool packed = liana__is_gzip(tar->bytes, tar->size);
+        const uint8_t *bytes;
+        size_t size = tar->size < BLOCK ? tar->size : BLOCK;
+        LIANA_TRY(liana__file_view_get(view, 0, size, &bytes, error));
+        const char *looks = liana__sniff(bytes, size);
+        bool packed = liana__is_gzip(bytes, size);
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a tar archive%s%s%s", tar->name,
                            looks ? ": it looks like " : "", looks ? looks : "",
                            packed ? "; unpack it (gunzip), so that any of its images can be read at once" : "");
@@ -180,20 +185,21 @@ static liana_status add_member(liana__tar *tar, const char *name, uint64_t offse
     return LIANA_OK;
 }
 
-static liana_status read_members(liana__tar *tar, liana__error *error)
+static liana_status find_members(liana__tar *tar, liana__file_view *view, liana__error *error)
 {
     extension extended = {0};
     uint64_t offset = 0;
     for (;;) {
         if (tar->size - offset < BLOCK) {
-            return offset == 0 ? fail_header(tar, 0, error)
+            return offset == 0 ? fail_header(tar, view, 0, error)
                                : fail_short(tar, offset, "there is no end mark (two blocks of zeros)", error);
         }
-        const uint8_t *header = tar->bytes + offset;
+        const uint8_t *header;
+        LIANA_TRY(liana__file_view_get(view, (size_t)offset, BLOCK, &header, error));
         if (is_zero(header) && offset > 0) return LIANA_OK;
         uint64_t size;
         if (!header_is_right(header) || !parse_number(header + SIZE_AT, SIZE_SIZE, &size)) {
-            return fail_header(tar, offset, error);
+            return fail_header(tar, view, offset, error);
         }
         char type = (char)header[TYPE_AT];
         bool extends = type == 'x' || type == 'L' || type == 'g' || type == 'K';
@@ -203,7 +209,7 @@ static liana_status read_members(liana__tar *tar, liana__error *error)
         if (!has_data) size = 0;
         if (size > left) return fail_short(tar, offset, "a member that goes on behind the end begins", error);
         if (type == 'x' || type == 'L') {
-            LIANA_TRY(parse_extended(tar, data, type, (size_t)size, &extended, error));
+            LIANA_TRY(parse_extended(tar, view, data, type, (size_t)size, &extended, error));
         } else if (!extends) {
             bool regular = type == '0' || type == 0 || type == '7';
             if (regular) LIANA_TRY(add_member(tar, member_name(tar, header, &extended), data, size, error));
@@ -216,23 +222,33 @@ static liana_status read_members(liana__tar *tar, liana__error *error)
     }
 }
 
+static liana_status read_members(const char *name, liana__file_view *view, liana__tar *tar, liana__error *error)
+{
+    tar->bytes = view->bytes;
+    tar->size = view->size;
+    tar->name = liana__arena_string(&tar->arena, name);
+    return tar->name ? find_members(tar, view, error) : liana__fail_memory(error, name);
+}
+
 liana_status liana__tar_open_bytes(const char *name, const uint8_t *bytes, size_t size, liana__tar *tar,
                                    liana__error *error)
 {
-    *tar = (liana__tar){.bytes = bytes, .size = size};
-    tar->name = liana__arena_string(&tar->arena, name);
-    if (!tar->name) return liana__fail_memory(error, name);
-    return read_members(tar, error);
+    liana__file_view view = liana__file_view_of_bytes(name, bytes, size);
+    *tar = (liana__tar){0};
+    return read_members(name, &view, tar, error);
 }
 
 liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *error)
 {
-    liana__mapping mapping = {0};
+    enum { AHEAD = 4096 }; /* the next headers, where members are small */
     *tar = (liana__tar){0};
-    LIANA_TRY(liana__file_map(path, &mapping, error));
-    liana_status status = liana__tar_open_bytes(path, mapping.data, mapping.size, tar, error);
-    tar->mapping = mapping;
-    return status;
+    LIANA_TRY(liana__file_map(path, &tar->mapping, error));
+    liana__file_view view = liana__file_view_of(path, &tar->mapping, AHEAD);
+    liana_status status = read_members(path, &view, tar, error);
+    /* What was cut off may have looked like zeros, and led to any message, or to an end. */
+    liana_status cut = liana__file_view_check(&view, error);
+    liana__file_view_free(&view);
+    return cut == LIANA_OK ? status : cut;
 }
 
 void liana__tar_close(liana__tar *tar)

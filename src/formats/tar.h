@@ -1,4 +1,5 @@
-/* tar.h - tar archives, mapped and indexed: each member's bytes lie in the file as they are.
+/* tar.h - tar archives, mapped and indexed: each member's bytes lie in the file as they are. What is mapped is to be
+ * copied before it is looked at (liana__mapping_copy): others may cut the file.
  *
  * Read are POSIX ustar (IEEE Std 1003.1, "ustar Interchange Format"), its pax extended headers (path and size) and
  * GNU's long names and sizes above 8 GiB. Members that are no regular files are left out. */

@@ -1,6 +1,7 @@
 #include "formats/tfrecord.h"
 
 #include "base/file.h"
+#include "base/file_view.h"
 #include "base/memory.h"
 #include "formats/sniff.h"
 #include "formats/tfrecord_frame.h"
@@ -46,10 +47,21 @@ static liana_status fail_not_tfrecord(const liana__tfrecord *file, const char *l
                        file->inflated ? "what it holds after inflating" : "it", looks);
 }
 
-static liana_status fail_short_header(const liana__tfrecord *file, size_t offset, liana__error *error)
+/* What a file that has no record looks like, or NULL. */
+static const char *sniff_start(const liana__tfrecord *file, liana__file_view *view)
+{
+    enum { ENOUGH = 512 };
+    const uint8_t *bytes;
+    size_t size = view->size < ENOUGH ? view->size : ENOUGH;
+    if (file->count > 0 || liana__file_view_get(view, 0, size, &bytes, NULL) != LIANA_OK) return NULL;
+    return liana__sniff(bytes, size);
+}
+
+static liana_status fail_short_header(const liana__tfrecord *file, liana__file_view *view, size_t offset,
+                                      liana__error *error)
 {
     size_t left = file->size - offset;
-    const char *looks = file->count == 0 ? liana__sniff(file->bytes, file->size) : NULL;
+    const char *looks = sniff_start(file, view);
     if (looks) return fail_not_tfrecord(file, looks, error);
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s' is truncated: record %zu at offset %zu%s has %zu bytes of its header, expected %d; copy "
@@ -57,16 +69,16 @@ static liana_status fail_short_header(const liana__tfrecord *file, size_t offset
                        file->name, file->count, offset, offset_unit(file), left, HEADER_SIZE);
 }
 
-static liana_status fail_length_checksum(const liana__tfrecord *file, size_t offset, liana__error *error)
+static liana_status fail_length_checksum(const liana__tfrecord *file, liana__file_view *view, size_t offset,
+                                         const uint8_t *header, liana__error *error)
 {
-    const uint8_t *header = file->bytes + offset;
-    const char *looks = file->count == 0 ? liana__sniff(file->bytes, file->size) : NULL;
+    uint32_t said = liana__load_u32(header + LENGTH_SIZE), found = liana__tfrecord_checksum(header, LENGTH_SIZE);
+    const char *looks = sniff_start(file, view);
     if (looks) return fail_not_tfrecord(file, looks, error);
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': the checksum of the length of record %zu at offset %zu%s is wrong: the file says "
                        "0x%08" PRIx32 ", the bytes give 0x%08" PRIx32 "; %s",
-                       file->name, file->count, offset, offset_unit(file), liana__load_u32(header + LENGTH_SIZE),
-                       liana__tfrecord_checksum(header, LENGTH_SIZE),
+                       file->name, file->count, offset, offset_unit(file), said, found,
                        file->count == 0 ? "the file is damaged or not a TFRecord file"
                                         : "the file is damaged; copy or download it again");
 }
@@ -82,15 +94,18 @@ static liana_status fail_short_data(const liana__tfrecord *file, size_t offset, 
                        file->name, file->count, offset, offset_unit(file), length, CHECKSUM_SIZE, left, cause);
 }
 
-static liana_status build_index(liana__tfrecord *file, liana__error *error)
+static liana_status find_records(liana__tfrecord *file, liana__file_view *view, liana__error *error)
 {
     size_t offset = 0;
     while (offset < file->size) {
         size_t left = file->size - offset;
-        if (left < HEADER_SIZE) return fail_short_header(file, offset, error);
-        if (!liana__tfrecord_header_is_right(file->bytes + offset, left))
-            return fail_length_checksum(file, offset, error);
-        uint64_t length = liana__load_u64(file->bytes + offset);
+        const uint8_t *header;
+        if (left < HEADER_SIZE) return fail_short_header(file, view, offset, error);
+        LIANA_TRY(liana__file_view_get(view, offset, HEADER_SIZE, &header, error));
+        if (!liana__tfrecord_header_is_right(header, left)) {
+            return fail_length_checksum(file, view, offset, header, error);
+        }
+        uint64_t length = liana__load_u64(header);
         left -= HEADER_SIZE;
         if (left < CHECKSUM_SIZE || length > left - CHECKSUM_SIZE) return fail_short_data(file, offset, length, error);
         if (!liana__grow(&file->offsets, file->count, &file->capacity, sizeof *file->offsets)) {
@@ -101,6 +116,19 @@ static liana_status build_index(liana__tfrecord *file, liana__error *error)
         file->end = offset;
     }
     return LIANA_OK;
+}
+
+/* Headers are copied, with what follows them in case records are small. */
+static liana_status build_index(liana__tfrecord *file, liana__error *error)
+{
+    enum { AHEAD = 4096 };
+    liana__file_view view = file->mapping.data ? liana__file_view_of(file->name, &file->mapping, AHEAD)
+                                               : liana__file_view_of_bytes(file->name, file->bytes, file->size);
+    liana_status status = find_records(file, &view, error);
+    /* What was cut off may have looked like zeros, and led to any message. */
+    liana_status cut = liana__file_view_check(&view, error);
+    liana__file_view_free(&view);
+    return cut == LIANA_OK ? status : cut;
 }
 
 /* The same, content with what comes before damage. A file that is no TFRecord at all has nothing to keep. */
@@ -122,19 +150,49 @@ static const char *find_compression(const uint8_t *bytes, size_t size)
     return liana__is_gzip(bytes, size) ? "gzip" : "zlib";
 }
 
+static liana_status index_records(liana__tfrecord *file, const liana__tfrecord_options *options, liana__error *error)
+{
+    return options && options->keep_start ? build_start_of_index(file, error) : build_index(file, error);
+}
+
+static liana_status inflate_records(liana__tfrecord *file, const uint8_t *bytes, size_t size,
+                                    const liana__tfrecord_options *options, liana__error *error)
+{
+    size_t limit = options ? options->inflated_limit : 0;
+    LIANA_TRY(liana__inflate(file->name, bytes, size, limit, &file->inflated, &file->size, error));
+    file->bytes = file->inflated;
+    return index_records(file, options, error);
+}
+
 static liana_status read_records(liana__tfrecord *file, const uint8_t *bytes, size_t size,
                                  const liana__tfrecord_options *options, liana__error *error)
 {
     file->bytes = bytes;
     file->size = size;
     file->compression = find_compression(bytes, size);
-    if (strcmp(file->compression, "none") != 0) {
-        size_t limit = options ? options->inflated_limit : 0;
-        LIANA_TRY(liana__inflate(file->name, bytes, size, limit, &file->inflated, &file->size, error));
-        file->bytes = file->inflated;
-        liana__file_unmap(&file->mapping);
+    if (strcmp(file->compression, "none") != 0) return inflate_records(file, bytes, size, options, error);
+    return index_records(file, options, error);
+}
+
+/* A compressed file is read into memory first, where nobody cuts it. */
+static liana_status read_file(liana__tfrecord *file, const liana__tfrecord_options *options, liana__error *error)
+{
+    uint8_t head[HEADER_SIZE];
+    size_t head_size;
+    LIANA_TRY(liana__file_read_head(file->name, head, sizeof head, &head_size, error));
+    file->compression = find_compression(head, head_size);
+    if (strcmp(file->compression, "none") == 0) {
+        LIANA_TRY(liana__file_map(file->name, &file->mapping, error));
+        file->bytes = file->mapping.data;
+        file->size = file->mapping.size;
+        return index_records(file, options, error);
     }
-    return options && options->keep_start ? build_start_of_index(file, error) : build_index(file, error);
+    char *bytes;
+    size_t size;
+    LIANA_TRY(liana__file_read(file->name, SIZE_MAX / 2, &bytes, &size, error));
+    liana_status status = inflate_records(file, (const uint8_t *)bytes, size, options, error);
+    free(bytes);
+    return status;
 }
 
 static liana__tfrecord *allocate_file(const char *name)
@@ -169,8 +227,7 @@ liana_status liana__tfrecord_open(const char *path, const liana__tfrecord_option
     *out = NULL;
     liana__tfrecord *file = allocate_file(path);
     if (!file) return liana__fail_memory(error, path);
-    liana_status status = liana__file_map(path, &file->mapping, error);
-    if (status == LIANA_OK) status = read_records(file, file->mapping.data, file->mapping.size, options, error);
+    liana_status status = read_file(file, options, error);
     if (status != LIANA_OK) {
         liana__tfrecord_close(file);
         return status;

@@ -36,11 +36,11 @@ typedef struct record_finder {
 
 liana_status liana__tfrecord_probe(const char *path, bool *compressed, liana__error *error)
 {
-    liana__mapping mapping;
+    uint8_t head[LIANA__TFRECORD_HEADER];
+    size_t size;
     *compressed = false;
-    LIANA_TRY(liana__file_map(path, &mapping, error));
-    if (mapping.data) *compressed = liana__tfrecord_is_compressed(mapping.data, mapping.size);
-    liana__file_unmap(&mapping);
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    *compressed = liana__tfrecord_is_compressed(head, size);
     return LIANA_OK;
 }
 
@@ -145,9 +145,10 @@ static liana_status open_file(liana__tfrecord_blocks *file, const char *path, ui
     file->name = strdup(path);
     if (!file->name) return liana__fail_memory(error, path);
     LIANA_TRY(liana__file_map(path, &file->mapping, error));
+    enum { AHEAD = 1 << 16 };
     record_finder finder = {.file = file};
-    LIANA_TRY(liana__gzip_index_build(path, file->mapping.data, file->mapping.size, span, find_records, &finder,
-                                      &file->index, error));
+    liana__file_view view = liana__file_view_of(path, &file->mapping, AHEAD);
+    LIANA_TRY(liana__gzip_index_build(&view, span, find_records, &finder, &file->index, error));
     LIANA_TRY(check_end(&finder, error));
     return find_blocks(file, error);
 }

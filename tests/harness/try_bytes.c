@@ -190,8 +190,10 @@ bool liana__try_gzip_index(const uint8_t *bytes, size_t size)
     static gathered all;
     liana__error error;
     liana__gzip_index *index;
+    liana__file_view file = liana__file_view_of_bytes(NAME, bytes, size);
+    file.ahead = size % 64; /* in pieces, or all at once */
     all.size = 0;
-    liana_status status = liana__gzip_index_build(NAME, bytes, size, 100, gather, &all, &index, &error);
+    liana_status status = liana__gzip_index_build(&file, 100, gather, &all, &index, &error);
     if (status != LIANA_OK) demand_message(status, &error);
     if (status == LIANA_OK) read_parts(index, &all);
     liana__gzip_index_free(index);

@@ -110,7 +110,7 @@ liana_status liana__packed_settle(const liana__spec *spec, void *packed, size_t 
         for (int64_t k = 0; whole && k < count; k++) {
             uint64_t at = (uint64_t)(uintptr_t)strings[k].data;
             whole = lies_within(at, strings[k].size, size);
-            strings[k].data = strings[k].size ? bytes + at : "";
+            strings[k].data = whole && strings[k].size ? bytes + at : "";
         }
     }
     return whole ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "what was kept is no such element");

@@ -9,7 +9,7 @@
 
 static liana_status open_bytes(const void *bytes, size_t size, liana__idx *idx, liana__error *error)
 {
-    return liana__idx_open_bytes("bytes.idx", bytes, size, 0, idx, error);
+    return liana__idx_open_bytes("bytes.idx", bytes, size, 0, false, idx, error);
 }
 
 static void test_types_and_dimensions(void **state)

@@ -12,8 +12,17 @@ liana_status liana__image_files_add(liana__image_files *files, const liana__imag
         return liana__fail_memory(error, "a list of images");
     }
     files->items[files->count++] = *file;
-    files->num_unlabelled += file->label < 0;
+    files->num_unlabelled += file->label < 0 && !file->reason;
     return LIANA_OK;
+}
+
+bool liana__image_files_labelled(const liana__image_files *files, bool skip_damage)
+{
+    if (!skip_damage || files->num_unlabelled == 0) return files->num_unlabelled == 0;
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->items[i].label >= 0) return true;
+    }
+    return false;
 }
 
 static liana_status fetch(liana__image_files *files, liana__remote_file_of_many *wanted, size_t count,

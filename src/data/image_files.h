@@ -19,8 +19,11 @@ typedef struct liana__image_files {
     liana__image_file *items;
     size_t count;
     size_t capacity;
-    size_t num_unlabelled;
+    size_t num_unlabelled; /* of those that nothing is known against */
 } liana__image_files;
+
+/* Whether the records count as labelled: all that may be, or, with skip_damage, some, for then the others are bad. */
+bool liana__image_files_labelled(const liana__image_files *files, bool skip_damage);
 
 /* Adds a file; path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)

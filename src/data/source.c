@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const liana__source_kind *const KINDS[] = {
 #define LIANA__SOURCE(stem, name) &liana__source_##name,
@@ -174,7 +175,11 @@ static liana_status open_paths(const path_list *list, const liana__source_kind *
 static liana_status check_source(const liana__source *source, const char *pattern, const liana__source_options *options,
                                  liana__error *error)
 {
-    if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it", pattern);
+    if (source->num_records == 0) {
+        const char *why = source->num_lost ? source->lost[0].reason : NULL;
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it%s%s", pattern, why ? ": " : "",
+                           why ? why : "");
+    }
     if (options->need_labels && !source->has_labels) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
@@ -334,6 +339,43 @@ bool liana__source_is_bad_record(liana_status status)
     case LIANA_IO_ERROR: return true;
     default: return false;
     }
+}
+
+liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, const liana__lost *lost,
+                                    liana__error *error)
+{
+    size_t count = source->num_lost;
+    /* Room is doubled when the count is a power of two. */
+    if ((count & (count - 1)) == 0) {
+        liana__lost *wider = liana__arena_allocate(arena, (count ? 2 * count : 1) * sizeof *wider);
+        if (!wider) return liana__fail_memory(error, "a list of files");
+        if (count) memcpy(wider, source->lost, count * sizeof *wider);
+        source->lost = wider;
+    }
+    liana__lost *entry = &source->lost[source->num_lost++];
+    *entry = *lost;
+    entry->file = liana__arena_string(arena, lost->file);
+    entry->reason = liana__arena_string(arena, lost->reason);
+    return arena->failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
+}
+
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+                                     const liana__error *why, liana__error *error)
+{
+    if (!skip_damage || !liana__source_is_bad_record(why->status)) {
+        if (error) *error = *why;
+        return why->status;
+    }
+    struct stat info;
+    int64_t bytes = stat(file, &info) == 0 && S_ISREG(info.st_mode) ? (int64_t)info.st_size : 0;
+    return liana__source_add_lost(source, arena, &(liana__lost){file, 0, 0, bytes, why->message}, error);
+}
+
+liana_status liana__source_finish(liana__source *source, liana_status status, liana__source **out)
+{
+    if (status == LIANA_OK) *out = source;
+    if (status != LIANA_OK) source->kind->close(source);
+    return status;
 }
 
 /* An id may be any bytes. */

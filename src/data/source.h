@@ -164,6 +164,17 @@ int64_t liana__source_offset(const liana__source *source, uint64_t index);
  * liana. */
 bool liana__source_is_bad_record(liana_status status);
 
+/* For a kind: notes what of a file is missing. Strings are copied into the arena, which must live as long as the
+ * source. Errors: OUT_OF_MEMORY. */
+liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, const liana__lost *lost,
+                                    liana__error *error) LIANA_MUST_USE;
+/* The same for a whole file, if the source goes on without it and `why` is a matter of the file; else `why` is the
+ * error and its status is returned. */
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+                                     const liana__error *why, liana__error *error) LIANA_MUST_USE;
+/* For a kind's `open`: gives the source out, or closes it and hands the status on. */
+liana_status liana__source_finish(liana__source *source, liana_status status, liana__source **out) LIANA_MUST_USE;
+
 /* A record's id for people, in `text` of 81 bytes or more: cut if long, with what could upset a terminal replaced. NULL
  * if the record has none. */
 const char *liana__source_id(const liana__record *record, char *text, size_t size);

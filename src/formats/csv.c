@@ -69,6 +69,15 @@ static liana_status read_cell(csv_reader *reader, char **cell, char **cell_end, 
     return LIANA_OK;
 }
 
+/* A row's cells from `first` on become as many as the first row has, all empty. */
+static liana_status empty_cells(liana__csv *csv, size_t first, liana__error *error)
+{
+    csv->num_ragged++;
+    csv->num_cells = first;
+    for (size_t i = 0; i < csv->num_columns; i++) LIANA_TRY(add_cell(csv, "", error));
+    return LIANA_OK;
+}
+
 static liana_status read_row(csv_reader *reader, liana__csv *csv, liana__error *error)
 {
     size_t line = reader->line, first = csv->num_cells;
@@ -85,7 +94,9 @@ static liana_status read_row(csv_reader *reader, liana__csv *csv, liana__error *
     }
     size_t found = csv->num_cells - first;
     if (csv->num_rows == 0) csv->num_columns = found;
-    if (found != csv->num_columns) {
+    if (found != csv->num_columns && csv->keep_ragged) {
+        LIANA_TRY(empty_cells(csv, first, error));
+    } else if (found != csv->num_columns) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: found %zu cells, expected %zu as in line %zu",
                            reader->name, line, found, csv->num_columns, csv->lines[0]);
     }
@@ -106,6 +117,7 @@ static liana_status read_rows(csv_reader *reader, liana__csv *csv, liana__error 
             continue;
         }
         LIANA_TRY(read_row(reader, csv, error));
+        csv->size = (size_t)(reader->at - csv->text);
     }
     return LIANA_OK;
 }

@@ -7,21 +7,27 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zero-initialise; free with liana__csv_free. */
 typedef struct liana__csv {
+    /* Of the caller: a row with another number of cells than the first one is no error; it has empty cells. */
+    bool keep_ragged;
+    size_t num_ragged;
     size_t num_rows;
     size_t num_columns;
     const char **cells; /* [num_rows, num_columns] */
     size_t *lines;      /* [num_rows] where each row begins, from 1 */
+    size_t size;        /* of the text up to the end of the last whole row */
     char *text;         /* what the cells are in */
     size_t capacity;
     size_t lines_capacity;
     size_t num_cells;
 } liana__csv;
 
-/* Reads text[size]; `name` is the file, for messages. All rows must have as many cells as the first one.
+/* Reads text[size]; `name` is the file, for messages. All rows must have as many cells as the first one, unless the
+ * caller takes them as they are. After an error the rows before it are there.
  * Errors: INVALID_DATA (they name the line: another number of cells, a quote that does not end, something between a
  * quoted cell and the delimiter, a NUL byte), OUT_OF_MEMORY. */
 liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,

@@ -74,7 +74,16 @@ static liana_status read_header(liana__idx *idx, const uint8_t *bytes, size_t si
     return LIANA_OK;
 }
 
-static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_t size, size_t element_size,
+/* The first dimension becomes what there is room for. */
+static size_t keep_start(liana__idx *idx, size_t found, size_t expected)
+{
+    size_t one = expected / idx->dimensions[0];
+    idx->missing = idx->dimensions[0] - found / one;
+    idx->dimensions[0] = found / one;
+    return found / one * one;
+}
+
+static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_t size, size_t element_size, bool start,
                                     liana__error *error)
 {
     size_t header = 4 + 4 * (size_t)idx->num_dimensions;
@@ -98,7 +107,9 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
                            text, liana__idx_type_name(idx->type));
     }
     size_t found = size - header;
-    if (found != expected) {
+    if (start && found < expected) {
+        expected = keep_start(idx, found, expected);
+    } else if (found != expected) {
         return liana__fail(error, found < expected ? LIANA_DATA_LOSS : LIANA_INVALID_DATA,
                            "'%s': %zu bytes of values%s, but dimensions %s of %s take %zu; the file is %s", idx->name,
                            found, idx->inflated ? " after inflating" : "", text, liana__idx_type_name(idx->type),
@@ -112,25 +123,26 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
 enum { HEAD = 512 }; /* more than a header has, and enough to see what else a file is */
 
 /* `head` is a copy of the first bytes, as many as there are up to HEAD. */
-static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8_t *bytes, size_t size,
+static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8_t *bytes, size_t size, bool start,
                                liana__error *error)
 {
     size_t element_size = 0;
     LIANA_TRY(read_header(idx, head, size, &element_size, error));
-    LIANA_TRY(read_dimensions(idx, head, size, element_size, error));
+    LIANA_TRY(read_dimensions(idx, head, size, element_size, start, error));
     idx->data = bytes + 4 + 4 * (size_t)idx->num_dimensions;
     return LIANA_OK;
 }
 
-static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, liana__error *error)
+static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, bool start,
+                               liana__error *error)
 {
-    if (!liana__is_gzip(bytes, size)) return read_array(idx, bytes, bytes, size, error);
+    if (!liana__is_gzip(bytes, size)) return read_array(idx, bytes, bytes, size, start, error);
     LIANA_TRY(liana__inflate(idx->name, bytes, size, limit, &idx->inflated, &size, error));
-    return read_array(idx, idx->inflated, idx->inflated, size, error);
+    return read_array(idx, idx->inflated, idx->inflated, size, start, error);
 }
 
 /* Others may cut the file: what is looked at is a copy. A compressed one is read as a whole. */
-static liana_status read_file(liana__idx *idx, size_t limit, liana__error *error)
+static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__error *error)
 {
     uint8_t head[HEAD];
     size_t size;
@@ -138,32 +150,42 @@ static liana_status read_file(liana__idx *idx, size_t limit, liana__error *error
     if (!liana__is_gzip(head, size)) {
         LIANA_TRY(liana__file_map(idx->name, &idx->mapping, error));
         size_t found = idx->mapping.size < size ? idx->mapping.size : size;
-        return read_array(idx, head, idx->mapping.data, found < sizeof head ? found : idx->mapping.size, error);
+        return read_array(idx, head, idx->mapping.data, found < sizeof head ? found : idx->mapping.size, start, error);
     }
     char *bytes;
     LIANA_TRY(liana__file_read(idx->name, SIZE_MAX / 2, &bytes, &size, error));
     const uint8_t *compressed = (const uint8_t *)bytes;
     liana_status status = liana__inflate(idx->name, compressed, size, limit, &idx->inflated, &size, error);
     free(bytes);
-    return status == LIANA_OK ? read_array(idx, idx->inflated, idx->inflated, size, error) : status;
+    return status == LIANA_OK ? read_array(idx, idx->inflated, idx->inflated, size, start, error) : status;
 }
 
 liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
-                                   liana__idx *idx, liana__error *error)
+                                   bool start, liana__idx *idx, liana__error *error)
 {
     *idx = (liana__idx){.name = strdup(name)};
     liana_status status =
-        idx->name ? read_bytes(idx, bytes, size, inflated_limit, error) : liana__fail_memory(error, name);
+        idx->name ? read_bytes(idx, bytes, size, inflated_limit, start, error) : liana__fail_memory(error, name);
+    if (status != LIANA_OK) liana__idx_close(idx);
+    return status;
+}
+
+static liana_status open_file(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
+{
+    *idx = (liana__idx){.name = strdup(path)};
+    liana_status status = idx->name ? read_file(idx, inflated_limit, start, error) : liana__fail_memory(error, path);
     if (status != LIANA_OK) liana__idx_close(idx);
     return status;
 }
 
 liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
 {
-    *idx = (liana__idx){.name = strdup(path)};
-    liana_status status = idx->name ? read_file(idx, inflated_limit, error) : liana__fail_memory(error, path);
-    if (status != LIANA_OK) liana__idx_close(idx);
-    return status;
+    return open_file(path, inflated_limit, false, idx, error);
+}
+
+liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
+{
+    return open_file(path, inflated_limit, true, idx, error);
 }
 
 void liana__idx_close(liana__idx *idx)

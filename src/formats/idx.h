@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "formats/gzip.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ typedef struct liana__idx {
     int num_dimensions;
     size_t dimensions[LIANA__IDX_MAX_DIMENSIONS];
     size_t num_elements;
+    size_t missing;      /* liana__idx_open_start: by how many the first dimension is smaller than the file says */
     size_t size;         /* of the data in bytes */
     const uint8_t *data; /* the values as in the file: big-endian, not aligned. Lives until liana__idx_close */
     char *name;
@@ -46,9 +48,14 @@ typedef struct liana__idx {
 liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
     LIANA_MUST_USE;
 
-/* The same for bytes in memory, which must outlive the result; `name` stands for the path in messages (copied). */
+/* The same, but of a truncated file gives what is there: the first dimension is smaller than the file says. (Of a
+ * gzipped one that is cut, nothing is.) */
+liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Both, for bytes in memory, which must outlive the result; `name` stands for the path in messages (copied). */
 liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
-                                   liana__idx *idx, liana__error *error) LIANA_MUST_USE;
+                                   bool start, liana__idx *idx, liana__error *error) LIANA_MUST_USE;
 void liana__idx_close(liana__idx *idx);
 
 /* INVALID_DATA unless the file holds `num_dimensions` dimensions of u8; `what` says what is read from it ("images of

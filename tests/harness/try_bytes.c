@@ -134,17 +134,18 @@ bool liana__try_tfrecord_repaired(const uint8_t *bytes, size_t size)
     return accepted;
 }
 
-bool liana__try_idx(const uint8_t *bytes, size_t size)
+static bool try_idx(const uint8_t *bytes, size_t size, bool start)
 {
     liana__error error;
     liana__idx idx;
-    liana_status status = liana__idx_open_bytes(NAME, bytes, size, LIMIT, &idx, &error);
+    liana_status status = liana__idx_open_bytes(NAME, bytes, size, LIMIT, start, &idx, &error);
     if (status != LIANA_OK) {
         demand_message(status, &error);
         demand(!idx.name && !idx.inflated && !idx.data, "nothing to close after a failure");
         return false;
     }
     touch(idx.data, idx.size);
+    demand(start || !idx.missing, "nothing is missing unless that is allowed");
     size_t elements = 1;
     for (int i = 0; i < idx.num_dimensions; i++) elements *= idx.dimensions[i];
     demand(elements == idx.num_elements, "as many elements as the dimensions say");
@@ -153,6 +154,13 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     }
     liana__idx_close(&idx);
     return true;
+}
+
+bool liana__try_idx(const uint8_t *bytes, size_t size)
+{
+    bool whole = try_idx(bytes, size, false), start = try_idx(bytes, size, true);
+    demand(start || !whole, "what can be read whole can be read in part");
+    return whole;
 }
 
 /* What a stream inflates to; too much of it ends the pass. */
@@ -203,12 +211,13 @@ bool liana__try_gzip_index(const uint8_t *bytes, size_t size)
 bool liana__try_csv(const uint8_t *bytes, size_t size)
 {
     bool accepted = false;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         liana__error error;
-        liana__csv csv = {0};
-        liana_status status = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i], &csv, &error);
+        liana__csv csv = {.keep_ragged = i > 1};
+        liana_status status = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i % 2], &csv, &error);
+        demand(csv.size <= size, "rows end where the text does");
         if (status != LIANA_OK) demand_message(status, &error);
-        for (size_t row = 0; status == LIANA_OK && row < csv.num_rows; row++) {
+        for (size_t row = 0; row < csv.num_rows; row++) {
             demand(csv.lines[row] > (row ? csv.lines[row - 1] : 0), "lines go up");
             for (size_t column = 0; column < csv.num_columns; column++) {
                 const char *cell = liana__csv_cell(&csv, row, column);

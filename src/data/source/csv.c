@@ -168,17 +168,21 @@ static bool parse_label(const char *text, int64_t *label)
     return end > text && *end == 0 && errno == 0;
 }
 
-static bool labels_are_numbers(const list_reader *readers, size_t count)
+/* All labels are numbers, or, where bad rows may be left out, most of them. */
+static bool labels_are_numbers(const list_reader *readers, size_t count, bool skip_damage)
 {
+    size_t num_numbers = 0, num_names = 0;
     for (size_t i = 0; i < count; i++) {
         if (readers[i].label < 0) continue;
         for (size_t row = readers[i].first_row; row < readers[i].csv.num_rows; row++) {
             int64_t label;
             const char *cell = liana__csv_cell(&readers[i].csv, row, (size_t)readers[i].label);
-            if (*cell && !parse_label(cell, &label)) return false;
+            bool is_number = parse_label(cell, &label);
+            num_numbers += is_number;
+            num_names += *cell && !is_number;
         }
     }
-    return true;
+    return skip_damage ? num_numbers >= num_names : num_names == 0;
 }
 
 /* Where a name is in the sorted list of classes, or would be. */
@@ -237,52 +241,102 @@ static liana_status find_label(const csv_source *source, const list_reader *read
     if (source->classes) *label = liana__find_name(source->classes, source->num_classes, cell);
     if (source->classes && *label < 0) {
         const char *nearest = liana__nearest(cell, source->classes, source->num_classes);
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: '%.100s' is the name of no class%s",
-                           reader->path, reader->csv.lines[row], cell,
+        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s",
+                           reader->csv.lines[row], cell,
                            nearest ? liana__hint(nearest).text : " (see data.class_names)");
     }
     if (source->classes) return LIANA_OK;
-    parse_label(cell, label);
+    if (!parse_label(cell, label)) {
+        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is no number, as others are",
+                           reader->csv.lines[row], cell);
+    }
     if (*label >= 0) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s', line %zu: the label %s is below 0", reader->path,
-                       reader->csv.lines[row], cell);
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "line %zu: the label %s is below 0", reader->csv.lines[row], cell);
 }
 
 /* ---- opening ---- */
 
-static liana_status add_rows(csv_source *source, const list_reader *reader, liana__error *error)
+/* A row as a file; what is wrong with it begins with its line. */
+static liana_status read_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
+                             liana__error *error)
+{
+    liana__arena *arena = &source->files.arena;
+    const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->image);
+    const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : cell;
+    *file = (liana__image_file){.path = image_path(source, reader, cell),
+                                .id = liana__arena_string(arena, id),
+                                .label = -1};
+    if (!file->path || !file->id) return liana__fail_memory(error, reader->path);
+    if (!*cell) {
+        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the cell of the image file is empty%s",
+                           reader->csv.lines[row],
+                           reader->csv.num_ragged ? ", or the line has another number of cells than the first" : "");
+    }
+    return find_label(source, reader, row, &file->label, error);
+}
+
+static liana_status add_rows(csv_source *source, const list_reader *reader, bool skip_damage, liana__error *error)
 {
     for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
-        const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->image);
-        if (!*cell) {
-            return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: the cell of the image file is empty",
-                               reader->path, reader->csv.lines[row]);
+        liana__image_file file;
+        liana__error own = {0};
+        liana_status status = read_row(source, reader, row, &file, &own);
+        if (status != LIANA_OK && (!skip_damage || !liana__source_is_bad_record(status))) {
+            return liana__fail(error, status, "'%s', %s", reader->path, own.message);
         }
-        const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : cell;
-        liana__image_file file = {.path = image_path(source, reader, cell),
-                                  .id = liana__arena_string(&source->files.arena, id)};
-        if (!file.path || !file.id) return liana__fail_memory(error, reader->path);
-        LIANA_TRY(find_label(source, reader, row, &file.label, error));
+        if (status != LIANA_OK) {
+            file.status = status;
+            file.reason = liana__arena_string(&source->files.arena, own.message);
+            if (!file.reason) return liana__fail_memory(error, reader->path);
+        }
         LIANA_TRY(liana__image_files_add(&source->files, &file, error));
     }
     return LIANA_OK;
+}
+
+/* The rows of a text; where skipping is allowed, what lies behind damage that hides where rows end is lost. */
+static liana_status read_text(csv_source *source, list_reader *reader, const char *text, size_t size,
+                              const liana__source_options *options, liana__error *error)
+{
+    liana__arena *arena = &source->files.arena;
+    liana__csv *csv = &reader->csv;
+    size_t length = strlen(reader->path);
+    char delimiter = strcasecmp(reader->path + length - (length > 4 ? 4 : length), ".tsv") == 0 ? '\t' : ',';
+    liana__error own = {0};
+    csv->keep_ragged = options->skip_damage;
+    liana_status status = liana__csv_parse(reader->path, text, size, delimiter, csv, &own);
+    bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
+    if (status != LIANA_OK && !damaged) {
+        if (error) *error = own;
+        return status;
+    }
+    if (csv->num_rows == 0 && !damaged) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
+                           reader->path);
+    }
+    if (csv->num_rows) LIANA_TRY(find_columns(source, reader, options, error));
+    if (!damaged) return LIANA_OK;
+    liana__lost lost = {.file = reader->path,
+                        .record = (int64_t)(csv->num_rows - (csv->num_rows ? reader->first_row : 0)),
+                        .offset = (int64_t)csv->size,
+                        .bytes = (int64_t)(size - csv->size),
+                        .reason = own.message};
+    return liana__source_add_lost(&source->base, arena, &lost, error);
 }
 
 static liana_status read_list(csv_source *source, list_reader *reader, const liana__source_options *options,
                               liana__error *error)
 {
     char *text;
-    size_t size, length = strlen(reader->path);
-    LIANA_TRY(liana__file_read(reader->path, MAX_LIST_SIZE, &text, &size, error));
-    char delimiter = strcasecmp(reader->path + length - (length > 4 ? 4 : length), ".tsv") == 0 ? '\t' : ',';
-    liana_status status = liana__csv_parse(reader->path, text, size, delimiter, &reader->csv, error);
-    free(text);
-    LIANA_TRY(status);
-    if (reader->csv.num_rows == 0) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
-                           reader->path);
+    size_t size;
+    liana__error own = {0};
+    if (liana__file_read(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
+        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, options->skip_damage, &own,
+                                       error);
     }
-    return find_columns(source, reader, options, error);
+    liana_status status = read_text(source, reader, text, size, options, error);
+    free(text);
+    return status;
 }
 
 static liana_status fetch_images(csv_source *source, const list_reader *readers, const liana__source_options *options,
@@ -306,17 +360,17 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
         if (!readers[i].path || !readers[i].folder) return liana__fail_memory(error, paths->items[i]);
         LIANA_TRY(read_list(source, &readers[i], options, error));
     }
-    if (!options->ignore_labels && !labels_are_numbers(readers, paths->count)) {
+    if (!options->ignore_labels && !labels_are_numbers(readers, paths->count, options->skip_damage)) {
         LIANA_TRY(find_classes(source, readers, paths->count, options, error));
     }
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->files.count;
-        LIANA_TRY(add_rows(source, &readers[i], error));
+        LIANA_TRY(add_rows(source, &readers[i], options->skip_damage, error));
     }
     source->starts[paths->count] = source->files.count;
     LIANA_TRY(fetch_images(source, readers, options, error));
     source->base.num_records = source->files.count;
-    source->base.has_labels = source->files.num_unlabelled == 0;
+    source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     source->base.class_names = (liana__strings){source->num_classes, source->classes};
     return LIANA_OK;
 }
@@ -337,12 +391,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
                               : liana__fail_memory(error, "a list of images");
     for (size_t i = 0; readers && i < paths->count; i++) liana__csv_free(&readers[i].csv);
     free(readers);
-    if (status != LIANA_OK) {
-        close_source(&source->base);
-        return status;
-    }
-    *out = &source->base;
-    return LIANA_OK;
+    return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_csv = {

@@ -14,6 +14,7 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     bool ignore_labels;
+    bool skip_damage;
 } folder_source;
 
 static bool named_as_image(const char *path)
@@ -60,13 +61,19 @@ static liana_status add_file(folder_source *source, const char *path, size_t id_
     return liana__image_files_add(&source->files, &file, error);
 }
 
-/* The images in one folder (not below it), in byte order. Hidden files and other files are left out. */
+/* The images in one folder (not below it), in byte order. Hidden files and other files are left out; a folder that
+ * cannot be read is lost as a whole. */
 static liana_status add_images(folder_source *source, const char *folder, size_t id_start, int64_t label,
                                liana__error *error)
 {
     liana__arena arena = {0};
     liana__paths names;
-    liana_status status = liana__folder_list(folder, &arena, &names, error);
+    liana__error own = {0};
+    if (liana__folder_list(folder, &arena, &names, &own) != LIANA_OK) {
+        liana__arena_free(&arena);
+        return liana__source_lose_file(&source->base, &source->files.arena, folder, source->skip_damage, &own, error);
+    }
+    liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < names.count; i++) {
         if (*names.items[i] == '.') continue;
         if (!named_as_image(names.items[i])) {
@@ -135,9 +142,9 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
                            nearest ? "; did you mean '" : " (see data.class_names)", nearest ? nearest : "",
                            nearest ? "'?" : "");
     }
-    size_t before = source->files.count;
+    size_t before = source->files.count, num_lost = source->base.num_lost;
     LIANA_TRY(add_images(source, folder, id_start, label, error));
-    if (source->files.count > before) return LIANA_OK;
+    if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
                        "one level too high?",
@@ -147,7 +154,8 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
 /* A folder that was named: the images in the folders in it, with labels, or else its own images, without. */
 static liana_status add_folder(folder_source *source, const char *path, liana__error *error)
 {
-    size_t before = source->files.count, id_start = strlen(path) + (liana__ends_with(path, "/") ? 0 : 1);
+    size_t before = source->files.count, num_lost = source->base.num_lost;
+    size_t id_start = strlen(path) + (liana__ends_with(path, "/") ? 0 : 1);
     bool has_folders = false;
     liana__paths names;
     LIANA_TRY(liana__folder_list(path, &source->files.arena, &names, error));
@@ -160,7 +168,7 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
         LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
     }
     if (!has_folders) LIANA_TRY(add_images(source, path, id_start, -1, error));
-    if (source->files.count > before) return LIANA_OK;
+    if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
 }
 
@@ -177,7 +185,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
         }
     }
     source->base.num_records = source->files.count;
-    source->base.has_labels = source->files.num_unlabelled == 0;
+    source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     source->base.class_names = (liana__strings){source->num_classes, source->classes};
     return LIANA_OK;
 }
@@ -189,13 +197,9 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_folder;
     source->ignore_labels = options->ignore_labels;
+    source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
-    if (status != LIANA_OK) {
-        close_source(&source->base);
-        return status;
-    }
-    *out = &source->base;
-    return LIANA_OK;
+    return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_folder = {

@@ -14,6 +14,7 @@ typedef struct idx_pair {
 
 typedef struct idx_source {
     liana__source base;
+    liana__arena arena; /* of what is lost */
     size_t num_pairs;
     idx_pair *pairs;
 } idx_source;
@@ -33,6 +34,7 @@ static void close_source(liana__source *base)
         if (source->pairs[i].has_labels) liana__idx_close(&source->pairs[i].labels);
     }
     free(source->pairs);
+    liana__arena_free(&source->arena);
     free(source);
 }
 
@@ -141,39 +143,87 @@ static liana_status find_labels(liana__remote *remote, liana__arena *arena, cons
     return LIANA_OK;
 }
 
-static liana_status open_pair(idx_source *source, const char *images, const char *labels, liana__error *error)
+/* Opens a file, or notes that it is lost. */
+static liana_status open_file(idx_source *source, const char *path, bool skip_damage, liana__idx *idx, bool *lost,
+                              liana__error *error)
+{
+    liana__error own = {0};
+    liana_status status = skip_damage ? liana__idx_open_start(path, 0, idx, &own) : liana__idx_open(path, 0, idx, &own);
+    *lost = status != LIANA_OK;
+    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error) : LIANA_OK;
+}
+
+/* Notes what of a truncated file is missing. */
+static liana_status note_missing(idx_source *source, const liana__idx *idx, const char *what, liana__error *error)
+{
+    if (!idx->missing) return LIANA_OK;
+    size_t count = idx->dimensions[0];
+    int64_t end = (int64_t)(4 + 4 * (size_t)idx->num_dimensions + idx->size);
+    int64_t bytes = idx->mapping.data ? (int64_t)idx->mapping.size - end : 0;
+    const char *reason = liana__arena_format(&source->arena, "'%s' is truncated: it has %zu of %zu %s", idx->name,
+                                             count, count + idx->missing, what);
+    if (!reason) return liana__fail_memory(error, idx->name);
+    liana__lost lost = {idx->name, (int64_t)count, end, bytes, reason};
+    return liana__source_add_lost(&source->base, &source->arena, &lost, error);
+}
+
+static liana_status check_images(const liana__idx *images, liana__error *error)
+{
+    LIANA_TRY(liana__idx_expect_u8(images, 3, "images of 3 dimensions: number, height, width", error));
+    const size_t *dimensions = images->dimensions;
+    if (dimensions[1] && dimensions[2]) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s': its images are empty: %zu x %zu pixels", images->name,
+                       dimensions[1], dimensions[2]);
+}
+
+/* Where one of the two is cut, the other may have more. */
+static liana_status check_labels(const idx_pair *pair, liana__error *error)
+{
+    LIANA_TRY(liana__idx_expect_u8(&pair->labels, 1, "labels of 1 dimension", error));
+    size_t num_images = pair->images.dimensions[0] + pair->images.missing;
+    size_t num_labels = pair->labels.dimensions[0] + pair->labels.missing;
+    if (num_labels == num_images) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' has %zu labels, but '%s' has %zu images", pair->labels.name,
+                       num_labels, pair->images.name, num_images);
+}
+
+static liana_status open_pair(idx_source *source, const char *images, const char *labels,
+                              const liana__source_options *options, liana__error *error)
 {
     idx_pair *pair = &source->pairs[source->num_pairs];
-    LIANA_TRY(liana__idx_open(images, 0, &pair->images, error));
+    bool lost;
+    LIANA_TRY(open_file(source, images, options->skip_damage, &pair->images, &lost, error));
+    if (lost) return LIANA_OK;
     source->num_pairs++;
-    LIANA_TRY(liana__idx_expect_u8(&pair->images, 3, "images of 3 dimensions: number, height, width", error));
-    const size_t *dimensions = pair->images.dimensions;
-    if (dimensions[1] == 0 || dimensions[2] == 0) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s': its images are empty: %zu x %zu pixels", images,
-                           dimensions[1], dimensions[2]);
-    }
+    LIANA_TRY(check_images(&pair->images, error));
+    LIANA_TRY(note_missing(source, &pair->images, "images", error));
     pair->start = source->base.num_records;
-    source->base.num_records += dimensions[0];
-    if (!labels) return LIANA_OK;
-    LIANA_TRY(liana__idx_open(labels, 0, &pair->labels, error));
-    pair->has_labels = true;
-    LIANA_TRY(liana__idx_expect_u8(&pair->labels, 1, "labels of 1 dimension", error));
-    if (pair->labels.dimensions[0] == dimensions[0]) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "'%s' has %zu labels, but '%s' has %zu images", labels,
-                       pair->labels.dimensions[0], images, dimensions[0]);
+    uint64_t count = pair->images.dimensions[0];
+    if (labels) {
+        LIANA_TRY(open_file(source, labels, options->skip_damage, &pair->labels, &lost, error));
+        pair->has_labels = !lost;
+        /* Images without their labels are of no use to anybody who wants these. */
+        if (lost && !options->ignore_labels) count = 0;
+        if (!lost) LIANA_TRY(check_labels(pair, error));
+        if (!lost) LIANA_TRY(note_missing(source, &pair->labels, "labels", error));
+        if (!lost && pair->labels.dimensions[0] < count) count = pair->labels.dimensions[0];
+    }
+    source->base.num_records += count;
+    return LIANA_OK;
 }
 
 /* Whether a file holds labels: told by its name, or else by its dimensions. */
-static liana_status holds_labels(const char *path, bool *labels, liana__error *error)
+static bool holds_labels(const char *path)
 {
     const char *name = liana__path_name(path);
-    *labels = strstr(name, "labels") || strstr(name, "idx1");
-    if (*labels || strstr(name, "images") || strstr(name, "idx3")) return LIANA_OK;
+    if (strstr(name, "labels") || strstr(name, "idx1")) return true;
+    if (strstr(name, "images") || strstr(name, "idx3")) return false;
     liana__idx idx;
-    LIANA_TRY(liana__idx_open(path, 0, &idx, error));
-    *labels = idx.num_dimensions == 1;
+    /* What is wrong with it will be said when it is opened for good. */
+    if (liana__idx_open_start(path, 0, &idx, NULL) != LIANA_OK) return false;
+    bool labels = idx.num_dimensions == 1;
     liana__idx_close(&idx);
-    return LIANA_OK;
+    return labels;
 }
 
 /* The paths parted into files of images and files of labels. */
@@ -190,9 +240,7 @@ static liana_status part_files(const liana__paths *paths, liana__arena *arena, i
     files->labels = liana__arena_allocate(arena, paths->count * sizeof *files->labels);
     if (arena->failed) return liana__fail_memory(error, "a list of files");
     for (size_t i = 0; i < paths->count; i++) {
-        bool labels;
-        LIANA_TRY(holds_labels(paths->items[i], &labels, error));
-        if (labels) {
+        if (holds_labels(paths->items[i])) {
             files->labels[files->num_labels++] = paths->items[i];
         } else {
             files->images[files->num_images++] = paths->items[i];
@@ -219,7 +267,7 @@ static liana_status pair_files(idx_source *source, const idx_files *files, const
         if (!labels) LIANA_TRY(find_labels(options->remote, arena, files->images[i], &labels, error));
         if (!labels && files->num_images == 1 && files->num_labels == 1) labels = files->labels[0];
         for (size_t k = 0; labels && k < files->num_labels; k++) num_used += strcmp(labels, files->labels[k]) == 0;
-        LIANA_TRY(open_pair(source, files->images[i], labels, error));
+        LIANA_TRY(open_pair(source, files->images[i], labels, options, error));
     }
     if (num_used == files->num_labels) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
@@ -245,14 +293,13 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     liana_status status = part_files(paths, &arena, &files, error);
     if (status == LIANA_OK) status = pair_files(source, &files, options, &arena, error);
     liana__arena_free(&arena);
-    if (status != LIANA_OK) {
-        close_source(&source->base);
-        return status;
-    }
     source->base.has_labels = true;
-    for (size_t i = 0; i < source->num_pairs; i++) source->base.has_labels &= source->pairs[i].has_labels;
-    *out = &source->base;
-    return LIANA_OK;
+    for (size_t i = 0; i < source->num_pairs; i++) {
+        bool used = source->pairs[i].start <
+                    (i + 1 < source->num_pairs ? source->pairs[i + 1].start : source->base.num_records);
+        source->base.has_labels &= source->pairs[i].has_labels || !used;
+    }
+    return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_idx = {

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* One of the two. */
 typedef struct record_file {
@@ -148,20 +147,49 @@ static int64_t offset(const liana__source *base, uint64_t index)
                                                : liana__tfrecord_blocks_offset(source->files[file].blocks, record));
 }
 
-/* The record at which features are looked for: the first one, or the first that can be read. */
-static liana_status find_pattern(const tfrecord_source *source, bool any, reading *scratch, uint64_t *index,
+/* How many records without a label are passed over in search of one with. */
+enum { MAX_UNLABELLED = 64 };
+
+/* How much of what is looked for a record has: 0 nothing, 1 an image, 2 a label as well. */
+static int rate(const tfrecord_source *source, const liana__example *example)
+{
+    liana__feature feature;
+    const char *image =
+        source->image ? source->image : look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
+    const char *label =
+        source->label ? source->label : look(example, LABEL_NAMES, COUNT(LABEL_NAMES), LIANA__FEATURE_INT64);
+    if (!image || !liana__example_find(example, image, &feature)) return 0;
+    return label && liana__example_find(example, label, &feature) ? 2 : 1;
+}
+
+/* The record at which features are looked for: the first one, or, where bad ones may be left out, the first that has
+ * an image and a label, else that has an image, else that is an Example; it is in the scratch. */
+static liana_status find_pattern(const tfrecord_source *source, bool any, reading *scratch, uint64_t *pattern,
                                  liana__error *error)
 {
-    liana_status status = LIANA_OK;
-    for (*index = 0; *index < source->base.num_records; ++*index) {
+    int best = -1;
+    liana__error first = {0};
+    *pattern = 0;
+    if (!any) return parse(source, 0, scratch, error);
+    for (uint64_t index = 0, unlabelled = 0; index < source->base.num_records && unlabelled < MAX_UNLABELLED; index++) {
         liana__error own = {0};
-        status = parse(source, *index, scratch, &own);
-        if (status == LIANA_OK) return LIANA_OK;
-        if (error && *index == 0) *error = own;
-        if (!any || !liana__source_is_bad_record(status)) return status;
+        liana_status status = parse(source, index, scratch, &own);
+        if (index == 0) first = own;
+        if (status != LIANA_OK && !liana__source_is_bad_record(status)) {
+            if (error) *error = own;
+            return status;
+        }
+        int rated = status == LIANA_OK ? rate(source, &scratch->example) : -1;
+        if (rated > best) {
+            best = rated;
+            *pattern = index;
+        }
+        if (best == 2) return LIANA_OK;
+        unlabelled += best == 1;
     }
-    *index = 0;
-    return status;
+    if (best >= 0) return parse(source, *pattern, scratch, error);
+    if (error) *error = first;
+    return first.status;
 }
 
 static liana_status choose_features(tfrecord_source *source, const liana__source_options *options, reading *scratch,
@@ -182,15 +210,6 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     source->base.has_labels = source->label != NULL;
     liana__record record = {0};
     return read_record(&source->base, pattern, scratch, &record, error);
-}
-
-static liana_status add_lost(tfrecord_source *source, const liana__lost *lost, liana__error *error)
-{
-    liana__lost *entry = &source->base.lost[source->base.num_lost++];
-    *entry = *lost;
-    entry->file = liana__arena_string(&source->arena, lost->file);
-    entry->reason = liana__arena_string(&source->arena, lost->reason);
-    return source->arena.failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
 }
 
 static liana_status open_blocks(tfrecord_source *source, const char *path, record_file *file, liana__error *error)
@@ -218,14 +237,8 @@ static liana_status open_file(tfrecord_source *source, const char *path, bool sk
     record_file *file = &source->files[source->num_files];
     liana__error own = {0};
     liana_status status = open_either(source, path, skip_damage, file, &own);
-    if (status != LIANA_OK && skip_damage && liana__source_is_bad_record(status)) {
-        struct stat info;
-        int64_t bytes = stat(path, &info) == 0 ? (int64_t)info.st_size : 0;
-        return add_lost(source, &(liana__lost){path, 0, 0, bytes, own.message}, error);
-    }
     if (status != LIANA_OK) {
-        if (error) *error = own;
-        return status;
+        return liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error);
     }
     uint64_t count = file_count(file);
     source->starts[source->num_files + 1] = source->starts[source->num_files] + count;
@@ -233,7 +246,8 @@ static liana_status open_file(tfrecord_source *source, const char *path, bool sk
     uint64_t begin, bytes;
     const char *damage = file->plain ? liana__tfrecord_damage(file->plain, &begin, &bytes) : NULL;
     if (!damage) return LIANA_OK;
-    return add_lost(source, &(liana__lost){path, (int64_t)count, (int64_t)begin, (int64_t)bytes, damage}, error);
+    liana__lost lost = {path, (int64_t)count, (int64_t)begin, (int64_t)bytes, damage};
+    return liana__source_add_lost(&source->base, &source->arena, &lost, error);
 }
 
 static liana_status add_block(tfrecord_source *source, uint64_t start, liana__error *error)
@@ -267,7 +281,6 @@ static liana_status open_files(tfrecord_source *source, const liana__paths *path
 {
     source->files = liana__arena_allocate(&source->arena, paths->count * sizeof *source->files);
     source->starts = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->starts);
-    source->base.lost = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->base.lost);
     if (source->arena.failed) return liana__fail_memory(error, "a list of files");
     for (size_t i = 0; i < paths->count; i++) LIANA_TRY(open_file(source, paths->items[i], skip_damage, error));
     source->base.num_records = source->starts[source->num_files];
@@ -293,12 +306,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
         status = choose_features(source, options, &scratch, error);
         scratch_free(&scratch);
     }
-    if (status != LIANA_OK) {
-        close_source(&source->base);
-        return status;
-    }
-    *out = &source->base;
-    return LIANA_OK;
+    return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_tfrecord = {

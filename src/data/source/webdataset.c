@@ -12,18 +12,21 @@
 typedef struct example_place {
     const char *key; /* not NUL-terminated */
     size_t key_size;
-    const liana__tar_member *image;
+    uint64_t offset;                /* of its first member */
+    const liana__tar_member *image; /* NULL: none, and the record is bad */
     const liana__tar_member *label; /* NULL: none */
 } example_place;
 
 typedef struct webdataset_source {
     liana__source base;
+    liana__arena arena; /* of what is lost */
     size_t num_files;
     liana__tar *files;
     uint64_t *starts; /* [num_files + 1] index of each file's first example */
     example_place *examples;
     size_t count;
     size_t capacity;
+    size_t num_labelled;
     bool ignore_labels;
 } webdataset_source;
 
@@ -47,6 +50,7 @@ static void close_source(liana__source *base)
     free(source->files);
     free(source->starts);
     free(source->examples);
+    liana__arena_free(&source->arena);
     free(source);
 }
 
@@ -64,7 +68,8 @@ static liana__record_address address(const liana__source *base, uint64_t index)
 
 static int64_t offset(const liana__source *base, uint64_t index)
 {
-    return (int64_t)((const webdataset_source *)base)->examples[index].image->offset;
+    const example_place *place = &((const webdataset_source *)base)->examples[index];
+    return (int64_t)(place->image ? place->image->offset : place->offset);
 }
 
 /* A number in decimal digits, with white space around it. */
@@ -116,6 +121,12 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     const liana__tar *tar = &source->files[file_of(source, index)];
     record->id = place->key;
     record->id_size = place->key_size;
+    if (!place->image) {
+        liana__fail(error, LIANA_INVALID_DATA,
+                    "no image beside the others of that name; data.features.image names the "
+                    "extension");
+        return liana__source_fail_within(base, index, record, error);
+    }
     LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, error));
     record->size = (size_t)place->image->size;
     if (!place->label || source->ignore_labels) return LIANA_OK;
@@ -159,12 +170,14 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
                                 const liana__source_options *options, liana__error *error)
 {
     if (!example->key) return LIANA_OK;
-    if (!example->image) return fail_without_image(tar, example, options->image_feature, error);
+    if (!example->image && !options->skip_damage) {
+        return fail_without_image(tar, example, options->image_feature, error);
+    }
     if (!liana__grow(&source->examples, source->count, &source->capacity, sizeof *source->examples)) {
         return liana__fail_memory(error, tar->name);
     }
     source->examples[source->count++] = *example;
-    if (!example->label) source->base.has_labels = false;
+    source->num_labelled += example->label != NULL;
     return LIANA_OK;
 }
 
@@ -180,7 +193,7 @@ static liana_status add_file(webdataset_source *source, const liana__tar *tar, c
         if (*part == '.' || liana__starts_with(part, "__")) continue;
         if (!example.key || size != example.key_size || memcmp(member->name, example.key, size) != 0) {
             LIANA_TRY(add_example(source, tar, &example, options, error));
-            example = (example_place){.key = member->name, .key_size = size};
+            example = (example_place){.key = member->name, .key_size = size, .offset = member->offset};
         }
         const char *extension = member->name + size + (member->name[size] == '.');
         if (!example.image && is_one_of(extension, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES))) {
@@ -192,17 +205,51 @@ static liana_status add_file(webdataset_source *source, const liana__tar *tar, c
     return add_example(source, tar, &example, options, error);
 }
 
+/* Of an archive that ends too early, the members up to there are used; the last example, of which some may be missing,
+ * only if it has an image, and a label if others have one. */
+static liana_status note_cut(webdataset_source *source, const liana__tar *tar, size_t first, const char *reason,
+                             liana__error *error)
+{
+    const liana__tar_member *member = &tar->members[tar->count - 1];
+    uint64_t end = member->offset + member->size;
+    const example_place *last = source->count > first ? &source->examples[source->count - 1] : NULL;
+    if (last && (!last->image || (!last->label && source->num_labelled))) {
+        end = last->offset;
+        source->count--;
+    }
+    liana__lost lost = {.file = tar->name,
+                        .record = (int64_t)(source->count - first),
+                        .offset = (int64_t)end,
+                        .bytes = (int64_t)(tar->size - end),
+                        .reason = reason};
+    return liana__source_add_lost(&source->base, &source->arena, &lost, error);
+}
+
+static liana_status open_file(webdataset_source *source, const char *path, const liana__source_options *options,
+                              liana__error *error)
+{
+    liana__tar *tar = &source->files[source->num_files++];
+    size_t first = source->count;
+    liana__error own = {0};
+    liana_status status = liana__tar_open(path, tar, &own);
+    bool cut = status == LIANA_DATA_LOSS && tar->count > 0;
+    if (status != LIANA_OK && !(cut && options->skip_damage)) {
+        return liana__source_lose_file(&source->base, &source->arena, path, options->skip_damage, &own, error);
+    }
+    LIANA_TRY(add_file(source, tar, options, error));
+    return cut ? note_cut(source, tar, first, own.message, error) : LIANA_OK;
+}
+
 static liana_status fill_source(webdataset_source *source, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
-    source->base.has_labels = true;
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->count;
-        liana__tar *tar = &source->files[source->num_files++];
-        LIANA_TRY(liana__tar_open(paths->items[i], tar, error));
-        LIANA_TRY(add_file(source, tar, options, error));
+        LIANA_TRY(open_file(source, paths->items[i], options, error));
     }
     source->starts[paths->count] = source->base.num_records = source->count;
+    size_t needed = options->skip_damage && source->num_labelled ? source->num_labelled : source->count;
+    source->base.has_labels = source->num_labelled == needed;
     return LIANA_OK;
 }
 
@@ -217,12 +264,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
     liana_status status = source->files && source->starts ? fill_source(source, paths, options, error)
                                                           : liana__fail_memory(error, "tar archives");
-    if (status != LIANA_OK) {
-        close_source(&source->base);
-        return status;
-    }
-    *out = &source->base;
-    return LIANA_OK;
+    return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_webdataset = {

@@ -7,6 +7,7 @@
 #include "formats/image.h"
 #include "formats/tfrecord.h"
 
+#include <liana/liana.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,9 @@ static void test_each_pass_is_a_permutation_in_windows(void **state)
     liana__error error = {0};
     uint64_t starts[NUM_BLOCKS], all = make_blocks(starts);
     for (uint64_t count = all; count > 1; count = count * 2 / 3) { /* as `take` cuts it */
-        liana__source source = {.num_records = count, .num_blocks = NUM_BLOCKS, .block_starts = starts};
         liana__block_order *order, *other;
-        assert_ok(liana__block_order_create(&source, 5, &order, &error), &error);
-        assert_ok(liana__block_order_create(&source, 6, &other, &error), &error);
+        assert_ok(liana__block_order_create(starts, NUM_BLOCKS, count, 5, &order, &error), &error);
+        assert_ok(liana__block_order_create(starts, NUM_BLOCKS, count, 6, &other, &error), &error);
         uint64_t *first = malloc(count * 4 * sizeof *first), *second = first + count, *third = second + count;
         check_pass(order, 0, starts, count, first);
         check_pass(order, 1, starts, count, second);
@@ -93,18 +93,17 @@ static void test_records_land_everywhere(void **state)
     liana__error error = {0};
     uint64_t starts[NUM_BLOCKS];
     for (uint64_t i = 0; i < NUM_BLOCKS; i++) starts[i] = 10 * i;
-    liana__source source = {.num_records = 10 * NUM_BLOCKS, .num_blocks = NUM_BLOCKS, .block_starts = starts};
+    uint64_t count = 10 * NUM_BLOCKS;
     liana__block_order *order;
-    assert_ok(liana__block_order_create(&source, 1, &order, &error), &error);
+    assert_ok(liana__block_order_create(starts, NUM_BLOCKS, count, 1, &order, &error), &error);
     double place[10 * NUM_BLOCKS] = {0};
     for (uint64_t pass = 0; pass < PASSES; pass++) {
-        for (uint64_t i = 0; i < source.num_records; i++) {
-            place[liana__block_order_record(order, pass, i)] += (double)i / (double)(source.num_records - 1);
+        for (uint64_t i = 0; i < count; i++) {
+            place[liana__block_order_record(order, pass, i)] += (double)i / (double)(count - 1);
         }
     }
     /* Uniform places have a deviation of 0.29; the mean of 400 one of 0.0145. Six of these. */
-    for (uint64_t i = 0; i < source.num_records; i++)
-        assert_true(place[i] / PASSES > 0.413 && place[i] / PASSES < 0.587);
+    for (uint64_t i = 0; i < count; i++) assert_true(place[i] / PASSES > 0.413 && place[i] / PASSES < 0.587);
     liana__block_order_destroy(order);
 }
 
@@ -201,11 +200,93 @@ static void test_compressed_files_load_alike_on_any_threads_and_after_a_resume(v
     liana__source_close(source);
 }
 
+/* ---- datasets ---- */
+
+/* The labels of an epoch from an element on. */
+static void iterate(const liana_dataset *dataset, uint64_t epoch, uint64_t start, int threads, int64_t *labels,
+                    int count)
+{
+    liana_iterator_options options = {.epoch = epoch, .start = start, .num_threads = threads};
+    liana_iterator *iterator;
+    const liana_element *element;
+    assert_int_equal(liana_iterator_create(dataset, &options, &iterator), LIANA_OK);
+    for (int i = (int)start; i < count; i++) {
+        assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
+        labels[i] = *(const int64_t *)liana_element_data(element, "class");
+    }
+    assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
+    liana_iterator_destroy(iterator);
+}
+
+/* Shuffles records that are those of the blocks, by `starts` of the input and the number of its first record. */
+static void check_shuffle(liana_dataset *input, const uint64_t *starts, size_t num_blocks, const int64_t *expected,
+                          int count)
+{
+    enum { SEED = 11 };
+    static const liana_component label = {.name = "class", .dtype = LIANA_S64};
+    liana_dataset *dataset = liana_dataset_shuffle(input, &(liana_shuffle_options){.seed = SEED});
+    dataset = liana_dataset_parse_example(dataset, &label, 1);
+    assert_non_null(dataset);
+    assert_int_equal(liana_dataset_num_examples(dataset), count);
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        liana__error error = {0};
+        liana__block_order *order;
+        int64_t found[FILES * RECORDS * 2];
+        assert_ok(liana__block_order_create(starts, num_blocks, (uint64_t)count, SEED, &order, &error), &error);
+        for (int threads = -1; threads < 4; threads += 2) {
+            uint64_t start = threads < 0 ? 0 : (uint64_t)(threads * count / 5);
+            iterate(dataset, epoch, start, threads, found, count);
+            for (int i = (int)start; i < count; i++) {
+                assert_int_equal(found[i], expected[liana__block_order_record(order, epoch, (uint64_t)i)]);
+            }
+        }
+        liana__block_order_destroy(order);
+    }
+    liana_dataset_close(dataset);
+}
+
+/* Compressed files are small here: each is one block. */
+static void test_datasets_are_shuffled_by_blocks(void **state)
+{
+    (void)state;
+    enum { COUNT = FILES * RECORDS };
+    liana__test_folder();
+    for (int i = 0; i < FILES; i++) write_file(i, i != 4);
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    liana_dataset *all = liana_dataset_tfrecord(context, liana__test_path("*.tfrec*"));
+    int64_t numbers[2 * COUNT];
+    uint64_t starts[2 * FILES];
+    for (int i = 0; i < 2 * COUNT; i++) numbers[i] = i % COUNT;
+    for (uint64_t i = 0; i < 2 * FILES; i++) starts[i] = i * RECORDS;
+    check_shuffle(liana_dataset_retain(all), starts, FILES, numbers, COUNT);
+    /* take ends in the middle of a block, skip begins there. */
+    check_shuffle(liana_dataset_take(liana_dataset_retain(all), 50), starts, FILES, numbers, 50);
+    const uint64_t skipped[] = {0, 4, 13, 22, 31, 40, 49, 58, 67, 76};
+    check_shuffle(liana_dataset_skip(liana_dataset_retain(all), 14), skipped, 10, numbers + 14, COUNT - 14);
+    /* Every fourth: records 1, 5, 9, ...; block b begins with the first of these from 9 b on. */
+    const uint64_t sharded[] = {0, 2, 5, 7, 9, 11, 14, 16, 18, 20, 23};
+    int64_t fourth[25];
+    for (int i = 0; i < 25; i++) fourth[i] = 4 * i + 1;
+    check_shuffle(liana_dataset_shard(liana_dataset_retain(all), 4, 1), sharded, 11, fourth, 25);
+    liana_dataset *both[2] = {liana_dataset_retain(all), liana_dataset_retain(all)};
+    check_shuffle(liana_dataset_concatenate(both, 2), starts, 2 * FILES, numbers, 2 * COUNT);
+    check_shuffle(liana_dataset_cache(all), starts, FILES, numbers, COUNT);
+    /* Records after plain ones, which count as one block up to 256. */
+    liana_dataset *mixed[2] = {liana_dataset_tfrecord(context, liana__test_path("04.tfrec")),
+                               liana_dataset_tfrecord(context, liana__test_path("0[0-3].tfrec.gz"))};
+    for (int i = 0; i < RECORDS; i++) numbers[i] = 4 * RECORDS + i;
+    for (int i = 0; i < 4 * RECORDS; i++) numbers[RECORDS + i] = i;
+    check_shuffle(liana_dataset_concatenate(mixed, 2), starts, 5, numbers, 5 * RECORDS);
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_pass_is_a_permutation_in_windows),
         cmocka_unit_test(test_records_land_everywhere),
+        cmocka_unit_test(test_datasets_are_shuffled_by_blocks),
         cmocka_unit_test(test_compressed_files_load_alike_on_any_threads_and_after_a_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,8 +163,9 @@ LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const lian
 LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
                                                             liana_filter_function function, void *user);
 
-/* A random-access dataset is shuffled as a whole, without a buffer: a permutation computed from seed and epoch. Another
- * one goes through a buffer, from which elements are drawn. */
+/* A random-access dataset is shuffled as a whole, without a buffer: a permutation computed from seed and epoch. That of
+ * compressed files permutes blocks of their records, and then the records within every 8 blocks. Another dataset goes
+ * through a buffer, from which elements are drawn. */
 typedef struct liana_shuffle_options {
     int64_t buffer_size; /* of streams; 0: 1024 */
     uint64_t seed;

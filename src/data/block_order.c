@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 struct liana__block_order {
-    const liana__source *source;
+    const uint64_t *block_starts;
+    uint64_t num_records;
     uint64_t seed;
     size_t num_blocks; /* those with records: `take` may leave some out */
     bool laid_out;
@@ -15,16 +16,14 @@ struct liana__block_order {
     uint64_t *starts; /* [num_blocks + 1] the index in the pass of the first record of each block, in its order */
 };
 
-liana_status liana__block_order_create(const liana__source *source, uint64_t seed, liana__block_order **out,
-                                       liana__error *error)
+liana_status liana__block_order_create(const uint64_t *block_starts, size_t num_blocks, uint64_t num_records,
+                                       uint64_t seed, liana__block_order **out, liana__error *error)
 {
     *out = NULL;
     liana__block_order *order = calloc(1, sizeof *order);
     if (!order) return liana__fail_memory(error, "the order of the data");
-    *order = (liana__block_order){.source = source, .seed = seed};
-    while (order->num_blocks < source->num_blocks && source->block_starts[order->num_blocks] < source->num_records) {
-        order->num_blocks++;
-    }
+    *order = (liana__block_order){.block_starts = block_starts, .num_records = num_records, .seed = seed};
+    while (order->num_blocks < num_blocks && block_starts[order->num_blocks] < num_records) order->num_blocks++;
     order->starts = malloc((order->num_blocks + 1) * sizeof *order->starts);
     if (!order->starts) {
         free(order);
@@ -56,7 +55,7 @@ static size_t block_at(const liana__block_order *order, size_t place)
 
 static uint64_t first_of(const liana__block_order *order, size_t block)
 {
-    return block < order->num_blocks ? order->source->block_starts[block] : order->source->num_records;
+    return block < order->num_blocks ? order->block_starts[block] : order->num_records;
 }
 
 static void lay_out(liana__block_order *order, uint64_t pass)

@@ -9,9 +9,10 @@
 
 typedef struct liana__block_order liana__block_order;
 
-/* The source must outlive it. Errors: OUT_OF_MEMORY. */
-liana_status liana__block_order_create(const liana__source *source, uint64_t seed, liana__block_order **order,
-                                       liana__error *error) LIANA_MUST_USE;
+/* Of num_records records in blocks, as a source has them (data/source.h); block_starts must outlive the order. Errors:
+ * OUT_OF_MEMORY. */
+liana_status liana__block_order_create(const uint64_t *block_starts, size_t num_blocks, uint64_t num_records,
+                                       uint64_t seed, liana__block_order **order, liana__error *error) LIANA_MUST_USE;
 /* NULL is allowed. */
 void liana__block_order_destroy(liana__block_order *order);
 

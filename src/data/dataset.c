@@ -23,6 +23,10 @@ static void take_after_inputs(liana_dataset *dataset)
     dataset->random_access = first->random_access;
     dataset->scale = first->scale;
     dataset->antialias = first->antialias;
+    if (dataset->kind->apply) {
+        dataset->num_blocks = first->num_blocks;
+        dataset->block_starts = first->block_starts;
+    }
     for (size_t i = 0; i < dataset->num_inputs; i++) {
         dataset->works = dataset->works || dataset->inputs[i]->works;
         dataset->varies = dataset->varies || dataset->inputs[i]->varies;

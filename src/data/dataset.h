@@ -80,6 +80,9 @@ struct liana_dataset {
     bool random_access;
     bool works;  /* the kind or that of an input does */
     bool varies; /* other elements in another epoch or for another seed */
+    /* Where it costs much to jump about: as of a source (data/source.h). In the arena, or an input's. */
+    size_t num_blocks;
+    const uint64_t *block_starts;
     /* How a model takes the images. */
     liana__source *source; /* the files themselves; NULL where stages stand between */
     liana_scale scale;
@@ -104,6 +107,12 @@ void liana__dataset_call(liana_dataset *dataset, const char *name);
 
 /* Adds what the elements of a dataset are made of, and how: of functions, their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
+
+/* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; of all inputs, one
+ * after the other. With the length set. Errors: OUT_OF_MEMORY. */
+liana_status liana__dataset_slice_blocks(liana_dataset *dataset, uint64_t offset, uint64_t step, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__dataset_join_blocks(liana_dataset *dataset, liana__error *error) LIANA_MUST_USE;
 
 /* ---- random access ---- */
 

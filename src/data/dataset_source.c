@@ -281,16 +281,6 @@ static const liana__source_kind view_kind = {
 
 /* ---- making one ---- */
 
-/* Where it costs much to jump about in the files, and their records come one for one, the order is theirs to say. */
-static void take_blocks(view *own)
-{
-    const liana_dataset *dataset = own->dataset;
-    while (dataset->kind->apply) dataset = dataset->inputs[0];
-    if (!dataset->source) return;
-    own->base.num_blocks = dataset->source->num_blocks;
-    own->base.block_starts = dataset->source->block_starts;
-}
-
 static liana_status count_elements(liana_dataset *dataset, stream *from, liana__error *error)
 {
     static const liana__at first;
@@ -347,7 +337,8 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     own->base.varies = dataset->varies;
     own->dataset = liana_dataset_retain((liana_dataset *)dataset);
     own->base.class_names = liana__dataset_class_names(dataset);
-    take_blocks(own);
+    own->base.num_blocks = dataset->num_blocks;
+    own->base.block_starts = dataset->block_starts;
     liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);
     if (status == LIANA_OK) status = check_label(&dataset->spec, &own->label, error);
     if (status != LIANA_OK) liana__fail_within(error, "the dataset '%s'", dataset->name);

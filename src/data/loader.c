@@ -613,7 +613,8 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     pthread_cond_init(&loader->idle, NULL);
     liana_status status = set_epoch(loader, error);
     if (status == LIANA_OK && options->shuffle && source->block_starts && !options->sampler) {
-        status = liana__block_order_create(source, options->seed, &loader->order, error);
+        status = liana__block_order_create(source->block_starts, source->num_blocks, source->num_records, options->seed,
+                                           &loader->order, error);
     }
     if (status == LIANA_OK) status = make_slots(loader, error);
     if (status == LIANA_OK) status = make_cache(loader, error);

@@ -135,6 +135,8 @@ struct liana__source {
 
 /* How many blocks a source keeps at hand; a shuffled order draws from so many at a time. */
 enum { LIANA__BLOCK_WINDOW = 8 };
+/* Records that count as a block where there are none, among data that have them. */
+enum { LIANA__PLAIN_BLOCK = 256 };
 
 /* How much of a file `recognises` is shown. */
 enum { LIANA__SOURCE_HEAD = 64 };

@@ -40,7 +40,6 @@ typedef struct reading {
 enum {
     /* Inflated blocks that are kept: two windows of a shuffled order, the one that is read and the next. */
     CACHE_LIMIT = 2 * LIANA__BLOCK_WINDOW * LIANA__TFRECORD_BLOCK,
-    PLAIN_BLOCK = 256, /* records of a plain file among compressed ones that count as a block */
 };
 
 /* The usual names, best first: those of Kaggle's flowers, then TF-slim's. */
@@ -265,10 +264,11 @@ static liana_status list_blocks(tfrecord_source *source, liana__error *error)
     if (!source->cache) return LIANA_OK;
     for (size_t i = 0; i < source->num_files; i++) {
         const record_file *file = &source->files[i];
-        uint64_t count = file_count(file), plain_blocks = (count + PLAIN_BLOCK - 1) / PLAIN_BLOCK;
+        uint64_t count = file_count(file), plain_blocks = (count + LIANA__PLAIN_BLOCK - 1) / LIANA__PLAIN_BLOCK;
         uint64_t num_blocks = file->plain ? plain_blocks : liana__tfrecord_blocks_num_blocks(file->blocks);
         for (uint64_t k = 0; k < num_blocks; k++) {
-            uint64_t first = file->plain ? k * PLAIN_BLOCK : liana__tfrecord_blocks_first(file->blocks, (size_t)k);
+            uint64_t first =
+                file->plain ? k * LIANA__PLAIN_BLOCK : liana__tfrecord_blocks_first(file->blocks, (size_t)k);
             LIANA_TRY(add_block(source, source->starts[i] + first, error));
         }
     }

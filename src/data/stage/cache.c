@@ -124,6 +124,9 @@ liana_dataset *liana_dataset_cache(liana_dataset *input)
     cache *own = dataset->own;
     pthread_mutex_init(&own->mutex, NULL);
     dataset->varies = false;
+    /* The first epoch is read from where the elements come from. */
+    dataset->num_blocks = input->num_blocks;
+    dataset->block_starts = input->block_starts;
     liana_status status = LIANA_OK;
     if (dataset->length == LIANA_INFINITE) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");

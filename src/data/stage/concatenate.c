@@ -84,6 +84,7 @@ liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t 
         status = liana__spec_match(&datasets[i]->spec, &dataset->spec, &context->error);
         if (status != LIANA_OK) liana__fail_within(&context->error, "dataset %zu", i);
     }
+    if (status == LIANA_OK) status = liana__dataset_join_blocks(dataset, &context->error);
     return liana__dataset_finish(dataset, status);
 }
 

@@ -107,6 +107,8 @@ liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *s
     dataset->label_offset = label_offset;
     dataset->random_access = true;
     dataset->length = (int64_t)source->num_records;
+    dataset->num_blocks = source->num_blocks;
+    dataset->block_starts = source->block_starts;
     liana_status status = make_spec(dataset, &context->error);
     if (status == LIANA_OK) return dataset;
     liana_dataset_close(dataset); /* the message names the file */

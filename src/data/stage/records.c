@@ -5,7 +5,7 @@
 #include "formats/tfrecord_blocks.h"
 #include "remote/remote.h"
 
-enum { CACHED_BLOCKS = 16 };
+enum { CACHED_BLOCKS = 2 * LIANA__BLOCK_WINDOW };
 
 /* One of the two. */
 typedef struct record_file {
@@ -85,6 +85,38 @@ static liana_status open_file(records *own, const char *path, liana__error *erro
     return LIANA_OK;
 }
 
+static size_t plain_blocks(const records *own, size_t file)
+{
+    return (size_t)(own->starts[file + 1] - own->starts[file] + LIANA__PLAIN_BLOCK - 1) / LIANA__PLAIN_BLOCK;
+}
+
+/* Where compressed files are among the files; plain ones then have blocks too. */
+static liana_status list_blocks(liana_dataset *dataset, liana__error *error)
+{
+    const records *own = dataset->own;
+    size_t count = 0;
+    bool compressed = false;
+    for (size_t i = 0; i < own->num_files; i++) {
+        const record_file *file = &own->files[i];
+        compressed = compressed || file->blocks;
+        count += file->blocks ? liana__tfrecord_blocks_num_blocks(file->blocks) : plain_blocks(own, i);
+    }
+    if (!compressed) return LIANA_OK;
+    uint64_t *starts = liana__arena_allocate(&dataset->arena, (count + 1) * sizeof *starts);
+    if (!starts) return liana__fail_memory(error, "a list of blocks");
+    dataset->block_starts = starts;
+    dataset->num_blocks = count;
+    for (size_t i = 0; i < own->num_files; i++) {
+        const liana__tfrecord_blocks *blocks = own->files[i].blocks;
+        size_t of_file = blocks ? liana__tfrecord_blocks_num_blocks(blocks) : plain_blocks(own, i);
+        for (size_t k = 0; k < of_file; k++) {
+            *starts++ =
+                own->starts[i] + (blocks ? liana__tfrecord_blocks_first(blocks, k) : (uint64_t)k * LIANA__PLAIN_BLOCK);
+        }
+    }
+    return LIANA_OK;
+}
+
 static liana_status open_files(liana_dataset *dataset, const char *pattern, liana__error *error)
 {
     records *own = dataset->own;
@@ -104,7 +136,7 @@ static liana_status open_files(liana_dataset *dataset, const char *pattern, lian
     if (dataset->arena.failed || !own->cache) return liana__fail_memory(error, "a list of files");
     for (size_t i = 0; i < paths.count; i++) LIANA_TRY(open_file(own, paths.items[i], error));
     dataset->length = (int64_t)own->starts[own->num_files];
-    return LIANA_OK;
+    return list_blocks(dataset, error);
 }
 
 liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *pattern)

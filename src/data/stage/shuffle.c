@@ -1,4 +1,5 @@
 /* Another order: a permutation of all elements where any can be had at once, else draws from a buffer. */
+#include "data/block_order.h"
 #include "data/dataset.h"
 
 #include "base/random.h"
@@ -13,13 +14,40 @@ typedef struct shuffle {
     bool same_each_epoch;
 } shuffle;
 
+/* Where the input is read in blocks, these are permuted, and the records in windows of them. */
+typedef struct shuffle_reader {
+    liana__block_order *order;
+} shuffle_reader;
+
+static void free_reader(void *own)
+{
+    liana__block_order_destroy(((shuffle_reader *)own)->order);
+}
+
+static liana_status find(liana__reader *reader, uint64_t epoch, uint64_t *index, liana__error *error)
+{
+    const shuffle *own = reader->dataset->own;
+    const liana_dataset *input = reader->dataset->inputs[0];
+    uint64_t length = (uint64_t)reader->dataset->length;
+    if (!input->block_starts) {
+        *index = liana__permute(own->seed, epoch, *index, length);
+        return LIANA_OK;
+    }
+    liana__block_order **order = &((shuffle_reader *)reader->own)->order;
+    if (!*order) {
+        LIANA_TRY(liana__block_order_create(input->block_starts, input->num_blocks, length, own->seed, order, error));
+    }
+    *index = liana__block_order_record(*order, epoch, *index);
+    return LIANA_OK;
+}
+
 static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
                                  liana__error *error)
 {
     const shuffle *own = reader->dataset->own;
     uint64_t epoch = own->same_each_epoch ? 0 : at->epoch;
     liana__at inner = *at;
-    inner.index = liana__permute(own->seed, epoch, at->index, (uint64_t)reader->dataset->length);
+    LIANA_TRY(find(reader, epoch, &inner.index, error));
     return liana__reader_read(reader->inputs[0], &inner, element, error);
 }
 
@@ -128,6 +156,8 @@ const liana__stage_kind liana__stage_shuffle = {
     .options_size = offsetof(shuffle, same_each_epoch) + sizeof(bool),
     .doc = "Another order in each epoch: of all elements, or of a buffer of a stream.",
     .read = read_element,
+    .reader_size = sizeof(shuffle_reader),
+    .reader_free = free_reader,
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(buffer),

@@ -49,7 +49,9 @@ static liana_dataset *make(const liana__stage_kind *kind, liana_dataset *input, 
     if (wanted.limit >= 0 && (length == LIANA_INFINITE || length > wanted.limit)) length = wanted.limit;
     dataset->length = length;
     liana_status status = LIANA_OK;
-    if (!valid) status = liana__fail(&dataset->context->error, LIANA_INVALID_ARGUMENT, "%s", expected);
+    liana__error *error = &dataset->context->error;
+    if (!valid) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "%s", expected);
+    if (status == LIANA_OK) status = liana__dataset_slice_blocks(dataset, wanted.offset, wanted.step, error);
     return liana__dataset_finish(dataset, status);
 }
 

@@ -361,6 +361,23 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     return LIANA_OK;
 }
 
+static void visit_sources(const liana_dataset *dataset, void (*visit)(void *user, const liana__source *source),
+                          void *user)
+{
+    if (dataset->source) visit(user, dataset->source);
+    for (size_t i = 0; i < dataset->num_inputs; i++) visit_sources(dataset->inputs[i], visit, user);
+}
+
+void liana__dataset_view_sources(const liana__source *source, void (*visit)(void *user, const liana__source *source),
+                                 void *user)
+{
+    if (source->kind == &view_kind) {
+        visit_sources(((const view *)source)->dataset, visit, user);
+    } else {
+        visit(user, source);
+    }
+}
+
 void liana__dataset_close_view(liana__source *source)
 {
     if (source && source->kind == &view_kind) liana__source_close(source);

@@ -22,6 +22,10 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
 /* Closes what liana__dataset_view gave, unless it is a dataset's own. NULL is allowed. */
 void liana__dataset_close_view(liana__source *source);
 
+/* Calls `visit` for each source that a source is made of: those of the files of a view's dataset, else itself. */
+void liana__dataset_view_sources(const liana__source *source, void (*visit)(void *user, const liana__source *source),
+                                 void *user);
+
 /* The names of the classes where the files that the elements come from (the first of several) know them. */
 liana__strings liana__dataset_class_names(const liana_dataset *dataset);
 

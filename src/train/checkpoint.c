@@ -89,6 +89,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
     liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
+    if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
@@ -300,7 +301,7 @@ static int64_t recorded_memory(const liana__value *state)
 static liana_status read_state(const liana__value *value, size_t num_metrics, liana__run_state *state,
                                liana__error *error)
 {
-    *state = (liana__run_state){0};
+    *state = (liana__run_state){.data = state->data};
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
     if (version != FORMAT_VERSION) {
@@ -310,6 +311,7 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
     LIANA_TRY(read_count(value, "step", &state->step, error));
     LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
+    if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
     snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));

@@ -221,6 +221,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     if (options->validation) {
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
+    if (options->checkpoints) LIANA_TRY(liana__run_note_data(run, error));
     if (options->resume && options->checkpoints) {
         const char *path;
         LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));

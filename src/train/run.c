@@ -82,6 +82,14 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
     return LIANA_OK;
 }
 
+liana_status liana__run_note_data(liana__run *run, liana__error *error)
+{
+    liana__data_state *data = liana__arena_allocate(&run->arena, sizeof *data);
+    if (!data) return liana__fail_memory(error, "the state of the data");
+    run->state.data = data;
+    return liana__data_state_find(run->training.source, &run->arena, data, error);
+}
+
 static const char *checkpoint_folder(liana__run *run, const char *folder)
 {
     return liana__path_join(&run->arena, folder, "checkpoints");
@@ -194,6 +202,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(open_model(run, options, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     bool resumed = false;
+    if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
     return liana__run_start_loaders(run, options, error);

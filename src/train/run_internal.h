@@ -15,6 +15,9 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 /* Starts the loaders, once the shape of the images is final. */
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
 
+/* run.c: notes in run->state what the training data are, for checkpoints. Before one is loaded. */
+liana_status liana__run_note_data(liana__run *run, liana__error *error);
+
 /* run_cache.c: sets where the loader of a part of the data keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);

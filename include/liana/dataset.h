@@ -159,6 +159,20 @@ typedef struct liana_filter_options {
 } liana_filter_options;
 LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const liana_filter_options *options);
 
+/* Elements that cannot be made (a damaged record, an image that cannot be decoded, a function that fails) are left out,
+ * and those after them move up; or they are zeros and empty strings in their places, and another component, `valid`
+ * (bool), says which are: that dataset stays random-access. On random-access data of known length; `options` may be
+ * NULL. */
+typedef struct liana_ignore_errors_options {
+    /* Told of each, on any thread; `record` is the position. Returning false makes it an error. NULL: LIANA_LOG=data.
+     */
+    bool (*on_error)(void *user, const liana_example_address *address, const char *message);
+    void *user;
+} liana_ignore_errors_options;
+LIANA_API liana_dataset *liana_dataset_ignore_errors(liana_dataset *dataset,
+                                                     const liana_ignore_errors_options *options);
+LIANA_API liana_dataset *liana_dataset_mark_errors(liana_dataset *dataset, const liana_ignore_errors_options *options);
+
 /* As liana_map_register. */
 LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
                                                             liana_filter_function function, void *user);

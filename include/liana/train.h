@@ -25,6 +25,7 @@ typedef struct liana_results {
     int64_t num_examples; /* 0: there was nothing to measure */
     double loss;
     double metrics[LIANA_MAX_METRICS]; /* in the order in which they were asked for */
+    int64_t bad_records;               /* that were left out */
 } liana_results;
 
 typedef struct liana_epoch {
@@ -66,6 +67,12 @@ typedef struct liana_fit_options {
     /* A folder for a checkpoint after each epoch, from the newest of which `resume` goes on; NULL: none. */
     const char *checkpoints;
     bool resume;
+    int64_t checkpoint_steps; /* one after every so many updates too; 0: after epochs only */
+    /* A record that cannot be used is left out, in training and validation, and shifts nothing; false: it is an error.
+     * Of data with a stream among their stages it stays one: see liana_dataset_ignore_errors. */
+    bool skip_bad_records;
+    int64_t max_bad_records;                             /* more of them end the fit; 0: no limit */
+    void (*on_bad_record)(void *user, const char *note); /* told of each once: file, record, why; may be NULL */
     /* Called after each epoch; may be NULL. Returning false ends the fit: CANCELLED, the weights are kept. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
     void *user;

@@ -175,6 +175,10 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
                                      .shuffle = fit && !fit->keep_order && !part->source->streams,
                                      .steps_per_epoch = fit ? fit->steps_per_epoch : 0,
                                      .cache_memory = fit ? (size_t)1 << 30 : 0};
+    if (run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP && !part->source->streams) {
+        options.bad_records = &run->bad_records;
+        options.part = fit ? "train" : "validation";
+    }
     if (input.dims[3] != 1 && input.dims[3] != 3) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
                            (long long)input.dims[3]);
@@ -190,7 +194,9 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
 
 static liana_results means(const liana__totals *totals, size_t num_metrics)
 {
-    liana_results results = {.num_examples = totals->count, .loss = liana__totals_mean(totals, 0)};
+    liana_results results = {.num_examples = totals->count,
+                             .loss = liana__totals_mean(totals, 0),
+                             .bad_records = totals->bad_records};
     for (size_t i = 0; i < num_metrics; i++) results.metrics[i] = liana__totals_mean(totals, i + 1);
     return results;
 }
@@ -217,6 +223,10 @@ static bool watch(void *user, const liana__fit_event *event)
 
 static liana_status fit(liana__run *run, const liana_fit_options *options, liana__error *error)
 {
+    if (options->skip_bad_records) run->config->data.on_bad_record = LIANA__ON_BAD_RECORD_SKIP;
+    run->bad_records.most = options->max_bad_records;
+    run->bad_records.on_note = options->on_bad_record;
+    run->bad_records.user = options->user;
     LIANA_TRY(start_loader(run, options->training, options, &run->training, error));
     if (options->validation) {
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
@@ -237,6 +247,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
                                  .learning_rate = run->learning_rate,
                                  .checkpoint_folder = options->checkpoints,
                                  .every_epoch = true,
+                                 .every_steps = options->checkpoint_steps,
                                  .keep = 3,
                                  .on_event = watch,
                                  .user = &own};
@@ -268,6 +279,11 @@ static liana_status check_fit(const liana_fit_options *options, liana__error *er
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
                            (long long)options->epochs, (long long)options->steps_per_epoch);
+    }
+    if (options->checkpoint_steps < 0 || options->max_bad_records < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
+                           (long long)options->checkpoint_steps, (long long)options->max_bad_records);
     }
     if (options->training && options->validation && options->training->scale != options->validation->scale) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,

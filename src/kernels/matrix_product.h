@@ -76,21 +76,6 @@ LIANA__INLINE void finish_tile(const int rows, const int vectors, const product_
             }
         }
     }
-    if (e->swish) {
-        float values[TILE_ROWS * TILE_VECTORS * VECTOR_LENGTH];
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 4
-            for (int v = 0; v < vectors; v++) vector_store(values + (r * vectors + v) * VECTOR_LENGTH, sums[r][v]);
-        }
-        swish_vectors(values, rows * vectors);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
-#pragma GCC unroll 4
-            for (int v = 0; v < vectors; v++) sums[r][v] = vector_load(values + (r * vectors + v) * VECTOR_LENGTH);
-        }
-        return;
-    }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
@@ -98,8 +83,25 @@ LIANA__INLINE void finish_tile(const int rows, const int vectors, const product_
     }
 }
 
+/* Rows of sums that wait for swish: its chain of operations is long, and many vectors must be on their way at once. */
+enum { WAITING_ROWS = 8 * TILE_ROWS };
+
+/* Swish of `rows` rows that waited, the first of which is row `first_row` of C. */
+static __attribute__((noinline)) void store_swish(const float *waiting, int64_t rows, int vectors,
+                                                  const packed_panel *b, const product_target *c, int64_t first_row)
+{
+    tile_element *row = (tile_element *)c->data + first_row * c->stride + b->first;
+    for (int64_t r = 0; r < rows; r++, row += c->stride) {
+        for (int v = 0; v < vectors; v++, waiting += VECTOR_LENGTH) {
+            const vector_float y = epilogue_swish(vector_load(waiting));
+            tile_store_elements(1, row + v * VECTOR_LENGTH, v + 1 < vectors ? VECTOR_LENGTH : b->last, &y);
+        }
+    }
+}
+
+/* Not stored but left at `waiting`, unless that is NULL. */
 LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const product_source *a,
-                             const packed_panel *b, const product_target *c, int64_t first_row)
+                             const packed_panel *b, const product_target *c, int64_t first_row, float *waiting)
 {
     vector_float sums[TILE_ROWS][TILE_VECTORS];
     const tile_element *row[TILE_ROWS];
@@ -112,6 +114,13 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
     const int result = (vectors + units - 1) / units;
     const int64_t at = first_row * c->stride + b->first;
     if (c->after) finish_tile(rows, result, c, b, at, sums);
+    if (waiting) {
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            tile_store_row(result, waiting + r * result * VECTOR_LENGTH, VECTOR_LENGTH, sums[r]);
+        }
+        return;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
         if (c->wide) {
@@ -122,24 +131,42 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
     }
 }
 
+LIANA__INLINE void rows_few(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
+                            const packed_panel *b, const product_target *c, float *waiting)
+{
+    switch (end - begin) { /* constants, so that the sums are registers */
+#if LIANA_VECTOR_BYTES == 64
+    case 7: rows_tile(7, vectors, units, a, b, c, begin, waiting); break;
+    case 6: rows_tile(6, vectors, units, a, b, c, begin, waiting); break;
+#endif
+    case 5: rows_tile(5, vectors, units, a, b, c, begin, waiting); break;
+    case 4: rows_tile(4, vectors, units, a, b, c, begin, waiting); break;
+    case 3: rows_tile(3, vectors, units, a, b, c, begin, waiting); break;
+    case 2: rows_tile(2, vectors, units, a, b, c, begin, waiting); break;
+    case 1: rows_tile(1, vectors, units, a, b, c, begin, waiting); break;
+    default: break;
+    }
+}
+
 LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
                               const packed_panel *b, const product_target *c)
 {
+    const int result = (vectors + units - 1) / units;
+    const bool swish = c->after && c->after->swish;
+    float room[WAITING_ROWS * TILE_VECTORS * VECTOR_LENGTH] __attribute__((aligned(64)));
+    float *waiting = swish ? room : NULL;
+    int64_t first = begin;
     for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
-        rows_tile(TILE_ROWS, vectors, units, a, b, c, begin);
+        rows_tile(TILE_ROWS, vectors, units, a, b, c, begin, waiting);
+        if (!swish) continue;
+        waiting += TILE_ROWS * result * VECTOR_LENGTH;
+        if (begin + TILE_ROWS < first + WAITING_ROWS) continue;
+        store_swish(room, WAITING_ROWS, result, b, c, first);
+        first += WAITING_ROWS;
+        waiting = room;
     }
-    switch (end - begin) { /* constants, so that the sums are registers */
-#if LIANA_VECTOR_BYTES == 64
-    case 7: rows_tile(7, vectors, units, a, b, c, begin); break;
-    case 6: rows_tile(6, vectors, units, a, b, c, begin); break;
-#endif
-    case 5: rows_tile(5, vectors, units, a, b, c, begin); break;
-    case 4: rows_tile(4, vectors, units, a, b, c, begin); break;
-    case 3: rows_tile(3, vectors, units, a, b, c, begin); break;
-    case 2: rows_tile(2, vectors, units, a, b, c, begin); break;
-    case 1: rows_tile(1, vectors, units, a, b, c, begin); break;
-    default: break;
-    }
+    rows_few(vectors, units, begin, end, a, b, c, waiting);
+    if (swish) store_swish(room, end - first, result, b, c, first);
 }
 
 LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, const product_source *a,

@@ -12,17 +12,14 @@ typedef struct epilogue {
     bool swish;
 } epilogue;
 
-/* Out of line, and by way of memory: code for exponentials in each size of tile would fill the instruction cache. */
-static __attribute__((noinline, unused)) void swish_vectors(float *values, int count)
+/* For a file's own dtype. */
+LIANA__INLINE vector_float epilogue_swish(vector_float x)
 {
-    for (int i = 0; i < count; i++) {
-        vector_float x = vector_load(values + i * VECTOR_LENGTH);
 #if defined(__AVX512BF16__)
-        vector_store(values + i * VECTOR_LENGTH, vector_swish_bf16(x));
+    return vector_swish_bf16(x);
 #else
-        vector_store(values + i * VECTOR_LENGTH, vector_swish(x));
+    return vector_swish(x);
 #endif
-    }
 }
 
 LIANA__INLINE vector_float clamp(const epilogue *e, vector_float x)

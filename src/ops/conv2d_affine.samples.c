@@ -33,6 +33,11 @@ static const problem dw_5 = {1,      {6, 13},
                              35,     1,
                              {5, 5}, LIANA__BATCH_NORM_SWISH,
                              false,  {.padding = LIANA_PADDING_SAME}};
+/* More vectors than wait for swish together, and a tail. */
+static const problem dw_wide = {1,      {3, 5},
+                                309,    1,
+                                {3, 3}, LIANA__BATCH_NORM_SWISH,
+                                false,  {.padding = LIANA_PADDING_SAME}};
 static const problem dw_5_strided = {1,      {9, 10},
                                      64,     1,
                                      {5, 5}, LIANA__BATCH_NORM_SWISH,
@@ -92,6 +97,7 @@ static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, con
     X(dw_3)          \
     X(dw_3_strided)  \
     X(dw_5)          \
+    X(dw_wide)       \
     X(dw_5_strided)  \
     X(dw_7)          \
     X(dw_7_strided)  \

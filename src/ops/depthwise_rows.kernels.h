@@ -24,7 +24,11 @@ typedef struct row_tile {
     int64_t channels;
     int64_t first_vector, end_vector;
     const epilogue *after; /* what is done to sums before they are stored, or NULL */
+    float *waiting;        /* room for sums that wait for swish, whose chain of operations is long; or NULL */
 } row_tile;
+
+/* Steps of channels that wait together. */
+enum { WAITING_STEPS = 8 };
 
 /* ---- forward, and the gradient of stride 1 ---- */
 
@@ -48,9 +52,38 @@ LIANA__INLINE void add_row(const int parts, const int window, const int stride, 
     }
 }
 
-/* The channels from `c` on that `parts` vectors have. */
+/* The first channel of vector v, or of the two from v on. */
+LIANA__INLINE int64_t first_channel(const int parts, const row_tile *t, int64_t v)
+{
+    return parts == 1 ? vector_start(v, t->channels) : v * VECTOR_LENGTH;
+}
+
+/* Swish of what waits: vectors [v, end) of a tile of pixels. */
+LIANA__INLINE void store_swish(const int parts, const row_tile *t, int tile, int64_t v, int64_t end)
+{
+    const float *waiting = t->waiting;
+    for (; v < end; v += parts) {
+        element *target = t->target + (t->target_at + first_channel(parts, t, v));
+        for (int i = 0; i < tile; i++, target += t->target_column) {
+            vector_float y[MAX_PARTS];
+            for (int p = 0; p < parts; p++, waiting += VECTOR_LENGTH) y[p] = epilogue_swish(vector_load(waiting));
+            store_parts(parts, target, y);
+        }
+    }
+}
+
+static __attribute__((noinline)) void store_waiting(int parts, const row_tile *t, int tile, int64_t v, int64_t end)
+{
+    if (parts == MAX_PARTS) {
+        store_swish(MAX_PARTS, t, tile, v, end);
+    } else {
+        store_swish(1, t, tile, v, end);
+    }
+}
+
+/* The channels from `c` on that `parts` vectors have. Not stored but left at `waiting`, unless that is NULL. */
 LIANA__INLINE void run_channels(const int parts, const int window, const int stride, const int tile, const bool border,
-                                const row_tile *t, int64_t c)
+                                const row_tile *t, int64_t c, float *waiting)
 {
     vector_float sums[MAX_TILE][MAX_PARTS];
 #pragma GCC unroll 8
@@ -63,21 +96,42 @@ LIANA__INLINE void run_channels(const int parts, const int window, const int str
         add_row(parts, window, stride, tile, border, t, at, kernel_at, sums);
     }
     if (t->after) finish_tile(parts, tile, t->after, c, sums);
+    if (waiting) {
+#pragma GCC unroll 8
+        for (int i = 0; i < tile; i++) {
+#pragma GCC unroll 2
+            for (int p = 0; p < parts; p++) vector_store(waiting + (i * parts + p) * VECTOR_LENGTH, sums[i][p]);
+        }
+        return;
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < tile; i++) store_parts(parts, t->target + (target_at + i * t->target_column), sums[i]);
+}
+
+/* Vectors [v, end), `parts` at a time. */
+LIANA__INLINE void run_vectors(const int parts, const int window, const int stride, const int tile, const bool border,
+                               const row_tile *t, int64_t v, int64_t end)
+{
+    float *waiting = t->waiting;
+    for (int64_t first = v; v < end; v += parts) {
+        run_channels(parts, window, stride, tile, border, t, first_channel(parts, t, v), waiting);
+        if (!waiting) continue;
+        waiting += tile * parts * VECTOR_LENGTH;
+        if (v + parts < end && v + parts < first + WAITING_STEPS * parts) continue;
+        store_waiting(parts, t, tile, first, v + parts);
+        first = v + parts;
+        waiting = t->waiting;
+    }
 }
 
 LIANA__INLINE void run_tile(const int window, const int stride, const int tile, const bool border,
                             const row_tile *shared)
 {
     const row_tile own = *shared, *t = &own; /* that no store may change */
-    int64_t v = t->first_vector;
-    for (; parts_at(v, t->end_vector, t->channels) > 1; v += MAX_PARTS) {
-        run_channels(MAX_PARTS, window, stride, tile, border, t, v * VECTOR_LENGTH);
-    }
-    for (; v < t->end_vector; v++) {
-        run_channels(1, window, stride, tile, border, t, vector_start(v, t->channels));
-    }
+    const int64_t first = t->first_vector, whole = least(t->end_vector, t->channels / VECTOR_LENGTH);
+    const int64_t paired = MAX_PARTS == 2 ? first + greatest(0, whole - first) / 2 * 2 : first;
+    if (MAX_PARTS == 2) run_vectors(MAX_PARTS, window, stride, tile, border, t, first, paired);
+    run_vectors(1, window, stride, tile, border, t, paired, t->end_vector);
 }
 
 /* The constants make the sums registers. */
@@ -234,9 +288,11 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
                        .run = tile_function_of(g->window[1], g->strides[1])};
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
     epilogue after;
+    float waiting[WAITING_STEPS * MAX_TILE * MAX_PARTS * VECTOR_LENGTH] __attribute__((aligned(64)));
     if (liana__is_conv_affine(call->node)) {
         after = epilogue_of(call, g->channels);
         t.after = &after;
+        if (after.swish) t.waiting = waiting;
     }
     run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0,
              wanted_rows(call, g->batch, g->output[0]), &t);

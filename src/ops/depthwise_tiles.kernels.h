@@ -117,7 +117,7 @@ LIANA__INLINE void load_channels(const int parts, const float *source, vector_fl
 #endif
 }
 
-/* What follows the sums of a tile of pixels whose first channel is `channel`. */
+/* What follows the sums, short of swish, of a tile of pixels whose first channel is `channel`. */
 LIANA__INLINE void finish_tile(const int parts, const int tile, const epilogue *e, int64_t channel,
                                vector_float sums[MAX_TILE][MAX_PARTS])
 {
@@ -128,19 +128,6 @@ LIANA__INLINE void finish_tile(const int parts, const int tile, const epilogue *
     for (int i = 0; i < tile; i++) {
 #pragma GCC unroll 2
         for (int p = 0; p < parts; p++) sums[i][p] = clamp(e, vector_fma(sums[i][p], scale[p], shift[p]));
-    }
-    if (!e->swish) return;
-    float values[MAX_TILE * MAX_PARTS * VECTOR_LENGTH];
-#pragma GCC unroll 8
-    for (int i = 0; i < tile; i++) {
-#pragma GCC unroll 2
-        for (int p = 0; p < parts; p++) vector_store(values + (i * parts + p) * VECTOR_LENGTH, sums[i][p]);
-    }
-    swish_vectors(values, tile * parts);
-#pragma GCC unroll 8
-    for (int i = 0; i < tile; i++) {
-#pragma GCC unroll 2
-        for (int p = 0; p < parts; p++) sums[i][p] = vector_load(values + (i * parts + p) * VECTOR_LENGTH);
     }
 }
 

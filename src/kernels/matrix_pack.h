@@ -57,7 +57,7 @@ static inline bool uses_half(int64_t columns)
 }
 
 /* Two units a step where that leaves fewer lanes idle, and for a single vector, which is else bound by its loads. */
-static packed_matrix plan_matrix(int64_t depth, int64_t columns)
+static inline packed_matrix plan_matrix(int64_t depth, int64_t columns)
 {
     const bool half = uses_half(columns) || columns <= VECTOR_LENGTH;
     return (packed_matrix){depth, columns, half && depth % (2 * TILE_STEP) == 0 ? 2 : 1, NULL};
@@ -113,7 +113,8 @@ static void pack_transposed_panel(const tile_element *source, int64_t stride, in
 }
 
 /* Packs [depth, columns], or [columns, depth] if transposed, into `units`, of packed_size bytes. */
-static void pack_matrix(const packed_matrix *matrix, const tile_element *source, bool transposed, tile_unit *units)
+static inline void pack_matrix(const packed_matrix *matrix, const tile_element *source, bool transposed,
+                               tile_unit *units)
 {
     const int64_t step = TILE_STEP * matrix->step_units, steps = matrix->depth / step;
     const int64_t down = transposed ? 1 : matrix->columns, along = transposed ? matrix->depth : 1;
@@ -180,7 +181,7 @@ LIANA__INLINE void store_in_tiles(tile_unit *target, int64_t tile, vector_float 
 }
 
 /* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS], room being for whole vectors of columns. */
-static void pack_tiles(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
+static inline void pack_tiles(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
 {
     const int64_t tile = divide_round_up(depth, TILE_STEP) * TILE_ROWS;
     for (int64_t c = 0; c < columns; c += VECTOR_LENGTH) {

@@ -62,8 +62,8 @@ static void transpose_bytes(const char *source, int64_t source_stride, int64_t r
 }
 
 /* The same for floats; strides in floats. */
-static void transpose_words(const float *source, int64_t source_stride, int64_t rows, int64_t columns, float *target,
-                            int64_t target_stride)
+static inline void transpose_words(const float *source, int64_t source_stride, int64_t rows, int64_t columns,
+                                   float *target, int64_t target_stride)
 {
     transpose_bytes((const char *)source, source_stride * 4, rows, columns, (char *)target, target_stride * 4);
 }

@@ -64,5 +64,7 @@ LIANA__DECLARE_VECTOR_KERNELS(conv2d_pointwise);
 liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);
 /* At most four channels: bf16 forward, and f32 or bf16 for the gradient of the kernel. */
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_few_channels);
+/* Gradients of kernels: windows without strides, and single pixels with or without. */
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_kernel_gradient);
 
 #endif

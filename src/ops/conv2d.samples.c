@@ -45,6 +45,13 @@ static const problem pointwise_one_filter = {1, {5, 3}, 34, 1, {1, 1}, {.groups 
 static const problem pointwise_one_pixel = {1, {1, 1}, 31, 96, {1, 1}, {.groups = 1}};
 static const problem pointwise_many_pixels = {5, {41, 37}, 16, 8, {1, 1}, {.groups = 1}};
 
+/* Gradients of kernels from packed lines: blocks of lines that do not come out even, blocks of several images, lines
+ * and rows beyond the padding, windows of an even size, panels of filters and tiles of channels with tails. */
+static const problem lines_blocks = {1, {23, 41}, 17, 53, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem lines_images = {7,  {5, 3}, 19,
+                                     35, {4, 2}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {2, 5, 0, 3}}};
+static const problem lines_of_one = {3, {9, 1}, 16, 16, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+
 static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtype, const liana_shape *shape)
 {
     return liana__sample_input(graph, name, dtype, *shape, -1, 1);
@@ -93,6 +100,9 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(pointwise_one_filter)  \
     X(pointwise_one_pixel)   \
     X(pointwise_many_pixels) \
+    X(lines_blocks)          \
+    X(lines_images)          \
+    X(lines_of_one)          \
     X(first_strided)         \
     X(first_7x7)             \
     X(first_grey)            \

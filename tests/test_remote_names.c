@@ -111,6 +111,22 @@ static void test_rows_of_a_list(void **state)
                  "'gs://bucket/lists/l.csv', record 1 (id 'none.jpg')", "gs://bucket/lists/none.jpg");
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
+    /* Names that cannot be; and a file that is named more than once. */
+    serve_text("lists/l.csv", "path,label\nftp://h/x.jpg,1\ngs://bucket/img/../img/1.jpg,1\ngs://NO/x.jpg,2\n3.jpg,3\n"
+                              "3.jpg,4\n");
+    assert_ok(open_url("s3://bucket/lists/l.csv", &(liana__source_options){.skip_damage = true}, &source, &error),
+              &error);
+    check_record(source, 3, 3, "three");
+    check_record(source, 4, 4, "three");
+    scratch = liana__source_scratch_create(source);
+    assert_fails(liana__source_read(source, 0, scratch, &record, &error), LIANA_INVALID_DATA, &error, "record 0",
+                 "'ftp://' is no kind of URL");
+    assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error, "record 1",
+                 "img/../img/1.jpg");
+    assert_fails(liana__source_read(source, 2, scratch, &record, &error), LIANA_INVALID_DATA, &error, "record 2",
+                 "no name of a bucket");
+    liana__source_scratch_destroy(source, scratch);
+    liana__source_close(source);
     /* Where nothing can be had, it is no matter of bad records. */
     serve_text("lists/l.csv", "path,label\nnone.jpg,3\nneither.jpg,3\n");
     assert_fails(open_url("gs://bucket/lists/l.csv", &(liana__source_options){.skip_damage = true}, &source, &error),

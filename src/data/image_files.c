@@ -36,7 +36,8 @@ static liana_status fetch(liana__image_files *files, liana__remote_file_of_many 
         const liana__remote_file_of_many *got = &wanted[next++];
         file->path = got->path;
         if (got->status == LIANA_OK) continue;
-        if (!file->reason) file->status = got->status;
+        /* A name that cannot be is the list's fault, and the record's. */
+        if (!file->reason) file->status = got->status == LIANA_INVALID_ARGUMENT ? LIANA_INVALID_DATA : got->status;
         if (!file->reason) file->reason = got->reason;
         if (num_missing++ == 0) *failed = i;
     }

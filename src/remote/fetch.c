@@ -50,7 +50,8 @@ typedef struct fetcher {
     fetch_job *jobs;
     size_t num_jobs;
     size_t num_left;
-    size_t first; /* jobs before it are done */
+    size_t first;    /* jobs before it are done */
+    size_t end_open; /* no job from it on was opened yet */
     fetch_slot slots[MAX_CONNECTIONS];
     int num_slots;
     liana__remote_progress progress;
@@ -238,7 +239,7 @@ static liana_status end_slot(fetcher *fetch, fetch_slot *slot, CURLcode code, li
 /* The same file may be named twice. */
 static bool is_open_already(const fetcher *fetch, const fetch_job *job)
 {
-    for (size_t i = fetch->first; i < fetch->num_jobs; i++) {
+    for (size_t i = fetch->first; i < fetch->end_open; i++) {
         const fetch_job *other = &fetch->jobs[i];
         if (other->state == OPEN && other != job && strcmp(other->id.text, job->id.text) == 0) return true;
     }
@@ -265,6 +266,8 @@ static liana_status open_job(fetcher *fetch, fetch_job *job, liana__error *error
     liana_status status = liana__parts_open(&job->parts, &remote->cache, &job->id, job->object,
                                             remote->options.piece_size, &fetch->arena, error);
     job->state = OPEN;
+    size_t index = (size_t)(job - fetch->jobs);
+    if (index >= fetch->end_open) fetch->end_open = index + 1;
     fetch->bytes_before += job->parts.bytes_done;
     LIANA_TRY(status);
     return job->parts.num_done == job->parts.count ? finish_job(fetch, job, error) : LIANA_OK;

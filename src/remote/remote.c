@@ -516,9 +516,14 @@ static liana_status show_files(found_objects *found, liana__remote_file_of_many 
             const liana__remote_object *object = &found->items[next++];
             file->status = object->status;
             file->reason = object->reason;
+            liana__error own = {0};
             if (file->status == LIANA_OK) {
-                LIANA_TRY(
-                    liana__cache_show(&found->remote->cache, &object->id, object->name, arena, &file->path, error));
+                file->status =
+                    liana__cache_show(&found->remote->cache, &object->id, object->name, arena, &file->path, &own);
+            }
+            if (file->status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, object->name);
+            if (file->status != LIANA_OK && !file->reason) {
+                file->reason = liana__arena_string(&found->arena, own.message);
             }
         }
         file->reason = liana__arena_string(arena, file->reason);

@@ -113,12 +113,13 @@ END {
         if (!(at[1] in list_of) || at[2] !~ /\.c$/) continue
         stem = at[2]
         sub(/\..*/, "", stem)
+        stems[at[1], stem] = 1
         if (!has_row[at[1], stem] && !((at[1], stem) in machinery))
             fail(at[1] "/" at[2] ": no row in" list_of[at[1]] " (nor in its sentence \"Without a row: ...\")")
     }
     for (pair in machinery) {
         split(pair, at, SUBSEP)
-        if (!((at[1], at[2] ".c") in files))
+        if (!((at[1], at[2]) in stems))
             fail(machinery[pair] ": says that " at[2] " is without a row, but there is no " at[1] "/" at[2] ".c")
     }
     if (failures) exit 1

@@ -222,7 +222,7 @@ static void test_fits_go_on_in_the_middle_of_an_epoch(void **state)
     (void)state;
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
-    for (int streams = 0; streams < 2; streams++) {
+    for (int streams = 0; streams < 3; streams++) {
         write_files();
         liana__test_tiny_records("good.tfrec", 1, 0, 90, NULL, 0);
         liana_dataset *data;
@@ -237,6 +237,8 @@ static void test_fits_go_on_in_the_middle_of_an_epoch(void **state)
                                      .batch_size = 8,
                                      .seed = 3,
                                      .augment = "[random_flip]",
+                                     /* With steps its length is not known before it ends: in the second epoch. */
+                                     .steps_per_epoch = streams == 2 ? 7 : 0,
                                      .checkpoints = liana__test_path("checkpoints"),
                                      .checkpoint_steps = 1};
         assert_int_equal(fit(context, &options, whole), LIANA_OK);
@@ -259,12 +261,88 @@ static void test_fits_go_on_in_the_middle_of_an_epoch(void **state)
     liana_context_destroy(context);
 }
 
+/* ---- streams of unknown length ---- */
+
+typedef struct calls {
+    atomic_int filter;
+    atomic_int map;
+} calls;
+
+static bool count_filter(void *user, const liana_example_address *address, const liana_element *element)
+{
+    atomic_fetch_add(&((calls *)user)->filter, 1);
+    return keep_most(NULL, address, element);
+}
+
+static liana_status count_map(void *user, const liana_example_address *address, const liana_element *input,
+                              liana_element *output)
+{
+    (void)address;
+    (void)input;
+    (void)output;
+    atomic_fetch_add(&((calls *)user)->map, 1);
+    return LIANA_OK;
+}
+
+static liana_dataset *make_stream(liana_context *context, calls *seen)
+{
+    liana_dataset *data;
+    assert_int_equal(liana_dataset_open(context, liana__test_path("many.tfrec"), NULL, &data), LIANA_OK);
+    data = liana_dataset_filter(data, &(liana_filter_options){.function = count_filter, .user = seen});
+    data = liana_dataset_shuffle(data, &(liana_shuffle_options){.buffer_size = 9});
+    return liana_dataset_map(data, &(liana_map_options){.name = "count", .function = count_map, .user = seen});
+}
+
+static void test_streams_are_not_gone_through_before(void **state)
+{
+    (void)state;
+    enum { MANY = 900 };
+    write_files();
+    liana__test_tiny_records("many.tfrec", 1, 0, MANY, NULL, 0);
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    calls seen = {0};
+    liana_dataset *data = make_stream(context, &seen);
+    /* An epoch of 3 steps: what is read ahead is far from all. */
+    float steps[2][16][CLASSES];
+    liana_fit_options options = {.training = data, .batch_size = 8, .epochs = 1, .steps_per_epoch = 3};
+    assert_int_equal(fit(context, &options, steps[0]), LIANA_OK);
+    assert_in_range(atomic_load(&seen.filter), 24, MANY - 200);
+    /* Without steps they are counted: once, and without the stages that only change them. */
+    liana_results results;
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(SIZE, SIZE, 1));
+    liana_flatten(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+    seen = (calls){0};
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(liana_evaluate(model, data, NULL, &results), LIANA_OK);
+        assert_int_equal(results.num_examples, MANY - MANY / 9);
+    }
+    /* Two epochs, and what was read ahead of a third and a fourth. */
+    int map_calls = atomic_load(&seen.map);
+    assert_in_range(map_calls, 2 * results.num_examples, 4 * results.num_examples);
+    assert_in_range(atomic_load(&seen.filter), 3 * MANY, 5 * MANY);
+    liana_model_destroy(model);
+    /* The end is met on the way: as with a repetition that is said. */
+    options.steps_per_epoch = 130;
+    options.epochs = 2;
+    assert_int_equal(fit(context, &options, steps[0]), LIANA_OK);
+    options.training = liana_dataset_repeat(data, -1);
+    assert_int_equal(fit(context, &options, steps[1]), LIANA_OK);
+    assert_memory_equal(steps[0], steps[1], sizeof steps[0]);
+    liana_dataset_close((liana_dataset *)options.training);
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_they_are_left_out_or_marked),
         cmocka_unit_test(test_one_that_is_not_to_be_ignored_is_an_error),
         cmocka_unit_test(test_fits_leave_bad_records_out),
+        cmocka_unit_test(test_streams_are_not_gone_through_before),
         cmocka_unit_test(test_fits_go_on_in_the_middle_of_an_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ typedef struct liana_fit_options {
     const liana_dataset *training;
     const liana_dataset *validation; /* NULL: none */
     int64_t epochs;                  /* 0: 1 */
-    int64_t steps_per_epoch;         /* 0: every example once */
+    int64_t steps_per_epoch;         /* 0: every example once; a stream of unknown length is then counted before */
     int64_t batch_size;              /* examples of an update; 0: 32 */
     int64_t microbatch;              /* examples that are computed together; 0: chosen from the model */
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */

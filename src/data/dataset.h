@@ -83,6 +83,7 @@ struct liana_dataset {
     /* Where it costs much to jump about: as of a source (data/source.h). In the arena, or an input's. */
     size_t num_blocks;
     const uint64_t *block_starts;
+    atomic_llong counted; /* elements of an epoch of LIANA_UNKNOWN length, once somebody has gone through it, plus 1 */
     /* How a model takes the images. */
     liana__source *source; /* the files themselves; NULL where stages stand between */
     liana_scale scale;

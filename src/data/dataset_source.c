@@ -93,7 +93,8 @@ typedef struct stream {
     pthread_mutex_t mutex;
     liana__pace pace;
     liana__budget budget;
-    uint64_t length; /* of a pass; 0: endless */
+    uint64_t length; /* of a pass; 0: endless, or not known yet */
+    bool open_ended; /* the end of the first pass will say its length */
     liana__cursor *cursor;
     uint64_t next; /* the position that it gives next */
     waiting *waiting;
@@ -113,10 +114,33 @@ typedef struct view_scratch {
     liana__holder store;
 } view_scratch;
 
+/* Goes through an epoch, but not through what keeps the number of elements. Once for all who ask. */
+static liana_status count_elements(const liana_dataset *dataset, stream *from, liana__error *error)
+{
+    static const liana__at first;
+    while (dataset->kind->apply || dataset->kind == &liana__stage_shuffle) dataset = dataset->inputs[0];
+    atomic_llong *counted = &((liana_dataset *)dataset)->counted;
+    from->length = (uint64_t)atomic_load(counted);
+    if (from->length--) return LIANA_OK;
+    liana__cursor *cursor;
+    LIANA_TRY(liana__cursor_open(dataset, from->pace, &first, &cursor, error));
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK) {
+        liana_element element;
+        status = liana__cursor_next(cursor, &element, error);
+    }
+    from->length = cursor->index;
+    liana__cursor_close(cursor);
+    if (status != LIANA_END_OF_DATA) return status;
+    atomic_store(counted, (long long)from->length + 1);
+    return LIANA_OK;
+}
+
 static liana_status open_at(const view *own, uint64_t seed, uint64_t position, liana__error *error)
 {
     stream *from = own->stream;
     liana__at at = {seed, 0, position};
+    if (from->open_ended && !from->length && position) LIANA_TRY(count_elements(own->dataset, from, error));
     if (from->length) {
         at.epoch = position / from->length;
         at.index = position % from->length;
@@ -149,6 +173,13 @@ static liana_status step(const view *own, uint64_t seed, liana_element *element,
     if (status == LIANA_OK) from->next++;
     if (status != LIANA_END_OF_DATA) return status;
     if (from->length) return fail_length(from, "fewer", error);
+    if (from->open_ended && from->next) {
+        from->length = from->next;
+        return step(own, seed, element, error);
+    }
+    if (from->open_ended) {
+        return liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", own->dataset->name);
+    }
     return liana__fail(error, LIANA_INVALID_DATA,
                        "the dataset, which was said to be endless, ended after %" PRIu64 " elements", from->next);
 }
@@ -281,21 +312,6 @@ static const liana__source_kind view_kind = {
 
 /* ---- making one ---- */
 
-static liana_status count_elements(liana_dataset *dataset, stream *from, liana__error *error)
-{
-    static const liana__at first;
-    liana__cursor *cursor;
-    LIANA_TRY(liana__cursor_open(dataset, from->pace, &first, &cursor, error));
-    liana_status status = LIANA_OK;
-    while (status == LIANA_OK) {
-        liana_element element;
-        status = liana__cursor_next(cursor, &element, error);
-    }
-    from->length = cursor->index;
-    liana__cursor_close(cursor);
-    return status == LIANA_END_OF_DATA ? LIANA_OK : status;
-}
-
 static liana_status make_stream(view *own, int64_t endless_length, liana__error *error)
 {
     liana_dataset *dataset = own->dataset;
@@ -313,6 +329,11 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
                            "the dataset '%s' is endless; set steps_per_epoch to say how long an epoch is, or use only "
                            "so many elements (liana_dataset_take)",
                            dataset->name);
+    }
+    if (dataset->length == LIANA_UNKNOWN && endless_length) {
+        from->open_ended = true;
+        own->base.num_records = (uint64_t)endless_length;
+        return LIANA_OK;
     }
     from->length = (uint64_t)dataset->length;
     if (dataset->length == LIANA_UNKNOWN) LIANA_TRY(count_elements(dataset, from, error));

@@ -14,9 +14,10 @@
 #define LIANA__DATASET_MEMORY ((size_t)1 << 30)
 
 /* The dataset's own files, where it is nothing else; otherwise a source that reads from it, and keeps it.
- * `endless_length` stands for the number of records of an endless dataset; 0 refuses that. A dataset of unknown length
- * is gone through once. Errors: INVALID_ARGUMENT (components that are not there or are something else), INVALID_DATA
- * (no elements), those of the elements. */
+ * `endless_length` stands for the number of records of an endless dataset (0 refuses that), or of one of unknown
+ * length, whose end is met as it is read, and begins it again. With 0 that is gone through once, but for stages that
+ * keep the number, to count. Errors: INVALID_ARGUMENT (components that are not there or are something else),
+ * INVALID_DATA (no elements), those of the elements. */
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error) LIANA_MUST_USE;
 /* Closes what liana__dataset_view gave, unless it is a dataset's own. NULL is allowed. */

@@ -102,7 +102,8 @@ static liana_status open_combined(opener *own, const liana__source_config *where
     const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
     liana_dataset *dataset;
     LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
-    int64_t epoch = training ? config->train.steps_per_epoch * config->train.batch_size : 0;
+    bool repeats = training && config->data.repeat;
+    int64_t epoch = repeats ? config->train.steps_per_epoch * config->train.batch_size : 0;
     liana_status status = liana__dataset_view(dataset, epoch, source, error);
     liana_dataset_close(dataset);
     return status;

@@ -93,7 +93,9 @@ static bool has_kernel(const liana__rewriter *rewriter, const liana__node *norm,
     liana__node fused = *c->conv;
     fused.op = fused_op(c);
     fused.attributes = &attributes;
-    if (!fused.op) return false;
+    /* With the exact exponentials of f32, swish in a pass of its own measures faster. */
+    const bool slow = attributes.activation == LIANA__BATCH_NORM_SWISH && fused.dtype == LIANA_F32;
+    if (!fused.op || slow) return false;
     const liana__kernel *const *kernel = fused.op->kernels;
     while (kernel[1] && liana__kernel_declines(*kernel, &fused, rewriter->old->context->isa)) kernel++;
     return kernel[1];

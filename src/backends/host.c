@@ -55,16 +55,6 @@ liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, li
     return LIANA_OK;
 }
 
-liana__host_add_loop liana__host_choose_add(liana__isa isa)
-{
-#if defined(LIANA_X86)
-    if (isa >= LIANA__ISA_AVX512) return liana__host_add_avx512;
-    if (isa >= LIANA__ISA_AVX2) return liana__host_add_avx2;
-#endif
-    (void)isa;
-    return liana__host_add_generic;
-}
-
 static void add_data(liana__buffer *dst, const void *src)
 {
     void *data = liana__host_data(dst);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* At most so many nodes are computed again for one: a residual sum of two normalised branches, and its activation. */
-enum { MOST_NODES = 4 };
+enum { MOST_NODES = 6 };
 
 /* A clone serves the readers that are so many nodes away; others get one of their own. One of a concatenation, which
  * reads what has long left the cache, serves them on both sides of a sum over the batch, too. */
@@ -45,11 +45,12 @@ static bool is_backward(const liana_graph *graph, uint32_t id)
     return graph->first_gradient > 0 && id >= graph->first_gradient;
 }
 
-/* Ops of one pass over their inputs. */
+/* Ops of one pass over their inputs. A border is one where it is little beside what it surrounds. */
 static bool is_cheap(const liana__node *node)
 {
     bool one_pass = node->op->placement == LIANA__PLACE_IN_PLACE || node->op == &liana__op_cast ||
-                    node->op == &liana__op_broadcast_to;
+                    node->op == &liana__op_broadcast_to ||
+                    (node->op == &liana__op_pad && bytes_of(node) < 1.5 * bytes_of(node->inputs[0]));
     return one_pass && liana__node_parts(node).kind == LIANA__PART_ROWS;
 }
 

@@ -133,6 +133,15 @@ liana_status liana__decode_probe(const liana__source *source, int64_t *height, i
     return status;
 }
 
+size_t liana__decoder_bytes(const liana__decoder *decoder)
+{
+    const liana__image *image = &decoder->image;
+    const liana__resizer *resizer = &decoder->resizer;
+    return image->capacity + image->spare_capacity + image->codec_bytes + resizer->rows.capacity +
+           resizer->columns.capacity + resizer->row_capacity * sizeof *resizer->row +
+           (resizer->cut_rows.capacity + resizer->cut_columns.capacity) * sizeof *resizer->rows.first;
+}
+
 void liana__decoder_free(liana__decoder *decoder)
 {
     liana__image_free(&decoder->image);

@@ -64,6 +64,11 @@ liana_status liana__image_files_fetch(liana__image_files *files, const liana__so
     return status;
 }
 
+size_t liana__image_files_memory(const liana__image_files *files)
+{
+    return files->arena.used + files->capacity * sizeof *files->items;
+}
+
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error)
 {

@@ -29,6 +29,9 @@ bool liana__image_files_labelled(const liana__image_files *files, bool skip_dama
 liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
     LIANA_MUST_USE;
 
+/* Bytes of memory that the list takes. */
+size_t liana__image_files_memory(const liana__image_files *files);
+
 /* Makes local files of those whose paths are URLs, all together. With skip_damage, one that cannot be had fails when it
  * is read; otherwise it is an error here, which *failed numbers (SIZE_MAX: none is at fault). Errors: those of
  * liana__remote_files, and of files that are missing. */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/block_order.h"
-#include "data/gaps.h"
+#include "data/ring_slot.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,25 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32, MAX_CHUNK = 32 };
+enum { MAX_CHUNK = 32 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
-/* A ring of this size stays in the last level of a processor's cache, so that decoding does not wait for memory. */
-#define NEAR_MEMORY ((size_t)32 << 20)
-
-typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_TAKEN } slot_state;
-
-/* One place of the ring. The batch comes first, so that a released batch leads to its slot. */
-typedef struct ring_slot {
-    liana__batch batch;
-    size_t *id_capacities; /* of id_memory[i] */
-    char **id_memory;
-    slot_state state;
-    int64_t remaining;     /* examples still to be written */
-    int64_t first_failure; /* the lowest example that failed, or batch.num_positions */
-    liana__error error;
-    liana__gaps gaps; /* guarded by the mutex until the batch is complete */
-} ring_slot;
-
 /* What one thread works with. */
 typedef struct reader {
     pthread_t thread;
@@ -43,6 +26,8 @@ typedef struct reader {
     uint8_t *decoded; /* memory for an image before the stage, which begins LIANA__IMAGE_OFFSET bytes on */
     void *mix_scratch;
     liana__decoder decoder;
+    size_t largest_record; /* bytes */
+    size_t bytes;          /* of the decoder and the record, as they are counted */
 } reader;
 
 /* Where an epoch lies in the endless stream. */
@@ -76,8 +61,9 @@ struct liana__loader {
     size_t decoded_size;
     uint64_t fixed_length;     /* of an epoch; 0: the sampler says it */
     liana__image_cache *cache; /* NULL: none */
+    liana__ring_room room;
     size_t num_slots;
-    ring_slot *slots;
+    liana__ring_slot *slots;
     int num_readers; /* started */
     reader *readers;
     int64_t chunk;         /* examples that a thread claims at once */
@@ -92,6 +78,10 @@ struct liana__loader {
     bool paused;
     bool stopping;
     bool failed;               /* no new batch is begun; all before the failing one are being filled */
+    size_t decoder_bytes;      /* of all readers: they grow with the images that come */
+    size_t num_allowed;        /* slots that find room beside them */
+    size_t num_used;           /* slots that are not free */
+    size_t num_ahead;          /* of these, the ones that nobody has taken yet */
     int num_busy;              /* threads working on a chunk */
     cursor fill;               /* the batch whose examples are handed out */
     int64_t fill_next;         /* its first example not handed out */
@@ -102,22 +92,6 @@ struct liana__loader {
 };
 
 /* ---- one example ---- */
-
-static liana_status keep_id(ring_slot *slot, int64_t i, const char *id, size_t size, liana__error *error)
-{
-    slot->batch.ids[i] = NULL;
-    if (!id) return LIANA_OK;
-    if (size >= slot->id_capacities[i]) {
-        char *bigger = realloc(slot->id_memory[i], size + 1);
-        if (!bigger) return liana__fail_memory(error, "an id");
-        slot->id_memory[i] = bigger;
-        slot->id_capacities[i] = size + 1;
-    }
-    memcpy(slot->id_memory[i], id, size);
-    slot->id_memory[i][size] = 0;
-    slot->batch.ids[i] = slot->id_memory[i];
-    return LIANA_OK;
-}
 
 /* What is to be read, and what of it is needed. */
 typedef struct wanted {
@@ -134,6 +108,7 @@ static liana_status read_record(reader *self, const wanted *what, liana__record 
     const liana__loader_options *options = &loader->options;
     *label = -1;
     LIANA_TRY(liana__source_read_at(loader->source, &what->address, self->scratch, record, error));
+    if (record->bytes && record->size > self->largest_record) self->largest_record = record->size;
     if (loader->source->has_labels) {
         LIANA_TRY(liana__source_label(loader->source, index, record, options->label_offset, options->num_classes, label,
                                       error));
@@ -143,7 +118,7 @@ static liana_status read_record(reader *self, const wanted *what, liana__record 
 }
 
 /* Reads a record into example i of the slot, or leaves a gap there. */
-static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const wanted *what, uint8_t *pixels,
+static liana_status read_example(reader *self, liana__ring_slot *slot, int64_t i, const wanted *what, uint8_t *pixels,
                                  bool *made, liana__error *error)
 {
     liana__loader *loader = self->loader;
@@ -159,13 +134,13 @@ static liana_status read_example(reader *self, ring_slot *slot, int64_t i, const
         pthread_mutex_unlock(&loader->mutex);
         return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
     }
-    LIANA_TRY(keep_id(slot, i, record.id, record.id_size, error));
+    LIANA_TRY(liana__ring_slot_keep_id(slot, i, record.id, record.id_size, error));
     liana__cached_image image = {pixels, *label, record.id, record.id_size};
     if (!what->part) liana__image_cache_keep(loader->cache, index, &image);
     return LIANA_OK;
 }
 
-static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana__error *error)
+static liana_status make_example(reader *self, liana__ring_slot *slot, int64_t i, liana__error *error)
 {
     liana__loader *loader = self->loader;
     const liana__loader_options *options = &loader->options;
@@ -185,7 +160,7 @@ static liana_status make_example(reader *self, ring_slot *slot, int64_t i, liana
     liana_example_address address = {options->seed, slot->batch.epoch, position, index};
     if (liana__image_cache_find(loader->cache, index, &cached)) {
         slot->batch.labels[i] = cached.label;
-        LIANA_TRY(keep_id(slot, i, cached.id, cached.id_size, error));
+        LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
         if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
     } else {
         wanted what = {.address = {options->seed, pass, position, index}};
@@ -234,7 +209,7 @@ static bool past_the_end(const liana__loader *loader, const cursor *at)
     return num_epochs > 0 && at->epoch >= num_epochs;
 }
 
-static ring_slot *slot_of(const liana__loader *loader, const cursor *at)
+static liana__ring_slot *slot_of(const liana__loader *loader, const cursor *at)
 {
     return &loader->slots[at->number % loader->num_slots];
 }
@@ -262,16 +237,20 @@ static bool can_claim(const liana__loader *loader)
 {
     if (loader->paused) return false;
     if (loader->fill_next > 0) return true;
+    /* Whoever waits for a batch gets one, however many it holds. */
+    if (loader->num_used >= loader->num_allowed && loader->num_ahead > 0) return false;
     return !loader->failed && !past_the_end(loader, &loader->fill) &&
-           slot_of(loader, &loader->fill)->state == SLOT_FREE;
+           slot_of(loader, &loader->fill)->state == LIANA__SLOT_FREE;
 }
 
-static void begin_batch(liana__loader *loader, ring_slot *slot)
+static void begin_batch(liana__loader *loader, liana__ring_slot *slot)
 {
     const cursor *at = &loader->fill;
     liana__batch *batch = &slot->batch;
     uint64_t size = (uint64_t)loader->options.batch_size, left = at->span.length - at->step * size;
-    slot->state = SLOT_FILLING;
+    slot->state = LIANA__SLOT_FILLING;
+    loader->num_used++;
+    loader->num_ahead++;
     batch->epoch = at->epoch;
     batch->step = at->step;
     batch->count = batch->num_positions = (int64_t)(left < size ? left : size);
@@ -290,9 +269,9 @@ static void begin_batch(liana__loader *loader, ring_slot *slot)
 }
 
 /* Takes the next examples [*begin, *end) of the batch being handed out. Called with the mutex held. */
-static ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
+static liana__ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
 {
-    ring_slot *slot = slot_of(loader, &loader->fill);
+    liana__ring_slot *slot = slot_of(loader, &loader->fill);
     if (loader->fill_next == 0) begin_batch(loader, slot);
     *begin = loader->fill_next;
     *end = *begin + loader->chunk < slot->batch.count ? *begin + loader->chunk : slot->batch.count;
@@ -304,40 +283,15 @@ static ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
     return slot;
 }
 
-/* Puts example `from` where `to` is; their memory for ids changes places. */
-static void move_example(const liana__loader *loader, ring_slot *slot, int64_t to, int64_t from)
+/* Counts what a reader's decoder has grown to. Called with the mutex held. */
+static void count_decoder(liana__loader *loader, reader *self)
 {
-    liana__batch *batch = &slot->batch;
-    size_t size = loader->image_size;
-    memcpy(batch->images + (size_t)to * size, batch->images + (size_t)from * size, size);
-    batch->labels[to] = batch->labels[from];
-    batch->positions[to] = batch->positions[from];
-    batch->records[to] = batch->records[from];
-    batch->ids[to] = batch->ids[from];
-    char *memory = slot->id_memory[to];
-    size_t capacity = slot->id_capacities[to];
-    slot->id_memory[to] = slot->id_memory[from];
-    slot->id_capacities[to] = slot->id_capacities[from];
-    slot->id_memory[from] = memory;
-    slot->id_capacities[from] = capacity;
-}
-
-/* The examples that are there close up. */
-static void close_gaps(const liana__loader *loader, ring_slot *slot)
-{
-    if (slot->gaps.count == 0) return;
-    liana__gaps_sort(&slot->gaps);
-    int64_t count = 0;
-    size_t passed = 0;
-    for (int64_t i = 0; i < slot->batch.num_positions; i++) {
-        if (passed < slot->gaps.count && slot->gaps.items[passed].example == i) {
-            passed++;
-            continue;
-        }
-        if (count < i) move_example(loader, slot, count, i);
-        count++;
-    }
-    slot->batch.count = count;
+    size_t bytes = liana__decoder_bytes(&self->decoder) + self->largest_record;
+    if (bytes == self->bytes) return;
+    loader->decoder_bytes += bytes - self->bytes;
+    self->bytes = bytes;
+    loader->num_allowed = liana__ring_count(&loader->room, loader->decoder_bytes);
+    if (loader->num_allowed > loader->num_slots) loader->num_allowed = loader->num_slots;
 }
 
 static void *thread_main(void *argument)
@@ -350,7 +304,7 @@ static void *thread_main(void *argument)
         while (!loader->stopping && !can_claim(loader)) pthread_cond_wait(&loader->work, &loader->mutex);
         if (loader->stopping) break;
         int64_t begin, end;
-        ring_slot *slot = claim(loader, &begin, &end);
+        liana__ring_slot *slot = claim(loader, &begin, &end);
         loader->num_busy++;
         liana__recorder *recorder = loader->recorder;
         pthread_mutex_unlock(&loader->mutex);
@@ -364,6 +318,7 @@ static void *thread_main(void *argument)
         event.number = (uint32_t)(i - begin);
         if (recorder) liana__recorder_add(recorder, (size_t)(self - loader->readers), event);
         pthread_mutex_lock(&loader->mutex);
+        count_decoder(loader, self);
         if (status != LIANA_OK && i < slot->first_failure) {
             slot->first_failure = i;
             slot->error = error;
@@ -375,12 +330,12 @@ static void *thread_main(void *argument)
         if (whole && (mixer || slot->gaps.count)) {
             /* The last one of the batch, which nobody else touches until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
-            close_gaps(loader, slot);
+            liana__ring_slot_close_gaps(slot, loader->image_size);
             if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
             pthread_mutex_lock(&loader->mutex);
         }
         if (slot->remaining == 0) {
-            slot->state = SLOT_READY;
+            slot->state = LIANA__SLOT_READY;
             pthread_cond_broadcast(&loader->ready);
         }
         if (--loader->num_busy == 0) pthread_cond_broadcast(&loader->idle);
@@ -468,77 +423,33 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status make_slot(ring_slot *slot, size_t batch_size, size_t image_size, bool mixed, liana__error *error)
-{
-    liana__batch *batch = &slot->batch;
-    if (mixed) {
-        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
-        batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
-        if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
-    }
-    batch->images = liana__allocate_large(batch_size * image_size);
-    batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
-    batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
-    batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
-    batch->ids = calloc(batch_size, sizeof *batch->ids);
-    slot->id_memory = calloc(batch_size, sizeof *slot->id_memory);
-    slot->id_capacities = calloc(batch_size, sizeof *slot->id_capacities);
-    if (batch->images && batch->labels && batch->positions && batch->records && batch->ids && slot->id_memory &&
-        slot->id_capacities) {
-        return LIANA_OK;
-    }
-    return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                       "out of memory for batches of %zu images of %zu bytes; make the "
-                       "batch or the images smaller",
-                       batch_size, image_size);
-}
-
-static void free_slot(ring_slot *slot, int64_t batch_size)
-{
-    liana__gaps_free(&slot->gaps);
-    for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
-    free(slot->id_memory);
-    free(slot->id_capacities);
-    free(slot->batch.images);
-    free(slot->batch.labels);
-    free(slot->batch.partners);
-    free(slot->batch.shares);
-    free(slot->batch.positions);
-    free(slot->batch.records);
-    free(slot->batch.ids);
-}
-
-/* What the reading threads take besides batches and what their decoders need for an image. */
+/* What the reading threads and the order of the data take, besides batches and decoders. */
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
-    size_t each = options->stage ? loader->decoded_size + options->stage->scratch_size : 0;
+    size_t each = options->stage ? loader->decoded_size + options->stage->scratch_size : 0, order = 0;
     if (options->mixer) each += options->mixer->scratch_size;
-    return each * (size_t)options->num_threads;
-}
-
-/* How many batches are made ahead, if so many find room in memory, and in the cache. A few are enough to make up for
- * some images taking longer than others. */
-static size_t count_batches(size_t room, size_t near)
-{
-    size_t count = near < ENOUGH_BATCHES ? ENOUGH_BATCHES : near;
-    if (count > room) count = room;
-    return count < MIN_BATCHES ? MIN_BATCHES : count > MAX_BATCHES ? MAX_BATCHES : count;
+    if (options->sampler) {
+        order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
+    }
+    return each * (size_t)options->num_threads + order;
 }
 
 static liana_status make_slots(liana__loader *loader, liana__error *error)
 {
-    size_t memory = loader->options.memory ? loader->options.memory : DEFAULT_MEMORY;
-    size_t batch_size = (size_t)loader->options.batch_size, size;
-    if (__builtin_mul_overflow(batch_size, loader->image_size, &size)) {
-        return liana__fail_memory(error, "a batch");
-    }
-    size_t working = working_memory(loader);
-    loader->num_slots = count_batches(memory > working ? (memory - working) / size : 0, NEAR_MEMORY / size);
+    liana__ring_room *room = &loader->room;
+    *room = (liana__ring_room){.memory = loader->options.memory ? loader->options.memory : DEFAULT_MEMORY,
+                               .image = loader->image_size,
+                               .batch_size = (size_t)loader->options.batch_size,
+                               .source = loader->source->memory,
+                               .working = working_memory(loader)};
+    LIANA_TRY(liana__ring_check(room, error));
+    loader->num_slots = loader->num_allowed = liana__ring_count(room, 0);
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
-        LIANA_TRY(make_slot(&loader->slots[i], batch_size, loader->image_size, loader->options.mixer, error));
+        LIANA_TRY(
+            liana__ring_slot_make(&loader->slots[i], room->batch_size, room->image, loader->options.mixer, error));
     }
     return LIANA_OK;
 }
@@ -646,7 +557,7 @@ void liana__loader_destroy(liana__loader *loader)
         liana__decoder_free(&self->decoder);
     }
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
-        free_slot(&loader->slots[i], loader->options.batch_size);
+        liana__ring_slot_free(&loader->slots[i], loader->options.batch_size);
     }
     liana__image_cache_destroy(loader->cache);
     liana__block_order_destroy(loader->order);
@@ -693,12 +604,13 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
     }
     pthread_mutex_lock(&loader->mutex);
     bool taken = false;
-    for (size_t i = 0; i < loader->num_slots; i++) taken = taken || loader->slots[i].state == SLOT_TAKEN;
+    for (size_t i = 0; i < loader->num_slots; i++) taken = taken || loader->slots[i].state == LIANA__SLOT_TAKEN;
     if (!taken) {
         loader->paused = true;
         atomic_store(&loader->cancelled, true);
         while (loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
-        for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = SLOT_FREE;
+        for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = LIANA__SLOT_FREE;
+        loader->num_used = loader->num_ahead = 0;
         loader->fill = loader->next = start;
         loader->table = (pass_table){.records = loader->table.records};
         loader->fill_next = 0;
@@ -721,7 +633,7 @@ static double seconds_now(void)
 }
 
 /* Tells of the gaps of a batch that is complete. */
-static liana_status report_gaps(const liana__loader *loader, const ring_slot *slot, liana__error *error)
+static liana_status report_gaps(const liana__loader *loader, const liana__ring_slot *slot, liana__error *error)
 {
     const liana__batch *batch = &slot->batch;
     liana__bad_records *list = loader->options.bad_records;
@@ -745,8 +657,8 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
     if (!loader->begun) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the loader was not told where to begin");
     } else if (!past_the_end(loader, &loader->next)) {
-        ring_slot *slot = slot_of(loader, &loader->next);
-        while (slot->state != SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
+        liana__ring_slot *slot = slot_of(loader, &loader->next);
+        while (slot->state != LIANA__SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
         if (slot->first_failure < slot->batch.num_positions) {
             status = slot->error.status;
             if (error) *error = slot->error;
@@ -757,7 +669,8 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
             pthread_mutex_lock(&loader->mutex);
         }
         if (status == LIANA_OK) {
-            slot->state = SLOT_TAKEN;
+            slot->state = LIANA__SLOT_TAKEN;
+            loader->num_ahead--;
             slot->batch.wait_seconds = seconds_now() - start;
             advance(loader, &loader->next);
             *batch = &slot->batch;
@@ -769,9 +682,15 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
 
 void liana__loader_release(liana__loader *loader, liana__batch *batch)
 {
-    ring_slot *slot = (ring_slot *)batch;
+    liana__ring_slot *slot = (liana__ring_slot *)batch;
     pthread_mutex_lock(&loader->mutex);
-    slot->state = SLOT_FREE;
+    bool crowded = loader->num_allowed < loader->num_slots;
+    pthread_mutex_unlock(&loader->mutex);
+    /* Not all slots find room: the free ones have none. */
+    if (crowded) liana__forget_pages(batch->images, loader->room.batch_size * loader->image_size);
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = LIANA__SLOT_FREE;
+    loader->num_used--;
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
 }

@@ -181,6 +181,7 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
     if (status == LIANA_OK) {
         made->base = *made->inner;
         made->base.num_records -= made->count;
+        made->base.memory += made->count * sizeof *made->left_out;
         status = move_blocks(made, error);
     }
     if (status != LIANA_OK || made->count == 0) {

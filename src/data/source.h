@@ -112,6 +112,7 @@ typedef struct liana__source_kind {
 struct liana__source {
     const liana__source_kind *kind;
     uint64_t num_records;
+    size_t memory; /* bytes that it takes as long as it is open: its index, and the blocks of it that are kept */
     bool has_labels;
     liana__fingerprint settings; /* the options that it was opened with, as far as records depend on them */
     bool varies;  /* a record is something else in another epoch or at another position: nothing is to be kept of it */

@@ -239,6 +239,11 @@ void liana__gzip_index_free(liana__gzip_index *index)
     free(index);
 }
 
+size_t liana__gzip_index_memory(const liana__gzip_index *index)
+{
+    return index->arena.used + index->capacity * sizeof *index->places;
+}
+
 size_t liana__gzip_index_count(const liana__gzip_index *index)
 {
     return index->count;

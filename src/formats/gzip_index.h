@@ -24,6 +24,9 @@ liana_status liana__gzip_index_build(const liana__file_view *file, uint64_t span
                                      liana__gzip_index **index, liana__error *error) LIANA_MUST_USE;
 void liana__gzip_index_free(liana__gzip_index *index);
 
+/* Bytes of memory that it takes. */
+size_t liana__gzip_index_memory(const liana__gzip_index *index);
+
 /* The number of places (at least 1; the first is at 0), and where each is in the inflated bytes. */
 size_t liana__gzip_index_count(const liana__gzip_index *index);
 uint64_t liana__gzip_index_offset(const liana__gzip_index *index, size_t place);

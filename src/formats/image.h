@@ -39,6 +39,8 @@ typedef struct liana__image {
     size_t capacity;
     uint8_t *spare; /* where a rotated image is decoded first */
     size_t spare_capacity;
+    size_t
+        codec_bytes; /* the most that coefficients took while an image was decoded: progressive JPEGs keep them all */
 } liana__image;
 
 /* The largest image decoded unless told otherwise, in pixels: a quarter of a GiB of RGB, Pillow's limit too. */

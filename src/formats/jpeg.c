@@ -266,6 +266,17 @@ static void finish(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, si
 
 /* ---- reading ---- */
 
+/* Bytes of the coefficients that libjpeg keeps until the last scan was read. */
+static size_t coefficient_bytes(j_decompress_ptr jpeg)
+{
+    size_t bytes = 0;
+    for (int i = 0; jpeg_has_multiple_scans(jpeg) && i < jpeg->num_components; i++) {
+        const jpeg_component_info *component = &jpeg->comp_info[i];
+        bytes += (size_t)component->width_in_blocks * component->height_in_blocks * sizeof(JBLOCK);
+    }
+    return bytes;
+}
+
 static void start_output(reader *state, int channels, int orientation)
 {
     struct jpeg_decompress_struct *jpeg = &state->jpeg;
@@ -273,6 +284,8 @@ static void start_output(reader *state, int channels, int orientation)
     choose_scale(jpeg, orientation >= 5 ? options->least_width : options->least_height,
                  orientation >= 5 ? options->least_height : options->least_width);
     jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    size_t bytes = coefficient_bytes(jpeg);
+    if (bytes > state->image->codec_bytes) state->image->codec_bytes = bytes;
     jpeg_start_decompress(jpeg);
 }
 

@@ -269,6 +269,11 @@ const char *liana__tfrecord_damage(const liana__tfrecord *file, uint64_t *offset
     return file->damage;
 }
 
+size_t liana__tfrecord_memory(const liana__tfrecord *file)
+{
+    return file->capacity * sizeof *file->offsets + (file->inflated ? file->size : 0);
+}
+
 uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record)
 {
     return file->offsets[record];

@@ -200,6 +200,12 @@ uint64_t liana__tfrecord_blocks_first(const liana__tfrecord_blocks *file, size_t
     return file->firsts[block];
 }
 
+size_t liana__tfrecord_blocks_memory(const liana__tfrecord_blocks *file)
+{
+    return file->capacity * sizeof *file->offsets + (file->num_blocks + 1) * sizeof *file->firsts +
+           liana__gzip_index_memory(file->index);
+}
+
 uint64_t liana__tfrecord_blocks_offset(const liana__tfrecord_blocks *file, uint64_t record)
 {
     return file->offsets[record];

@@ -36,6 +36,8 @@ size_t liana__tfrecord_blocks_num_blocks(const liana__tfrecord_blocks *file);
 uint64_t liana__tfrecord_blocks_first(const liana__tfrecord_blocks *file, size_t block);
 
 /* Where a record begins in the inflated bytes. */
+/* Bytes of memory that the index takes. */
+size_t liana__tfrecord_blocks_memory(const liana__tfrecord_blocks *file);
 uint64_t liana__tfrecord_blocks_offset(const liana__tfrecord_blocks *file, uint64_t record);
 
 /* The data of a record (numbered from 0), which stay as long as *held, the block that was read before (NULL at first),

@@ -370,6 +370,7 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
     source->starts[paths->count] = source->files.count;
     LIANA_TRY(fetch_images(source, readers, options, error));
     source->base.num_records = source->files.count;
+    source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     source->base.class_names = (liana__strings){source->num_classes, source->classes};
     return LIANA_OK;

@@ -185,6 +185,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
         }
     }
     source->base.num_records = source->files.count;
+    source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     source->base.class_names = (liana__strings){source->num_classes, source->classes};
     return LIANA_OK;

@@ -298,6 +298,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
         bool used = source->pairs[i].start <
                     (i + 1 < source->num_pairs ? source->pairs[i + 1].start : source->base.num_records);
         source->base.has_labels &= source->pairs[i].has_labels || !used;
+        source->base.memory += source->pairs[i].images.inflated ? source->pairs[i].images.size : 0;
     }
     return liana__source_finish(&source->base, status, out);
 }

@@ -276,6 +276,16 @@ static liana_status list_blocks(tfrecord_source *source, liana__error *error)
     return LIANA_OK;
 }
 
+static size_t memory_of(const tfrecord_source *source)
+{
+    size_t bytes = source->arena.used + source->block_capacity * sizeof *source->block_starts;
+    for (size_t i = 0; i < source->num_files; i++) {
+        const record_file *file = &source->files[i];
+        bytes += file->plain ? liana__tfrecord_memory(file->plain) : liana__tfrecord_blocks_memory(file->blocks);
+    }
+    return bytes + (source->cache ? CACHE_LIMIT : 0);
+}
+
 static liana_status open_files(tfrecord_source *source, const liana__paths *paths, bool skip_damage,
                                liana__error *error)
 {
@@ -284,7 +294,9 @@ static liana_status open_files(tfrecord_source *source, const liana__paths *path
     if (source->arena.failed) return liana__fail_memory(error, "a list of files");
     for (size_t i = 0; i < paths->count; i++) LIANA_TRY(open_file(source, paths->items[i], skip_damage, error));
     source->base.num_records = source->starts[source->num_files];
-    return list_blocks(source, error);
+    LIANA_TRY(list_blocks(source, error));
+    source->base.memory = memory_of(source);
+    return LIANA_OK;
 }
 
 static void scratch_free(void *scratch)

@@ -250,6 +250,11 @@ static liana_status fill_source(webdataset_source *source, const liana__paths *p
     source->starts[paths->count] = source->base.num_records = source->count;
     size_t needed = options->skip_damage && source->num_labelled ? source->num_labelled : source->count;
     source->base.has_labels = source->num_labelled == needed;
+    source->base.memory = source->capacity * sizeof *source->examples;
+    for (size_t i = 0; i < source->num_files; i++) {
+        const liana__tar *tar = &source->files[i];
+        source->base.memory += tar->arena.used + tar->capacity * sizeof *tar->members;
+    }
     return LIANA_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -11,6 +12,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(LIANA_X86)
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 
 /* Known answers of the authors' own distribution (Random123, kat_vectors, philox4x32 10). */
 static void test_philox_known_answers(void **state)
@@ -205,6 +214,104 @@ static void test_isa_of_other_machines(void **state)
     }
 }
 
+#if defined(LIANA_X86)
+/* From here on the kernel answers arch_prctl(0x1023, ...) with EPERM, as kernels and sandboxes may. */
+static bool refuse_tiles(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x1023, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+enum { RIGHT, WRONG, NO_FILTERS };
+
+/* Also on a machine with tiles: then the level is the one below, and the reason is the kernel's. */
+static int look_when_refused(bool has_tiles)
+{
+    if (!refuse_tiles()) return NO_FILTERS;
+    liana__isa isa;
+    char reason[160];
+    bool right = liana__cpu_ask_for_tiles() == EPERM &&
+                 liana__cpu_detect(NULL, &isa, reason, sizeof reason, NULL) == LIANA_OK && isa < LIANA__ISA_AMX;
+    if (has_tiles) right = right && isa == LIANA__ISA_AVX512_BF16 && strstr(reason, "Operation not permitted");
+    return right ? RIGHT : WRONG;
+}
+
+static void test_a_kernel_that_refuses_tiles(void **state)
+{
+    (void)state;
+    liana__isa isa;
+    liana__error error = {0};
+    assert_ok(liana__cpu_detect(NULL, &isa, NULL, 0, &error), &error);
+    pid_t child = fork();
+    if (child == 0) _exit(look_when_refused(isa == LIANA__ISA_AMX));
+    int status = 0;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_FILTERS) {
+        print_message("skipped: the kernel has no seccomp filters\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), RIGHT);
+}
+#endif
+
+/* ---- memory ---- */
+
+static void write_limit(const char *group, const char *file, const char *text)
+{
+    liana__error error = {0};
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", liana__test_path("cgroup"), group);
+    assert_ok(liana__folder_make(path, &error), &error);
+    snprintf(path, sizeof path, "%s/%s/%s", liana__test_path("cgroup"), group, file);
+    assert_ok(liana__file_replace(path, text, strlen(text), &error), &error);
+}
+
+static size_t limit_of(const char *groups)
+{
+    char list[512], root[512];
+    snprintf(list, sizeof list, "%s", liana__test_write("groups", groups, strlen(groups)));
+    snprintf(root, sizeof root, "%s", liana__test_path("cgroup"));
+    return liana__group_memory(list, root);
+}
+
+/* Files as the kernel writes them, of both versions. */
+static void test_memory_of_control_groups(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    assert_true(limit_of("0::/jobs/one\n") == SIZE_MAX);
+    write_limit("", "memory.max", "max\n");
+    write_limit("jobs", "memory.max", "3000000000\n");
+    write_limit("jobs/one", "memory.max", "max\n");
+    write_limit("jobs/two", "memory.max", "1000000000\n");
+    assert_true(limit_of("0::/\n") == SIZE_MAX);
+    assert_int_equal(limit_of("0::/jobs/one\n"), 3000000000);
+    assert_int_equal(limit_of("0::/jobs/two\n"), 1000000000);
+    assert_int_equal(limit_of("0::/jobs/two/inner\n"), 1000000000);
+    assert_int_equal(limit_of("0::/elsewhere\n"), SIZE_MAX);
+    /* Version 1: a folder for each controller, and a number that means none. */
+    write_limit("memory", "memory.limit_in_bytes", "9223372036854771712\n");
+    write_limit("memory/box", "memory.limit_in_bytes", "2000000000\n");
+    assert_int_equal(limit_of("5:cpu,cpuacct:/box\n4:memory:/box/in\n0::/\n"), 2000000000);
+    assert_int_equal(limit_of("4:memory:/box\n0::/jobs/two\n"), 1000000000);
+    assert_true(limit_of("5:cpu,cpuacct:/box\n4:memory:/\n") >= (size_t)1 << 62);
+    /* In a container the path may be one of outside; its own limit is then at the top. */
+    write_limit("memory", "memory.limit_in_bytes", "700000000\n");
+    assert_int_equal(limit_of("4:memory:/docker/f00\n"), 700000000);
+    write_limit("", "memory.max", "garbage\n");
+    assert_true(limit_of("0::/\n") == 700000000);
+    assert_true(limit_of("") == 700000000);
+    assert_true(liana__machine_memory() > (size_t)1 << 20);
+}
+
 static void keep_first_line(void *user, const char *topic, const char *line)
 {
     char *kept = user;
@@ -238,6 +345,10 @@ int main(void)
         cmocka_unit_test(test_file_match_sorts_by_bytes),
         cmocka_unit_test(test_pool_runs_each_task_once),
         cmocka_unit_test(test_isa_can_be_capped),
+#if defined(LIANA_X86)
+        cmocka_unit_test(test_a_kernel_that_refuses_tiles),
+#endif
+        cmocka_unit_test(test_memory_of_control_groups),
         cmocka_unit_test(test_isa_of_other_machines),
         cmocka_unit_test(test_isa_is_logged_with_its_reason),
     };

@@ -52,6 +52,22 @@ static liana_model *make_model(liana_context *context)
     return model;
 }
 
+/* One that keeps much for its gradient. */
+static liana_model *make_deep_model(liana_context *context)
+{
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1));
+    for (int i = 0; i < 8; i++) {
+        liana_conv2d(model, .filters = 32, .kernel_size = 3, .padding = LIANA_PADDING_SAME, .activation = "relu");
+        liana_batch_normalization(model);
+    }
+    liana_global_average_pooling2d(model);
+    liana_dense(model, .units = CLASSES, .activation = "softmax");
+    assert_int_equal(liana_model_status(model), LIANA_OK);
+    return model;
+}
+
 static void check_done(const fixture *own, liana_status status, int line)
 {
     if (status != LIANA_OK) print_error("%s:%d: %s\n", __FILE__, line, liana_context_message(own->context));
@@ -298,6 +314,46 @@ static void test_precision(void **state)
     tear_down(&own);
 }
 
+/* The least MiB that a refusal names. */
+static int64_t least_memory(const fixture *given, liana_model *model, liana_fit_options options)
+{
+    const fixture own = *given;
+    options.memory = 1;
+    refused(liana_fit(model, &options), LIANA_OUT_OF_MEMORY, "training needs at least ");
+    return strtoll(strstr(liana_context_message(own.context), "at least ") + 9, NULL, 10);
+}
+
+/* Parts of the forward pass twice: in the same memory as asked for, to the same weights, and as a checkpoint has it. */
+static void test_recompute(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    char checkpoints[256];
+    snprintf(checkpoints, sizeof checkpoints, "%s", liana__test_path("checkpoints"));
+    liana_model *plain = make_deep_model(own.context), *limited = make_deep_model(own.context);
+    liana_fit_options options = {.training = own.training, .batch_size = 200, .microbatch = 100};
+    done(liana_fit(plain, &options));
+    options.recompute = LIANA_RECOMPUTE_AUTO;
+    options.checkpoints = checkpoints;
+    int64_t least = least_memory(&own, limited, options);
+    assert_in_range(least, 2, 1 << 10);
+    options.memory = least;
+    done(liana_fit(limited, &options));
+    assert_true(same_outputs(&own, plain, limited));
+    options.memory = 0;
+    options.resume = true;
+    options.epochs = 2;
+    done(liana_fit(limited, &options));
+    options.memory = -1;
+    refused(liana_fit(limited, &options), LIANA_INVALID_ARGUMENT, "memory -1");
+    options.memory = 0;
+    options.recompute = (liana_recompute)9;
+    refused(liana_fit(limited, &options), LIANA_INVALID_ARGUMENT, "recompute is 9");
+    liana_model_destroy(plain);
+    liana_model_destroy(limited);
+    tear_down(&own);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -384,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_a_stopped_fit_goes_on),
         cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_class_folders_that_differ),
     };

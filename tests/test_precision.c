@@ -2,7 +2,9 @@
 #include "harness/command_run.h"
 
 #include "base/cpu.h"
+#include "train/precision.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -120,6 +122,21 @@ static void test_auto_goes_by_the_processor(void **state)
     assert_true(in_config("capped", "precision: float32\n"));
     assert_says(train(NULL, "slow", "train.precision=auto", "train.epochs=1", "train.device=reference"),
                 "precision: float32 (auto: this device only checks the others)");
+}
+
+/* The line of a machine whose kernel keeps the tiles back. */
+static void test_refused_tiles_are_named(void **state)
+{
+    (void)state;
+    liana__cpu_facts facts = {.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx = true, .amx_refusal = EPERM};
+    char text[160];
+    liana__precision_name_feature(LIANA__ISA_AVX512_BF16, &facts, text, sizeof text);
+    assert_string_equal(text, "AVX512-BF16, and AMX, which the kernel refuses (arch_prctl: Operation not permitted)");
+    facts.amx_refusal = 0;
+    liana__precision_name_feature(LIANA__ISA_AVX512_BF16, &facts, text, sizeof text);
+    assert_string_equal(text, "AVX512-BF16");
+    liana__precision_name_feature(LIANA__ISA_AMX, &facts, text, sizeof text);
+    assert_string_equal(text, "AMX");
 }
 
 /* float32 is what is computed without a word about it; another precision is never slower without one. */
@@ -251,10 +268,15 @@ static void test_later_commands_use_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_auto_goes_by_the_processor),    cmocka_unit_test(test_what_is_said),
-        cmocka_unit_test(test_mixed_precision_learns_alike),  cmocka_unit_test(test_threads_change_no_byte),
-        cmocka_unit_test(test_every_node_is_right),           cmocka_unit_test(test_a_resume_keeps_it),
-        cmocka_unit_test(test_a_run_without_the_key_goes_on), cmocka_unit_test(test_later_commands_use_it),
+        cmocka_unit_test(test_auto_goes_by_the_processor),
+        cmocka_unit_test(test_refused_tiles_are_named),
+        cmocka_unit_test(test_what_is_said),
+        cmocka_unit_test(test_mixed_precision_learns_alike),
+        cmocka_unit_test(test_threads_change_no_byte),
+        cmocka_unit_test(test_every_node_is_right),
+        cmocka_unit_test(test_a_resume_keeps_it),
+        cmocka_unit_test(test_a_run_without_the_key_goes_on),
+        cmocka_unit_test(test_later_commands_use_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,6 +215,27 @@ static void assert_says(liana__test_result got, const char *words)
     assert_code(got, 0);
 }
 
+/* What it costs is in a line of the profile, and there is no such line where it costs nothing. */
+static void profile_shows(const char *least)
+{
+    static const char line[] = "go to computing again what was not kept";
+    const char *words[16] = {"profile",
+                             config_path,
+                             "--steps=1",
+                             "--warmup=2", /* an epoch, whose second batch is a small one */
+                             NETWORK,
+                             AUTO,
+                             "train.batch_size=512",
+                             "train.microbatch=256",
+                             "train.threads=2",
+                             least};
+    assert_says(liana__test_wait(liana__test_spawn(words, (const char *const[]){NULL})), line);
+    words[9] = "train.memory=100000";
+    liana__test_result got = liana__test_wait(liana__test_spawn(words, (const char *const[]){NULL}));
+    assert_null(strstr(got.out, line));
+    assert_code(got, 0);
+}
+
 static void test_a_limit_changes_no_byte(void **state)
 {
     (void)state;
@@ -227,6 +248,7 @@ static void test_a_limit_changes_no_byte(void **state)
     assert_true(in_config("fits", "recompute: none\n"));
     assert_says(train("limited", AUTO, least, "train.epochs=2"), " parts of the forward pass run twice, for ");
     assert_same_run("limited", "plain");
+    profile_shows(least);
     char expected[64], path[600];
     snprintf(expected, sizeof expected, "memory: %s\n", strchr(least, '=') + 1);
     assert_true(in_config("limited", "recompute: auto\n") && in_config("limited", expected));

@@ -26,8 +26,13 @@ static bool cpuid_bit(unsigned leaf, unsigned subleaf, int where, int bit)
     return __get_cpuid_count(leaf, subleaf, &found[0], &found[1], &found[2], &found[3]) && (found[where] >> bit & 1);
 }
 
+int liana__cpu_ask_for_tiles(void)
+{
+    return syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) == 0 ? 0 : errno;
+}
+
 /* The builtins also ask whether the operating system saves the registers. */
-static liana__cpu_facts read_facts(liana__isa cap)
+liana__cpu_facts liana__cpu_read_facts(liana__isa cap)
 {
     __builtin_cpu_init();
     liana__cpu_facts facts = {
@@ -37,15 +42,16 @@ static liana__cpu_facts read_facts(liana__isa cap)
         .avx512_bf16 = cpuid_bit(7, 1, 0, 5),
         .amx = cpuid_bit(7, 0, 3, 22) && cpuid_bit(7, 0, 3, 24),
     };
-    /* Linux lets a process use the tile registers only after it asked for them. */
-    if (liana__cpu_level(&facts, cap, NULL, 0) == LIANA__ISA_AMX &&
-        syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) != 0) {
-        facts.amx_refusal = errno;
-    }
+    if (liana__cpu_level(&facts, cap, NULL, 0) == LIANA__ISA_AMX) facts.amx_refusal = liana__cpu_ask_for_tiles();
     return facts;
 }
 #else
-static liana__cpu_facts read_facts(liana__isa cap)
+int liana__cpu_ask_for_tiles(void)
+{
+    return ENOSYS;
+}
+
+liana__cpu_facts liana__cpu_read_facts(liana__isa cap)
 {
     (void)cap;
     return (liana__cpu_facts){0};
@@ -92,7 +98,7 @@ liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason,
         }
         cap = (liana__isa)found;
     }
-    liana__cpu_facts facts = read_facts(cap);
+    liana__cpu_facts facts = liana__cpu_read_facts(cap);
     *isa = liana__cpu_level(&facts, cap, reason, size);
     return LIANA_OK;
 }

@@ -34,6 +34,13 @@ typedef struct liana__cpu_facts {
  * one: "" at the top, else a sentence for LIANA_LOG=dispatch. */
 liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char *reason, size_t size);
 
+/* What is found here. Where the facts alone would allow AMX, and `cap` does, the kernel is asked for the tile
+ * registers: Linux lets a process use them only after that. */
+liana__cpu_facts liana__cpu_read_facts(liana__isa cap);
+
+/* Asks the kernel for the tile registers: 0, or the errno of its refusal. */
+int liana__cpu_ask_for_tiles(void);
+
 /* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none);
  * `reason` as above. Errors: INVALID_CONFIG for an unknown name. */
 liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason, size_t size, liana__error *error)

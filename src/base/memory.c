@@ -23,30 +23,46 @@ static void lower(size_t *least, size_t limit)
     if (limit > 0 && limit < *least) *least = limit;
 }
 
-/* Version 2: the process's own group and those around it. */
-static void lower_by_groups(size_t *least)
+/* The files of a group and of those around it, the root's included. In a container the path may be one of outside, of
+ * which only the root is there. */
+static void lower_by_group(size_t *least, const char *root, char *group, const char *file)
 {
-    char line[1024] = "", path[2048];
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    bool found = false;
-    while (file && !found && fgets(line, sizeof line, file)) found = strncmp(line, "0::/", 4) == 0;
-    if (file) fclose(file);
-    if (!found) return;
-    char *group = line + 3;
+    char path[2048];
     group[strcspn(group, "\n")] = '\0';
     for (char *slash; (slash = strrchr(group, '/')); *slash = '\0') {
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+        snprintf(path, sizeof path, "%s%s/%s", root, group, file);
         lower(least, read_limit(path));
     }
+    snprintf(path, sizeof path, "%s/%s", root, file);
+    lower(least, read_limit(path));
+}
+
+/* Lines are "0::/path" in version 2, "4:memory:/path" for a controller of version 1. */
+size_t liana__group_memory(const char *list, const char *root)
+{
+    size_t least = SIZE_MAX;
+    char line[1024], memory_root[1024], top[1] = "";
+    snprintf(memory_root, sizeof memory_root, "%s/memory", root);
+    lower_by_group(&least, root, top, "memory.max");
+    lower_by_group(&least, memory_root, top, "memory.limit_in_bytes");
+    FILE *file = fopen(list, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        if (strncmp(line, "0::", 3) == 0) lower_by_group(&least, root, path + 1, "memory.max");
+        if (strncmp(controllers, ":memory:", 8) == 0) {
+            lower_by_group(&least, memory_root, path + 1, "memory.limit_in_bytes");
+        }
+    }
+    if (file) fclose(file);
+    return least;
 }
 
 size_t liana__machine_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
     size_t least = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : (size_t)4 << 30;
-    lower(&least, read_limit("/sys/fs/cgroup/memory.max"));
-    lower(&least, read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    lower_by_groups(&least);
+    lower(&least, liana__group_memory("/proc/self/cgroup", "/sys/fs/cgroup"));
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) lower(&least, (size_t)limit.rlim_cur);
     return least;

@@ -29,6 +29,10 @@ void liana__forget_pages(void *memory, size_t size);
 /* The bytes of memory that the process may have: the machine's, or less if its control group or its limits say so. */
 size_t liana__machine_memory(void);
 
+/* The least limit of a process's control groups and those around them, SIZE_MAX for none: `list` is what
+ * /proc/self/cgroup is, `root` what /sys/fs/cgroup is. */
+size_t liana__group_memory(const char *list, const char *root);
+
 /* An arena: many small objects that die together. Zero-initialise; free with liana__arena_free.
  * Failure is sticky (`failed`), so builders may check once at the end. */
 typedef struct liana__arena {

@@ -1,6 +1,7 @@
 #include "train/precision.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *const liana__precision_names[] = {
     [LIANA_FLOAT32] = "float32",
@@ -34,6 +35,17 @@ static const char *feature_of(liana__isa isa)
     return NULL;
 }
 
+void liana__precision_name_feature(liana__isa isa, const liana__cpu_facts *facts, char *text, size_t size)
+{
+    const char *feature = feature_of(isa);
+    if (isa < LIANA__ISA_AMX && facts->amx && facts->amx_refusal) {
+        snprintf(text, size, "%s, and AMX, which the kernel refuses (arch_prctl: %s)", feature,
+                 strerror(facts->amx_refusal));
+    } else {
+        snprintf(text, size, "%s", feature);
+    }
+}
+
 /* Why bf16 is not fast here. */
 static const char *what_lacks(const liana__device *device)
 {
@@ -45,17 +57,23 @@ static const char *what_lacks(const liana__device *device)
 
 liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked)
 {
-    const char *feature = device->backend == &liana__backend_cpu ? feature_of(device->context->isa) : NULL;
+    liana__isa isa = device->context->isa;
+    bool has_feature = device->backend == &liana__backend_cpu && feature_of(isa);
     liana__precision_choice choice = {.precision = asked};
+    char feature[160] = "";
+    if (has_feature) {
+        liana__cpu_facts facts = liana__cpu_read_facts(LIANA__ISA_AMX);
+        liana__precision_name_feature(isa, &facts, feature, sizeof feature);
+    }
     if (asked == LIANA_PRECISION_AUTO) {
-        choice.precision = feature ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32;
+        choice.precision = has_feature ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32;
         const char *name = liana__precision_names[choice.precision];
-        if (feature) {
+        if (has_feature) {
             snprintf(choice.note, sizeof choice.note, "precision: %s (auto: this CPU has %s)", name, feature);
         } else {
             snprintf(choice.note, sizeof choice.note, "precision: %s (auto: %s)", name, what_lacks(device));
         }
-    } else if (asked == LIANA_MIXED_BFLOAT16 && feature) {
+    } else if (asked == LIANA_MIXED_BFLOAT16 && has_feature) {
         snprintf(choice.note, sizeof choice.note, "precision: mixed_bfloat16 (this CPU has %s)", feature);
     } else if (asked == LIANA_MIXED_BFLOAT16) {
         snprintf(choice.note, sizeof choice.note,

@@ -20,4 +20,8 @@ typedef struct liana__precision_choice {
  * asked for is slower here than float32. */
 liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked);
 
+/* The instructions for bf16 of a level that has some; and, where the kernel keeps the processor's better ones back,
+ * that it does. */
+void liana__precision_name_feature(liana__isa isa, const liana__cpu_facts *facts, char *text, size_t size);
+
 #endif

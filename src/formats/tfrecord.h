@@ -45,9 +45,9 @@ const char *liana__tfrecord_compression(const liana__tfrecord *file);
  * `lost` the bytes from there on. NULL: the file is whole. Borrowed. */
 const char *liana__tfrecord_damage(const liana__tfrecord *file, uint64_t *offset, uint64_t *lost);
 
-/* Where a record begins: the offset of its length, in the inflated data where the file is compressed. */
 /* Bytes of memory that the index takes, and the records where they had to be inflated. */
 size_t liana__tfrecord_memory(const liana__tfrecord *file);
+/* Where a record begins: the offset of its length, in the inflated data where the file is compressed. */
 uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record);
 
 /* The data of a record (numbered from 0), borrowed from the file until it is closed; its checksum is verified at each

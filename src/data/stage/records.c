@@ -1,9 +1,12 @@
 /* The records of TFRecord files as they are: strings. Compressed files are read in blocks. */
 #include "base/file.h"
+#include "base/search.h"
 #include "data/dataset.h"
 #include "formats/tfrecord.h"
 #include "formats/tfrecord_blocks.h"
 #include "remote/remote.h"
+
+#include <stdlib.h>
 
 enum { CACHED_BLOCKS = 2 * LIANA__BLOCK_WINDOW };
 
@@ -24,12 +27,15 @@ typedef struct records {
 
 typedef struct records_reader {
     liana_bytes value;
-    liana__block *block; /* that was read last */
+    liana__file_buffer buffer; /* a record of a plain file */
+    liana__block *block;       /* that was read last */
 } records_reader;
 
 static void free_reader(void *own)
 {
-    liana__block_release(((records_reader *)own)->block);
+    records_reader *reader = own;
+    liana__block_release(reader->block);
+    free(reader->buffer.bytes);
 }
 
 static void close_records(liana_dataset *dataset)
@@ -47,17 +53,12 @@ static liana_status read_record(liana__reader *reader, const liana__at *at, lian
 {
     const records *own = reader->dataset->own;
     records_reader *with = reader->own;
-    size_t low = 0, high = own->num_files;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (own->starts[middle] <= at->index) low = middle;
-        if (own->starts[middle] > at->index) high = middle;
-    }
-    const record_file *file = &own->files[low];
-    uint64_t record = at->index - own->starts[low];
+    const size_t part = liana__part_of(own->starts, own->num_files, at->index);
+    const record_file *file = &own->files[part];
+    uint64_t record = at->index - own->starts[part];
     const uint8_t *bytes;
     if (file->plain) {
-        LIANA_TRY(liana__tfrecord_get(file->plain, (size_t)record, &bytes, &with->value.size, error));
+        LIANA_TRY(liana__tfrecord_read(file->plain, (size_t)record, &with->buffer, &bytes, &with->value.size, error));
     } else {
         LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &with->block, &bytes, &with->value.size, error));
     }

@@ -52,7 +52,7 @@ static void assert_within(size_t before, size_t most, size_t memory)
 {
     size_t grown = most > before ? most - before : 0, allowed = memory + (2 << 20);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    allowed += (size_t)128 << 20; /* their shadows */
+    allowed += (size_t)512 << 20; /* their shadows, and what was freed, which they keep back */
 #endif
     if (grown > allowed) fail_msg("%zu bytes more are in use, expected at most %zu", grown, allowed);
 }

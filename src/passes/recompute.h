@@ -25,6 +25,18 @@ liana_status liana__recompute(const liana_graph *graph, const liana__schedule *s
                               size_t limit, liana__recomputation *made, liana__error *error) LIANA_MUST_USE;
 void liana__recomputation_free(liana__recomputation *made);
 
+/* The same where nothing limits memory: chooses those segments that give much memory for little work, one after the
+ * other, a share of the workspace for a tenth of that share of an execution's work, and all together no more than a
+ * hundredth of it (the pass recompute_light). */
+liana_status liana__recompute_light(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+                                    liana__recomputation *made, liana__error *error) LIANA_MUST_USE;
+
+/* Whether a graph that trains has `node` - a large kernel of convolutions, rounded - once for its forward and once for
+ * its backward part (the pass recompute_cheap). So nobody need hold it in between, nor between executions: casting a
+ * weight is little beside the products with it for all pixels of a shard, and rounded weights of all layers are half as
+ * many bytes as the weights. Products of a dense layer have few rows. */
+bool liana__is_cast_twice(const liana_graph *graph, const liana__node *node);
+
 /* ---- between its two files ---- */
 
 /* Which nodes a choice of segments has computed again, and when. */

@@ -3,6 +3,7 @@
  * few operations for each element. So nothing but the results of convolutions and the like crosses from the forward to
  * the backward part, and the copies live in the cache (slice_batch runs them next to their readers). */
 #include "passes/pass.h"
+#include "passes/recompute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@ enum { REACH = 32 };
 
 /* Beside a large result, an input of this share of its bytes (statistics of its channels) does not count. */
 static const double SMALL_SHARE = 1.0 / 8;
+
+/* A rounded kernel of so many bytes is not held from the forward to the backward part. */
+static const double LARGE_KERNEL = 1 << 19;
 
 /* A concatenation is made again if what has to be kept for it alone is at most this share of its bytes. */
 static const double KEPT_SHARE = 0.5;
@@ -43,6 +47,12 @@ static double bytes_of(const liana__node *node)
 static bool is_backward(const liana_graph *graph, uint32_t id)
 {
     return graph->first_gradient > 0 && id >= graph->first_gradient;
+}
+
+bool liana__is_cast_twice(const liana_graph *graph, const liana__node *node)
+{
+    return graph->first_gradient > 0 && node->op == &liana__op_cast && node->shape.rank == 4 &&
+           liana__is_of_weights(node) && bytes_of(node) >= LARGE_KERNEL;
 }
 
 /* Ops of one pass over their inputs. A border is one where it is little beside what it surrounds. */
@@ -187,8 +197,8 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
     for (uint32_t id = 1; id < graph->num_nodes && !is_backward(graph, id); id++) {
         recipe *own = &recipes[id];
         bool far = own->last_use != UINT32_MAX && is_backward(graph, own->last_use);
-        if (!far || !own->of_examples || own->kept) continue;
         const liana__node *node = graph->nodes[id];
+        if (!far || !(own->of_examples || liana__is_cast_twice(graph, node)) || own->kept) continue;
         own->again = is_concat(node) ? keep_pieces_instead(recipes, node)
                                      : count_nodes(recipes, node, own->last_use) <= MOST_NODES;
     }

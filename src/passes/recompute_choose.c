@@ -6,6 +6,7 @@
  * held at each time follows from lifetimes alone, which takes microseconds for a whole graph; the memory plan, which
  * also knows where everything lies, judges in the end. */
 #include "passes/memory_plan.h"
+#include "passes/pass.h"
 #include "passes/recompute.h"
 
 #include <stdlib.h>
@@ -19,6 +20,10 @@ static const double TAKEN_SHARE = 1.0 / 8, STILL_AS_GOOD = 0.7;
 
 /* Each stage aims at this share of what the one before it did. */
 static const double STAGE_SHARE = 0.95;
+
+/* Without a limit, a share of what is held at most is worth this part of that share of the work; all that is computed
+ * again may be so much of it, and nothing is weighed that gives less than a share of what is held. */
+static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 0.01, LIGHT_LEAST = 1.0 / 128;
 
 /* Plans may need more than what is held at a time: then less is aimed at. */
 enum { MOST_PLANS = 12 };
@@ -293,11 +298,9 @@ static void approach(chooser *c, double target, candidate *list)
     }
 }
 
-/* Chooses for a target and builds what was chosen, if its workspace is the smallest so far. */
-static liana_status try_target(chooser *c, double target, candidate *list, liana__recomputation *best,
-                               liana__error *error)
+/* Builds what was chosen, and takes it if its workspace is the smallest so far. */
+static liana_status build_if_smaller(const chooser *c, liana__recomputation *best, liana__error *error)
 {
-    approach(c, target, list);
     liana__recomputation made;
     LIANA_TRY(liana__recompute_build(&c->view, &made, error));
     liana_status status = plan_size(made.graph, &made.schedule, made.elsewhere, &made.workspace_size, error);
@@ -316,7 +319,8 @@ static liana_status choose(chooser *c, size_t limit, candidate *list, liana__rec
     /* Where in-place results share memory, less is needed than what is held by this count. */
     double target = (double)limit * c->peak / (double)best->workspace_size;
     for (int i = 0; i < MOST_PLANS && best->workspace_size > limit; i++) {
-        LIANA_TRY(try_target(c, target, list, best, error));
+        approach(c, target, list);
+        LIANA_TRY(build_if_smaller(c, best, error));
         if (c->excess > 0) break;
         target *= 0.97;
     }
@@ -356,12 +360,57 @@ static void release(chooser *c)
     free(c->change);
 }
 
-liana_status liana__recompute(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
-                              size_t limit, liana__recomputation *made, liana__error *error)
+/* ---- without a limit ---- */
+
+/* The most that a segment could take away. */
+static double forgettable_bytes(const chooser *c, uint32_t index)
 {
-    *made = (liana__recomputation){0};
-    LIANA_TRY(plan_size(graph, schedule, elsewhere, &made->workspace_size, error));
-    if (made->workspace_size <= limit) return LIANA_OK;
+    const liana__schedule *schedule = c->view.schedule;
+    double bytes = 0;
+    for (size_t i = schedule->segments[index].begin; i < schedule->segments[index].end; i++) {
+        uint32_t id = schedule->order[i];
+        if (c->view.may[id]) bytes += c->size[id];
+    }
+    return bytes;
+}
+
+/* Takes the segment that gives most for its work, if any is cheap. */
+static bool choose_light(chooser *c, double most_held, double all_work)
+{
+    look_at(c, 0);
+    double peak = c->peak, cost = c->total_cost;
+    candidate best = {0};
+    for (uint32_t i = 0; i < c->view.turn; i++) {
+        if (c->view.again[i] || forgettable_bytes(c, i) < LIGHT_LEAST * most_held) continue;
+        c->view.again[i] = true;
+        look_at(c, 0);
+        c->view.again[i] = false;
+        double gain = (peak - c->peak) / most_held, work = (c->total_cost - cost) / all_work;
+        bool is_cheap = gain >= LIGHT_LEAST && work <= LIGHT_PRICE * gain && c->total_cost <= LIGHT_MOST * all_work;
+        double ratio = is_cheap ? gain / (work > 1e-9 ? work : 1e-9) : 0;
+        if (ratio > best.ratio) best = (candidate){i, ratio};
+    }
+    if (best.ratio > 0) c->view.again[best.segment] = true;
+    return best.ratio > 0;
+}
+
+static liana_status choose_all_light(chooser *c, liana__recomputation *best, liana__error *error)
+{
+    double all_work = 0;
+    for (size_t i = 0; i < c->view.schedule->count; i++) all_work += c->cost[c->view.schedule->order[i]];
+    look_at(c, 0);
+    double most_held = c->peak;
+    while (choose_light(c, most_held, all_work)) continue;
+    look_at(c, 0);
+    return c->total_cost > 0 ? build_if_smaller(c, best, error) : LIANA_OK;
+}
+
+/* ---- */
+
+/* `limit` is SIZE_MAX for none. */
+static liana_status choose_for(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+                               size_t limit, liana__recomputation *made, liana__error *error)
+{
     chooser c = {.view = {.graph = graph, .schedule = schedule, .elsewhere = elsewhere},
                  .num_segments = (uint32_t)schedule->num_segments};
     bool *of_examples = calloc(graph->num_nodes, sizeof *of_examples);
@@ -373,7 +422,7 @@ liana_status liana__recompute(const liana_graph *graph, const liana__schedule *s
         find_turn(&c);
         find_forgettable(&c, of_examples);
         weigh_nodes(&c);
-        status = choose(&c, limit, list, made, error);
+        status = limit == SIZE_MAX ? choose_all_light(&c, made, error) : choose(&c, limit, list, made, error);
     }
     free(of_examples);
     free(list);
@@ -381,3 +430,26 @@ liana_status liana__recompute(const liana_graph *graph, const liana__schedule *s
     if (status != LIANA_OK) liana__recomputation_free(made);
     return status;
 }
+
+liana_status liana__recompute(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+                              size_t limit, liana__recomputation *made, liana__error *error)
+{
+    *made = (liana__recomputation){0};
+    LIANA_TRY(plan_size(graph, schedule, elsewhere, &made->workspace_size, error));
+    if (made->workspace_size <= limit) return LIANA_OK;
+    return choose_for(graph, schedule, elsewhere, limit, made, error);
+}
+
+liana_status liana__recompute_light(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+                                    liana__recomputation *made, liana__error *error)
+{
+    *made = (liana__recomputation){0};
+    LIANA_TRY(plan_size(graph, schedule, elsewhere, &made->workspace_size, error));
+    return choose_for(graph, schedule, elsewhere, SIZE_MAX, made, error);
+}
+
+const liana__pass liana__pass_recompute_light = {
+    .name = "recompute_light",
+    .doc = "Parts of the forward pass that give much memory for little work run again instead of being kept (when a "
+           "backend plans its memory).",
+};

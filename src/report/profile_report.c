@@ -197,8 +197,8 @@ static void print_steps(const liana__profile *profile, liana__text *text)
                     profile->wait * ms, profile->shards * ms, profile->update * ms);
     if (profile->recomputed_seconds > 0) {
         liana__text_add(text,
-                        "train.recompute: %.2f ms of the workers' time in a step (%.1f%%), %.3g GFLOP, go to computing "
-                        "again what was not kept\n",
+                        "%.2f ms of the workers' time in a step (%.1f%%), %.3g GFLOP, go to computing again what was "
+                        "not kept\n",
                         profile->recomputed_seconds * ms, percent(profile, profile->recomputed_seconds),
                         profile->recomputed_flops / steps * 1e-9);
     }

@@ -82,7 +82,7 @@ liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__train
 int64_t liana__trainer_num_classes(const liana__trainer *trainer);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 
-/* What a full batch needs, and what it would need if nothing were computed twice: bytes of weights, sums and
+/* What a full batch needs, and what it would need if there were no limit: bytes of weights, sums and
  * workspaces, operations of a step's shards. */
 typedef struct liana__trainer_memory {
     size_t bytes, bytes_before;

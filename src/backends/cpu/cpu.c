@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* From so many bytes on a worker's tensors are worth computing a part of them twice. */
+static const size_t LEAST_LIGHT_WORKSPACE = (size_t)64 << 20;
+
 static void close_cpu(liana__device *base)
 {
     liana__cpu_device *device = (liana__cpu_device *)base;
@@ -156,18 +159,18 @@ static size_t workspace_limit(const liana__cpu_executable *executable)
     return each > executable->scratch_size ? each - executable->scratch_size : 0;
 }
 
-static liana_status fail_limit(const liana__cpu_executable *executable, size_t least, liana__error *error)
+static liana_status fail_limit(const liana__cpu_executable *executable, size_t least, size_t without,
+                               liana__error *error)
 {
     const liana__device *device = executable->base.device;
     int count = device->num_workers;
     size_t held = atomic_load(&device->bytes_held), scratch = executable->scratch_size;
-    size_t whole = executable->plan.workspace_size + scratch;
     return liana__fail(error, LIANA_OUT_OF_MEMORY,
                        "training needs at least %zu MiB, but may take %zu MiB: %zu MiB for weights, the optimizer and "
-                       "gradients, and %zu MiB for each of %d threads (%zu MiB if nothing were computed twice); use a "
+                       "gradients, and %zu MiB for each of %d threads (%zu MiB without a limit); use a "
                        "smaller train.microbatch, fewer threads (LIANA_THREADS), or raise train.memory",
                        (held + (size_t)count * (least + scratch) + (1 << 20) - 1) >> 20, device->memory_limit >> 20,
-                       held >> 20, (least + scratch) >> 20, count, whole >> 20);
+                       held >> 20, (least + scratch) >> 20, count, (without + scratch) >> 20);
 }
 
 static double count_flops(const liana__cpu_executable *executable)
@@ -179,22 +182,46 @@ static double count_flops(const liana__cpu_executable *executable)
     return flops;
 }
 
-/* Computes parts of the forward pass a second time if the device's limit asks for it. */
-static liana_status fit_memory(liana__cpu_executable *executable, liana__error *error)
+/* Where memory is no limit, what takes little of it had better be kept. */
+static bool may_recompute_light(const liana__cpu_executable *executable)
 {
-    size_t limit = workspace_limit(executable);
-    if (executable->plan.workspace_size <= limit) return LIANA_OK;
-    liana__recomputation made;
-    LIANA_TRY(liana__recompute(executable->graph, &executable->schedule, executable->kept.nodes, limit, &made, error));
-    if (made.workspace_size > limit) {
-        liana_status status = fail_limit(executable, made.workspace_size, error);
-        liana__recomputation_free(&made);
+    const liana_context *context = executable->base.device->context;
+    return executable->graph->first_gradient && executable->plan.workspace_size >= LEAST_LIGHT_WORKSPACE &&
+           !context->validate && liana__pass_is_on(context, &liana__pass_recompute_light);
+}
+
+/* What the device's limit asks for, and what it costs. `without` is what the workspace would be. */
+static liana_status recompute_for_limit(liana__cpu_executable *executable, size_t limit, size_t without,
+                                        liana__recomputation *made, liana__error *error)
+{
+    LIANA_TRY(liana__recompute(executable->graph, &executable->schedule, executable->kept.nodes, limit, made, error));
+    if (made->workspace_size > limit) {
+        liana_status status = fail_limit(executable, made->workspace_size, without, error);
+        liana__recomputation_free(made);
         return status;
     }
-    executable->base.recomputed.num_segments = made.num_segments;
-    executable->base.recomputed.workspace_before = executable->plan.workspace_size + executable->scratch_size;
-    executable->base.recomputed.flops = made.flops;
+    executable->base.recomputed.num_segments = made->num_segments;
+    executable->base.recomputed.workspace_before = without + executable->scratch_size;
+    executable->base.recomputed.flops = made->flops;
     executable->base.recomputed.flops_before = count_flops(executable);
+    return LIANA_OK;
+}
+
+/* Computes parts of the forward pass a second time: those that cost next to nothing, or what the device's limit asks
+ * for. */
+static liana_status fit_memory(liana__cpu_executable *executable, liana__error *error)
+{
+    liana__recomputation made = {.workspace_size = executable->plan.workspace_size};
+    if (may_recompute_light(executable)) {
+        LIANA_TRY(
+            liana__recompute_light(executable->graph, &executable->schedule, executable->kept.nodes, &made, error));
+    }
+    size_t limit = workspace_limit(executable), without = made.workspace_size;
+    if (without > limit) {
+        liana__recomputation_free(&made);
+        LIANA_TRY(recompute_for_limit(executable, limit, without, &made, error));
+    }
+    if (!made.graph) return LIANA_OK;
     free_steps(executable);
     liana__schedule_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);

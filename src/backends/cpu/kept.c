@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
+#include "passes/recompute.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static bool is_worth_keeping(const liana__cpu_executable *executable, const lian
     const liana__segment *segment = liana__schedule_segment(&executable->schedule, node->id);
     if (!liana__is_of_weights(node) || segment->end != segment->begin + 1) return false;
     if (liana__segment_is_sliced(segment) || node->op->placement == LIANA__PLACE_ALIAS) return false;
+    if (liana__is_cast_twice(executable->graph, node)) return false;
     const liana__node *input = node->inputs[0], *source = find_source(input);
     if (!liana__is_variable(source) && !executable->kept.nodes[source->id]) return false;
     return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);

@@ -261,7 +261,7 @@ static void test_what_is_large_for_little_work_runs_again(void **state)
     assert_int_equal(made.num_segments, 1);
     assert_int_equal(count_kept(made.graph, EXPANDED), 0);
     assert_int_equal(count_kept(made.graph, 2 * CHANNELS), count_kept(net.graph, 2 * CHANNELS));
-    assert_true(made.flops > 0 && made.flops < 0.01 * flops_of(&schedule, net.graph));
+    assert_true(made.flops > 0 && made.flops < flops_of(&schedule, net.graph) / 80);
     liana__recomputation_free(&made);
     liana__schedule_free(&schedule);
     liana_graph_destroy(net.graph);

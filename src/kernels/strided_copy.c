@@ -10,11 +10,25 @@ static inline __attribute__((always_inline)) void copy_elements(byte *restrict d
     for (int64_t i = 0; i < count; i++) memcpy(dst + i * dst_stride, src + i * src_stride, element_size);
 }
 
+/* One element over and over. */
+static void fill_row(byte *dst, const byte *src, size_t size, size_t element_size)
+{
+    byte pattern[64];
+    for (size_t i = 0; i < sizeof pattern; i += element_size) memcpy(pattern + i, src, element_size);
+    size_t i = 0;
+    for (; i + sizeof pattern <= size; i += sizeof pattern) memcpy(dst + i, pattern, sizeof pattern);
+    memcpy(dst + i, pattern, size - i);
+}
+
 static void copy_row(byte *dst, int64_t dst_stride, const byte *src, int64_t src_stride, int64_t count,
                      size_t element_size)
 {
     if (dst_stride == (int64_t)element_size && src_stride == (int64_t)element_size) {
         memcpy(dst, src, (size_t)count * element_size);
+        return;
+    }
+    if (dst_stride == (int64_t)element_size && src_stride == 0) {
+        fill_row(dst, src, (size_t)count * element_size, element_size);
         return;
     }
     switch (element_size) {

@@ -1,4 +1,5 @@
 /* concat: tensors one after the other along one axis. */
+#include "kernels/strided_copy.h"
 #include "ops/index.h"
 #include "ops/ops.h"
 
@@ -104,6 +105,30 @@ static liana_status run_rows(const liana__call *call)
     return LIANA_OK;
 }
 
+/* Planes become the channels of pixels, one element from each. */
+static liana_status run_planes(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    size_t element_size = liana_dtype_size(node->dtype);
+    liana__walk walk = {.num_operands = 2,
+                        .rank = 1,
+                        .dims = {liana_shape_size(liana__input_shape(node, 0))},
+                        .strides = {{node->num_inputs}, {1}}};
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        liana__copy_strided(&walk, element_size, (char *)call->dst + i * element_size, call->src[i]);
+    }
+    return LIANA_OK;
+}
+
+static bool are_planes(const liana__node *node, const char **reason)
+{
+    int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    bool all = liana__inner_size(&node->shape, axis) == 1 && node->num_inputs <= GROUP;
+    for (uint32_t i = 0; i < node->num_inputs; i++) all = all && liana__input_shape(node, i)->dims[axis] == 1;
+    if (!all) *reason = "not a few elements side by side, each of another tensor";
+    return all;
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -130,9 +155,10 @@ static liana__parts parts_of(const liana__node *node)
     return parts;
 }
 
+static const liana__kernel planes = {.name = "planes", .applicable = are_planes, .run = run_planes};
 static const liana__kernel rows = {.name = "rows", .run = run_rows};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
-static const liana__kernel *const kernels[] = {&rows, &reference, NULL};
+static const liana__kernel *const kernels[] = {&planes, &rows, &reference, NULL};
 
 const liana__op liana__op_concat = {
     .name = "concat",

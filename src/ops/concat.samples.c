@@ -36,8 +36,28 @@ static liana_tensor build_u64(liana_graph *graph, liana_dtype dtype)
     return liana_op_concat(((liana_tensor[]){a, b}), 2, 1);
 }
 
+static liana_tensor concatenate_planes(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    liana_tensor planes[3];
+    for (int i = 0; i < 3; i++) {
+        planes[i] = liana__sample_input(graph, (char[]){(char)('a' + i), '\0'}, dtype, shape, 0, 255);
+    }
+    return liana_op_concat(planes, 3, -1);
+}
+
+static liana_tensor build_planes(liana_graph *graph, liana_dtype dtype)
+{
+    return concatenate_planes(graph, dtype, liana_shape_of(2, 5, 7, 1));
+}
+
+static liana_tensor build_bytes(liana_graph *graph, liana_dtype dtype)
+{
+    (void)dtype;
+    return concatenate_planes(graph, LIANA_U8, liana_shape_of(3, 17, 1));
+}
+
 static const liana__sample concat_samples[] = {
-    {"channels", build_channels, 0}, {"first", build_first, 0}, {"twice", build_twice, 0},
-    {"one", build_one, 0},           {"u64", build_u64, 0},
+    {"channels", build_channels, 0}, {"first", build_first, 0},   {"twice", build_twice, 0}, {"one", build_one, 0},
+    {"u64", build_u64, 0},           {"planes", build_planes, 0}, {"bytes", build_bytes, 0},
 };
 LIANA__SAMPLES(concat, concat_samples);

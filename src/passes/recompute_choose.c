@@ -23,7 +23,7 @@ static const double STAGE_SHARE = 0.95;
 
 /* Without a limit, a share of what is held at most is worth this part of that share of the work; all that is computed
  * again may be so much of it, and nothing is weighed that gives less than a share of what is held. */
-static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 0.01, LIGHT_LEAST = 1.0 / 128;
+static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 1.0 / 80, LIGHT_LEAST = 1.0 / 128;
 
 /* Plans may need more than what is held at a time: then less is aimed at. */
 enum { MOST_PLANS = 12 };

@@ -247,7 +247,8 @@ static void test_any_number_of_threads_gives_the_same(void **state)
     for (int num_threads = 1; num_threads <= 4; num_threads++) {
         liana__loader_options options = small_options();
         options.num_threads = num_threads;
-        options.memory = num_threads % 2 ? 0 : 2000; /* a full ring, and the smallest */
+        /* A full ring, and the smallest: two batches, and 64 KiB and an image for each thread. */
+        options.memory = num_threads % 2 ? 0 : 5000 + (size_t)num_threads * (66 << 10);
         liana__loader *loader = make_loader(&source.base, &options);
         assert_int_equal(liana__loader_num_threads(loader), num_threads);
         assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);

@@ -143,6 +143,11 @@ const uint8_t *liana__block_bytes(const liana__block *block)
     return block->bytes;
 }
 
+size_t liana__block_size(const liana__block *block)
+{
+    return block->size;
+}
+
 void liana__block_release(liana__block *block)
 {
     if (!block) return;

@@ -30,6 +30,7 @@ void liana__block_cache_destroy(liana__block_cache *cache);
 liana_status liana__block_cache_get(liana__block_cache *cache, const liana__block_request *request,
                                     liana__block **block, liana__error *error) LIANA_MUST_USE;
 const uint8_t *liana__block_bytes(const liana__block *block);
+size_t liana__block_size(const liana__block *block);
 /* NULL is allowed. */
 void liana__block_release(liana__block *block);
 

@@ -122,6 +122,21 @@ static bool copy_from_path(const liana__mapping *mapping, const char *path, size
     return whole;
 }
 
+void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGE_SIZE), begin = offset / page * page;
+    /* Advice: what became of it shows when the bytes are read. */
+    madvise((void *)(mapping->data + begin), offset + size - begin, MADV_WILLNEED);
+}
+
+void liana__file_expect(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return;
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
+    close(descriptor);
+}
+
 liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
                                  liana__error *error)
 {
@@ -173,13 +188,21 @@ static liana_status read_all(int descriptor, const char *path, char *data, size_
     return LIANA_OK;
 }
 
+void liana__file_buffer_free(liana__file_buffer *buffer)
+{
+    liana__free_large(buffer->bytes, buffer->capacity);
+    buffer->bytes = NULL;
+    buffer->capacity = 0;
+}
+
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
 {
     if (size < buffer->capacity) return LIANA_OK;
-    char *bytes = malloc(size + 1);
-    if (!bytes) return liana__fail_memory(error, what);
-    free(buffer->bytes);
-    buffer->bytes = bytes;
+    if (size == SIZE_MAX) return liana__fail_memory(error, what);
+    LIANA_TRY(liana__memory_share_ask(buffer->share, size + 1 - buffer->capacity, what, error));
+    liana__file_buffer_free(buffer);
+    buffer->bytes = malloc(size + 1);
+    if (!buffer->bytes) return liana__fail_memory(error, what);
     buffer->capacity = size + 1;
     return LIANA_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +26,10 @@ void liana__file_unmap(liana__mapping *mapping);
 /* Asks the file system whether the file at `path`, if it is still the one that was mapped, has become shorter: a
  * DATA_LOSS. For files that stay mapped while others may write to them; one system call, before the bytes are read. */
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* Has the system fetch bytes of a mapped file, or a file, from the disk, as they will be read soon; returns at once. */
+void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t size);
+void liana__file_expect(const char *path);
 
 /* Copies bytes of a mapping. Where they are gone because the file became shorter, before or during the copy, this is a
  * DATA_LOSS, and where the disk cannot be read an IO_ERROR: no SIGBUS. Costs a system call. */
@@ -50,15 +55,18 @@ liana_status liana__file_read_head(const char *path, void *head, size_t most, si
     LIANA_MUST_USE;
 
 /* The whole file into malloc'ed memory that is kept from file to file, and made larger where a file needs it.
- * Zero-initialise; free `bytes`. */
+ * Zero-initialise; free with liana__file_buffer_free, or hand `bytes` on to be freed. */
 typedef struct liana__file_buffer {
     char *bytes;
     size_t size; /* of the file, without the 0 byte */
     size_t capacity;
+    liana__memory_share *share; /* that the memory is taken from; NULL: without a bound */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the former contents are lost. `what` is for the message. */
+/* Makes room for `size` bytes; the former contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
+/* Frees the bytes; the share stays. */
+void liana__file_buffer_free(liana__file_buffer *buffer);
 liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
     LIANA_MUST_USE;
 

@@ -84,11 +84,13 @@ void *liana__allocate_large(size_t size)
     return memory;
 }
 
-void liana__forget_pages(void *memory, size_t size)
+void liana__free_large(void *memory, size_t size)
 {
+    enum { MANY = 1 << 20 };
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGE_SIZE), begin = ((uintptr_t)memory + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)memory + size) / page * page;
-    if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+    if (memory && size >= MANY) madvise((void *)begin, end - begin, MADV_DONTNEED);
+    free(memory);
 }
 
 void *liana__allocate_zeroed(size_t size)

@@ -22,9 +22,8 @@ void *liana__allocate_large(size_t size);
 /* The same as the first, zeroed. */
 void *liana__allocate_zeroed(size_t size);
 
-/* Gives the pages of memory whose contents are no longer needed back to the system, and keeps the memory: what it holds
- * afterwards is undefined. */
-void liana__forget_pages(void *memory, size_t size);
+/* Frees memory of `size` bytes that may be many: their pages go back to the system, whatever malloc keeps for later. */
+void liana__free_large(void *memory, size_t size);
 
 /* The bytes of memory that the process may have: the machine's, or less if its control group or its limits say so. */
 size_t liana__machine_memory(void);

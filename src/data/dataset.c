@@ -118,6 +118,13 @@ void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)
     if (dataset) dataset->scale = scale;
 }
 
+size_t liana__dataset_memory(const liana_dataset *dataset)
+{
+    size_t bytes = dataset->kind->memory ? dataset->kind->memory(dataset) : 0;
+    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana__dataset_memory(dataset->inputs[i]);
+    return bytes;
+}
+
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
     const liana__stage_kind *kind = dataset->kind;
@@ -136,17 +143,18 @@ void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *s
 
 /* ---- random access ---- */
 
-liana__reader *liana__reader_create(const liana_dataset *dataset)
+liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_share *share)
 {
     liana__reader *reader = calloc(1, sizeof *reader);
     if (!reader) return NULL;
     reader->dataset = dataset;
+    reader->share = share;
     reader->own = calloc(1, dataset->kind->reader_size + 1);
     reader->inputs = calloc(dataset->num_inputs + 1, sizeof *reader->inputs);
     bool made = reader->own && reader->inputs;
     for (size_t i = 0; made && i < dataset->num_inputs; i++) {
         if (!dataset->random_access) break; /* it applies a function to what a cursor gives */
-        reader->inputs[i] = liana__reader_create(dataset->inputs[i]);
+        reader->inputs[i] = liana__reader_create(dataset->inputs[i], share);
         made = reader->inputs[i];
         reader->num_inputs += made;
     }
@@ -168,7 +176,9 @@ void liana__reader_destroy(liana__reader *reader)
 
 size_t liana__reader_bytes(const liana__reader *reader)
 {
+    const liana__stage_kind *kind = reader->dataset->kind;
     size_t bytes = liana__holder_bytes(&reader->store);
+    if (kind->reader_bytes) bytes += kind->reader_bytes(reader);
     for (size_t i = 0; i < reader->num_inputs; i++) bytes += liana__reader_bytes(reader->inputs[i]);
     return bytes;
 }
@@ -215,7 +225,7 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
     if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
     bool works = dataset->random_access ? dataset->works : kind->works;
     if (works && cursor->pace.num_threads > 0) return liana__window_open(cursor, &cursor->window, error);
-    cursor->reader = liana__reader_create(dataset);
+    cursor->reader = liana__reader_create(dataset, NULL);
     return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
 }
 

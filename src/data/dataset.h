@@ -33,6 +33,9 @@ typedef struct liana__stage_kind {
     const char *doc; /* one sentence */
     /* Releases what `own` holds beside the arena; NULL: nothing. */
     void (*close)(liana_dataset *dataset);
+    /* Bytes that it takes as long as it is open: an index of files, blocks of them that are kept. Not those of a cache,
+     * or of tensors, which are the program's own doing. NULL: none. */
+    size_t (*memory)(const liana_dataset *dataset);
 
     /* Either apply or one or both of the other ways. Elements may borrow from the reader or the cursor until its next
      * one.
@@ -61,6 +64,7 @@ typedef struct liana__stage_kind {
     /* Zeroed memory in reader->own and cursor->own. */
     size_t reader_size;
     void (*reader_free)(void *own);
+    size_t (*reader_bytes)(const liana__reader *reader); /* that reader->own has grown to; NULL: nothing */
     size_t cursor_size;
     void (*cursor_free)(liana__cursor *cursor);
     bool works; /* enough for an element that several threads make elements ahead */
@@ -106,6 +110,9 @@ liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status
 /* Calls the stage "map 'NAME'" in messages. */
 void liana__dataset_call(liana_dataset *dataset, const char *name);
 
+/* The bytes that a dataset takes, with all that it is made of (stages' memory). */
+size_t liana__dataset_memory(const liana_dataset *dataset);
+
 /* Adds what the elements of a dataset are made of, and how: of functions, their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
@@ -119,16 +126,17 @@ liana_status liana__dataset_join_blocks(liana_dataset *dataset, liana__error *er
 
 struct liana__reader {
     const liana_dataset *dataset;
+    liana__memory_share *share; /* that records and images are taken from; NULL: without a bound */
     void *own;
     liana__holder store; /* for the kind's elements */
     size_t num_inputs;
     liana__reader **inputs;
 };
 
-/* For one thread at a time. NULL when memory could not be had. */
-liana__reader *liana__reader_create(const liana_dataset *dataset);
+/* For one thread at a time; with a share, it is that of the thread. NULL when memory could not be had. */
+liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_share *share);
 void liana__reader_destroy(liana__reader *reader);
-/* Bytes of its elements. */
+/* Bytes that it has grown to. */
 size_t liana__reader_bytes(const liana__reader *reader);
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
     LIANA_MUST_USE;

@@ -85,6 +85,7 @@ enum { WAITING = 4096 };
 typedef struct waiting {
     uint64_t position;
     bool full;
+    size_t bytes; /* of the store, as they are counted */
     liana__holder store;
     liana_element element;
 } waiting;
@@ -110,6 +111,7 @@ typedef struct view {
 } view;
 
 typedef struct view_scratch {
+    liana__memory_share *share;
     liana__reader *reader;
     liana__holder store;
 } view_scratch;
@@ -184,6 +186,14 @@ static liana_status step(const view *own, uint64_t seed, liana_element *element,
                        "the dataset, which was said to be endless, ended after %" PRIu64 " elements", from->next);
 }
 
+/* What waits is made ahead too. */
+static void count_waiting(stream *from, waiting *place)
+{
+    size_t bytes = liana__holder_bytes(&place->store);
+    atomic_fetch_add(&from->budget.ahead, bytes - place->bytes);
+    place->bytes = bytes;
+}
+
 static liana_status read_stream(const view *own, const liana_example_address *address, view_scratch *scratch,
                                 liana_element *element, liana__error *error)
 {
@@ -195,6 +205,7 @@ static liana_status read_stream(const view *own, const liana_example_address *ad
         scratch->store = there->store;
         there->store = swapped;
         there->full = false;
+        count_waiting(from, there);
         *element = there->element;
         return LIANA_OK;
     }
@@ -209,6 +220,7 @@ static liana_status read_stream(const view *own, const liana_example_address *ad
         LIANA_TRY(step(own, address->seed, &passed, error));
         LIANA_TRY(liana__holder_copy(&place->store, &passed, &place->element, error));
         place->full = true;
+        count_waiting(from, place);
     }
     liana_element one;
     LIANA_TRY(step(own, address->seed, &one, error));
@@ -242,7 +254,7 @@ static void free_scratch(void *pointer)
 static liana_status read_random(const view *own, const liana_example_address *address, view_scratch *scratch,
                                 liana_element *element, liana__error *error)
 {
-    if (!scratch->reader) scratch->reader = liana__reader_create(own->dataset);
+    if (!scratch->reader) scratch->reader = liana__reader_create(own->dataset, scratch->share);
     if (!scratch->reader) return liana__fail_memory(error, "reading a dataset");
     uint64_t seed = liana__draw_for(address->seed, address->epoch, address->position, LIANA__SALT_POSITION);
     liana__at at = {seed, address->epoch, address->record};
@@ -282,21 +294,51 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return read_at(base, &address, scratch, record, error);
 }
 
-/* The file that a record comes from, where the stages say it; else the name of the last stage. */
-static liana__record_address address_of(const liana__source *base, uint64_t index)
+/* The files that a record comes from and its index there, where the stages say it; else NULL. */
+static const liana__source *find_source(const view *own, uint64_t *index)
 {
-    const view *own = (const view *)base;
     const liana_dataset *dataset = own->dataset;
-    uint64_t number = index;
     while (dataset->num_inputs && !own->stream) {
         const liana__stage_kind *kind = dataset->kind;
         size_t input = 0;
-        if (kind->trace) input = kind->trace(dataset, &number);
+        if (kind->trace) input = kind->trace(dataset, index);
         if (!kind->trace && !kind->apply) break;
         dataset = dataset->inputs[input];
     }
-    if (dataset->source) return liana__source_address(dataset->source, number);
+    return dataset->source;
+}
+
+/* The name of the last stage stands for files that are not known. */
+static liana__record_address address_of(const liana__source *base, uint64_t index)
+{
+    const view *own = (const view *)base;
+    uint64_t number = index;
+    const liana__source *source = find_source(own, &number);
+    if (source) return liana__source_address(source, number);
     return (liana__record_address){own->dataset->name, (int64_t)index};
+}
+
+static void expect(const liana__source *base, uint64_t index)
+{
+    const liana__source *source = find_source((const view *)base, &index);
+    if (source) liana__source_expect(source, index);
+}
+
+static void take_memory(const liana__source *base, size_t bytes)
+{
+    const view *own = (const view *)base;
+    if (own->stream) own->stream->budget.memory = bytes;
+}
+
+static size_t scratch_bytes(const void *pointer)
+{
+    const view_scratch *scratch = pointer;
+    return liana__holder_bytes(&scratch->store) + (scratch->reader ? liana__reader_bytes(scratch->reader) : 0);
+}
+
+static void scratch_bound(void *pointer, liana__memory_share *share)
+{
+    ((view_scratch *)pointer)->share = share;
 }
 
 static const liana__source_kind view_kind = {
@@ -306,8 +348,12 @@ static const liana__source_kind view_kind = {
     .read = read_record,
     .read_at = read_at,
     .address = address_of,
+    .expect = expect,
     .scratch_size = sizeof(view_scratch),
     .scratch_free = free_scratch,
+    .scratch_bytes = scratch_bytes,
+    .scratch_bound = scratch_bound,
+    .take_memory = take_memory,
 };
 
 /* ---- making one ---- */
@@ -358,6 +404,7 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     own->base.varies = dataset->varies;
     own->dataset = liana_dataset_retain((liana_dataset *)dataset);
     own->base.class_names = liana__dataset_class_names(dataset);
+    own->base.memory = liana__dataset_memory(dataset);
     own->base.num_blocks = dataset->num_blocks;
     own->base.block_starts = dataset->block_starts;
     liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);

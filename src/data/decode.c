@@ -137,8 +137,8 @@ size_t liana__decoder_bytes(const liana__decoder *decoder)
 {
     const liana__image *image = &decoder->image;
     const liana__resizer *resizer = &decoder->resizer;
-    return image->capacity + image->spare_capacity + image->codec_bytes + resizer->rows.capacity +
-           resizer->columns.capacity + resizer->row_capacity * sizeof *resizer->row +
+    return image->capacity + image->spare_capacity + resizer->rows.capacity + resizer->columns.capacity +
+           resizer->row_capacity * sizeof *resizer->row +
            (resizer->cut_rows.capacity + resizer->cut_columns.capacity) * sizeof *resizer->rows.first;
 }
 

@@ -46,7 +46,7 @@ liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_pa
 liana_status liana__decode_probe(const liana__source *source, int64_t *height, int64_t *width, int *channels,
                                  liana__error *error) LIANA_MUST_USE;
 
-/* The bytes that it has grown to, with what the codec takes while it is at work. */
+/* The bytes that it keeps. */
 size_t liana__decoder_bytes(const liana__decoder *decoder);
 void liana__decoder_free(liana__decoder *decoder);
 

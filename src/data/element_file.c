@@ -134,6 +134,11 @@ uint64_t liana__element_file_count(const liana__element_file *file)
     return file->count;
 }
 
+size_t liana__element_file_memory(uint64_t count)
+{
+    return (size_t)count * sizeof(liana__element_place);
+}
+
 uint64_t liana__element_file_size(const liana__element_file *file)
 {
     return file->mapping.size;

@@ -29,6 +29,8 @@ liana_status liana__element_file_open(const char *path, const liana__element_fil
 void liana__element_file_close(liana__element_file *file);
 
 uint64_t liana__element_file_count(const liana__element_file *file);
+/* Bytes of memory that a file of so many elements takes while it is open. */
+size_t liana__element_file_memory(uint64_t count);
 uint64_t liana__element_file_size(const liana__element_file *file);
 
 /* Element `index` below the count, in `buffer` until its next use; its checksum is verified. Any number of threads,

@@ -229,6 +229,13 @@ bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__
     return cache->file ? find_in_file(cache, record, image) : find_in_memory(cache, record, image);
 }
 
+bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record)
+{
+    if (!cache || record >= cache->count) return false;
+    if (!cache->file) return atomic_load(&cache->states[record]) == ENTRY_FULL;
+    return !atomic_load(&cache->unusable) && liana__image_file_expect(cache->file, record);
+}
+
 void liana__image_cache_keep(liana__image_cache *cache, uint64_t record, const liana__cached_image *image)
 {
     if (!cache || record >= cache->count) return;

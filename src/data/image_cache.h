@@ -53,6 +53,8 @@ bool liana__image_cache_take_note(liana__image_cache *cache, liana__text *text);
 
 /* The image of a record; false if it is not kept (or `cache` is NULL). */
 bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__cached_image *image);
+/* Whether the image of a record will probably be found, which a file is then told to have ready soon. */
+bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record);
 /* Copies the image of a record. One that does not fit, or for which there is no memory, is left out: it is decoded
  * again the next time. NULL is allowed. */
 void liana__image_cache_keep(liana__image_cache *cache, uint64_t record, const liana__cached_image *image);

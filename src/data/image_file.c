@@ -273,6 +273,14 @@ liana__image_file_state liana__image_file_find(const liana__image_file *file, ui
     return LIANA__IMAGE_FILE_WHOLE;
 }
 
+bool liana__image_file_expect(const liana__image_file *file, uint64_t record)
+{
+    uint64_t mark = 0, offset = entry_offset(file, record);
+    if (pread(file->descriptor, &mark, sizeof mark, (off_t)offset) != sizeof mark || mark == 0) return false;
+    posix_fadvise(file->descriptor, (off_t)offset, (off_t)file->header.stride, POSIX_FADV_WILLNEED);
+    return true;
+}
+
 static bool write_all(int descriptor, const void *bytes, size_t size, uint64_t offset)
 {
     const uint8_t *next = bytes;

@@ -56,6 +56,10 @@ void liana__image_file_close(liana__image_file *file);
 liana__image_file_state liana__image_file_find(const liana__image_file *file, uint64_t record,
                                                liana__image_file_entry *entry);
 
+/* Has the system fetch the entry of a record from the disk, as it will be read soon. False if there seems to be none.
+ */
+bool liana__image_file_expect(const liana__image_file *file, uint64_t record);
+
 /* Writes an entry, over a damaged one too. One thread of the process at a time for each record. An id that is too long
  * leaves the entry as it is. Errors: IO_ERROR (the disk is full, ...). */
 liana_status liana__image_file_write(const liana__image_file *file, uint64_t record,

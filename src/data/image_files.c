@@ -85,9 +85,10 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
     return LIANA_OK;
 }
 
-void liana__image_files_scratch_free(void *scratch)
+void liana__image_files_expect(const liana__image_files *files, uint64_t index)
 {
-    free(((liana__file_buffer *)scratch)->bytes);
+    const liana__image_file *file = &files->items[index];
+    if (!file->reason) liana__file_expect(file->path);
 }
 
 void liana__image_files_free(liana__image_files *files)

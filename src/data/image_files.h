@@ -38,11 +38,12 @@ size_t liana__image_files_memory(const liana__image_files *files);
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Reads a file's bytes into the scratch: a liana__file_buffer of one thread, to be freed with
- * liana__image_files_scratch_free. Errors: those of liana__file_read_into; the record's id and label are set before. */
+/* Reads a file's bytes into the scratch: a liana__file_buffer of one thread. Errors: those of liana__file_read_into;
+ * the record's id and label are set before. */
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error) LIANA_MUST_USE;
-void liana__image_files_scratch_free(void *scratch);
+/* Has the system fetch the file, which will be read soon. */
+void liana__image_files_expect(const liana__image_files *files, uint64_t index);
 
 void liana__image_files_free(liana__image_files *files);
 

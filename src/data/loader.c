@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/block_order.h"
+#include "data/example_maker.h"
 #include "data/ring_slot.h"
 
 #include <inttypes.h>
@@ -13,21 +14,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { MAX_CHUNK = 32 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
-/* What one thread works with. */
+
 typedef struct reader {
     pthread_t thread;
     liana__loader *loader;
-    void *scratch;
-    void *stage_scratch;
-    uint8_t *decoded; /* memory for an image before the stage, which begins LIANA__IMAGE_OFFSET bytes on */
+    liana__example_maker maker;
     void *mix_scratch;
-    liana__decoder decoder;
-    size_t largest_record; /* bytes */
-    size_t bytes;          /* of the decoder and the record, as they are counted */
 } reader;
 
 /* Where an epoch lies in the endless stream. */
@@ -56,18 +53,16 @@ typedef struct pass_table {
 struct liana__loader {
     const liana__source *source;
     liana__loader_options options;
-    size_t image_size;             /* bytes of an image in a batch */
-    liana__decode_options decoded; /* the shape of images before the stage */
-    size_t decoded_size;
-    uint64_t fixed_length;     /* of an epoch; 0: the sampler says it */
-    liana__image_cache *cache; /* NULL: none */
-    liana__ring_room room;
+    liana__example_plan plan;
+    liana__memory_pool pool;
+    uint64_t fixed_length; /* of an epoch; 0: the sampler says it */
     size_t num_slots;
     liana__ring_slot *slots;
     int num_readers; /* started */
     reader *readers;
-    int64_t chunk;         /* examples that a thread claims at once */
-    atomic_bool cancelled; /* chunks in progress end early; what they wrote is thrown away */
+    int64_t chunk;           /* examples that a thread claims at once */
+    atomic_long blocks_read; /* by the process from disks, when a batch was begun last */
+    atomic_bool cancelled;   /* chunks in progress end early; what they wrote is thrown away */
 
     pthread_mutex_t mutex;
     pthread_cond_t work;  /* a slot became free, or begin, or stop */
@@ -75,13 +70,10 @@ struct liana__loader {
     pthread_cond_t idle;  /* no thread is working on a chunk */
     /* Guarded by the mutex. */
     bool begun;
+    uint64_t first_epoch; /* that `begin` went to; not changed while a thread is at work */
     bool paused;
     bool stopping;
     bool failed;               /* no new batch is begun; all before the failing one are being filled */
-    size_t decoder_bytes;      /* of all readers: they grow with the images that come */
-    size_t num_allowed;        /* slots that find room beside them */
-    size_t num_used;           /* slots that are not free */
-    size_t num_ahead;          /* of these, the ones that nobody has taken yet */
     int num_busy;              /* threads working on a chunk */
     cursor fill;               /* the batch whose examples are handed out */
     int64_t fill_next;         /* its first example not handed out */
@@ -93,87 +85,53 @@ struct liana__loader {
 
 /* ---- one example ---- */
 
-/* What is to be read, and what of it is needed. */
-typedef struct wanted {
-    liana_example_address address;
-    const liana__image_part *part; /* NULL: all of it, which the cache keeps */
-} wanted;
-
-/* Reads, checks and decodes a record; `record` holds what was read, as far as it went. */
-static liana_status read_record(reader *self, const wanted *what, liana__record *record, int32_t *label,
-                                uint8_t *pixels, liana__error *error)
+/* The record of a position, where neither a sampler nor blocks say it. */
+static uint64_t plain_record(const liana__loader *loader, uint64_t position)
 {
-    const liana__loader *loader = self->loader;
-    uint64_t index = what->address.record;
-    const liana__loader_options *options = &loader->options;
-    *label = -1;
-    LIANA_TRY(liana__source_read_at(loader->source, &what->address, self->scratch, record, error));
-    if (record->bytes && record->size > self->largest_record) self->largest_record = record->size;
-    if (loader->source->has_labels) {
-        LIANA_TRY(liana__source_label(loader->source, index, record, options->label_offset, options->num_classes, label,
-                                      error));
-    }
-    liana_status status = liana__decode_record(&self->decoder, &loader->decoded, record, what->part, pixels, error);
-    return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(loader->source, index, record, error);
+    uint64_t num_records = loader->source->num_records, index = position % num_records;
+    if (!loader->options.shuffle) return index;
+    return liana__permute(loader->options.seed, position / num_records, index, num_records);
 }
 
-/* Reads a record into example i of the slot, or leaves a gap there. */
-static liana_status read_example(reader *self, liana__ring_slot *slot, int64_t i, const wanted *what, uint8_t *pixels,
-                                 bool *made, liana__error *error)
+/* The record of example i, which is known once its batch is begun. */
+static uint64_t record_of(const liana__loader *loader, const liana__batch *batch, int64_t i)
 {
-    liana__loader *loader = self->loader;
-    liana__record record = {0};
-    int32_t *label = &slot->batch.labels[i];
-    uint64_t index = what->address.record;
-    liana_status status = read_record(self, what, &record, label, pixels, error);
-    *made = status == LIANA_OK;
-    if (status != LIANA_OK) {
-        if (!loader->options.bad_records || !liana__source_is_bad_record(status)) return status;
-        pthread_mutex_lock(&loader->mutex);
-        bool enough = liana__gaps_add(&slot->gaps, i, index, &record, error->message);
-        pthread_mutex_unlock(&loader->mutex);
-        return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
+    bool laid_out = loader->table.records || loader->order;
+    return laid_out ? batch->records[i] : plain_record(loader, batch->positions[i]);
+}
+
+static long blocks_read(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_inblock : 0;
+}
+
+/* Has the system fetch what a batch is made of, all at once, before its examples are read one by one. Left out once
+ * that no longer makes it read anything: all is in memory then. */
+static void expect_batch(liana__loader *loader, const liana__batch *batch)
+{
+    long before = atomic_load(&loader->blocks_read), now = blocks_read();
+    atomic_store(&loader->blocks_read, now);
+    if (batch->epoch > loader->first_epoch && now == before) return;
+    for (int64_t i = 0; i < batch->num_positions; i++) {
+        uint64_t record = record_of(loader, batch, i);
+        if (!liana__image_cache_expect(loader->plan.cache, record)) liana__source_expect(loader->source, record);
     }
-    LIANA_TRY(liana__ring_slot_keep_id(slot, i, record.id, record.id_size, error));
-    liana__cached_image image = {pixels, *label, record.id, record.id_size};
-    if (!what->part) liana__image_cache_keep(loader->cache, index, &image);
-    return LIANA_OK;
 }
 
 static liana_status make_example(reader *self, liana__ring_slot *slot, int64_t i, liana__error *error)
 {
     liana__loader *loader = self->loader;
-    const liana__loader_options *options = &loader->options;
-    uint64_t position = slot->batch.positions[i], index = slot->batch.records[i], pass = slot->batch.epoch;
+    uint64_t position = slot->batch.positions[i], pass = slot->batch.epoch;
     if (!loader->table.records) pass = position / loader->source->num_records;
-    if (!loader->table.records && !loader->order) {
-        uint64_t num_records = loader->source->num_records;
-        index = position % num_records;
-        if (options->shuffle) index = liana__permute(options->seed, pass, index, num_records);
-        slot->batch.records[i] = index;
-    }
-    const liana__stage *stage = options->stage;
-    uint8_t *pixels = slot->batch.images + (size_t)i * loader->image_size,
-            *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
-    liana__cached_image cached = {.pixels = decoded};
-    bool made = true;
-    liana_example_address address = {options->seed, slot->batch.epoch, position, index};
-    if (liana__image_cache_find(loader->cache, index, &cached)) {
-        slot->batch.labels[i] = cached.label;
-        LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
-        if (!stage) memcpy(pixels, cached.pixels, loader->image_size);
-    } else {
-        wanted what = {.address = {options->seed, pass, position, index}};
-        liana__image_part part;
-        if (stage && stage->find_part && index >= liana__image_cache_count(loader->cache)) {
-            stage->find_part(stage, &address, &part);
-            what.part = &part;
-        }
-        LIANA_TRY(read_example(self, slot, i, &what, decoded, &made, error));
-    }
-    if (!stage || !made) return LIANA_OK;
-    if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
-    return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
+    slot->batch.records[i] = record_of(loader, &slot->batch, i);
+    bool bad;
+    LIANA_TRY(liana__example_make(&self->maker, slot, i, pass, &bad, error));
+    if (!bad) return LIANA_OK;
+    pthread_mutex_lock(&loader->mutex);
+    bool enough = liana__gaps_add(&slot->gaps, i, slot->batch.records[i], &self->maker.record, error->message);
+    pthread_mutex_unlock(&loader->mutex);
+    return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
 }
 
 /* ---- the threads ---- */
@@ -237,8 +195,6 @@ static bool can_claim(const liana__loader *loader)
 {
     if (loader->paused) return false;
     if (loader->fill_next > 0) return true;
-    /* Whoever waits for a batch gets one, however many it holds. */
-    if (loader->num_used >= loader->num_allowed && loader->num_ahead > 0) return false;
     return !loader->failed && !past_the_end(loader, &loader->fill) &&
            slot_of(loader, &loader->fill)->state == LIANA__SLOT_FREE;
 }
@@ -249,8 +205,6 @@ static void begin_batch(liana__loader *loader, liana__ring_slot *slot)
     liana__batch *batch = &slot->batch;
     uint64_t size = (uint64_t)loader->options.batch_size, left = at->span.length - at->step * size;
     slot->state = LIANA__SLOT_FILLING;
-    loader->num_used++;
-    loader->num_ahead++;
     batch->epoch = at->epoch;
     batch->step = at->step;
     batch->count = batch->num_positions = (int64_t)(left < size ? left : size);
@@ -283,17 +237,6 @@ static liana__ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *e
     return slot;
 }
 
-/* Counts what a reader's decoder has grown to. Called with the mutex held. */
-static void count_decoder(liana__loader *loader, reader *self)
-{
-    size_t bytes = liana__decoder_bytes(&self->decoder) + self->largest_record;
-    if (bytes == self->bytes) return;
-    loader->decoder_bytes += bytes - self->bytes;
-    self->bytes = bytes;
-    loader->num_allowed = liana__ring_count(&loader->room, loader->decoder_bytes);
-    if (loader->num_allowed > loader->num_slots) loader->num_allowed = loader->num_slots;
-}
-
 static void *thread_main(void *argument)
 {
     reader *self = argument;
@@ -301,7 +244,10 @@ static void *thread_main(void *argument)
     liana__error error;
     pthread_mutex_lock(&loader->mutex);
     for (;;) {
-        while (!loader->stopping && !can_claim(loader)) pthread_cond_wait(&loader->work, &loader->mutex);
+        while (!loader->stopping && !can_claim(loader)) {
+            liana__example_maker_rest(&self->maker);
+            pthread_cond_wait(&loader->work, &loader->mutex);
+        }
         if (loader->stopping) break;
         int64_t begin, end;
         liana__ring_slot *slot = claim(loader, &begin, &end);
@@ -309,6 +255,7 @@ static void *thread_main(void *argument)
         liana__recorder *recorder = loader->recorder;
         pthread_mutex_unlock(&loader->mutex);
         liana__event event = {.kind = LIANA__EVENT_READ, .begin = recorder ? liana__clock() : 0};
+        if (begin == 0) expect_batch(loader, &slot->batch);
         int64_t i = begin;
         liana_status status = LIANA_OK;
         while (i < end && status == LIANA_OK && !atomic_load_explicit(&loader->cancelled, memory_order_relaxed)) {
@@ -318,7 +265,6 @@ static void *thread_main(void *argument)
         event.number = (uint32_t)(i - begin);
         if (recorder) liana__recorder_add(recorder, (size_t)(self - loader->readers), event);
         pthread_mutex_lock(&loader->mutex);
-        count_decoder(loader, self);
         if (status != LIANA_OK && i < slot->first_failure) {
             slot->first_failure = i;
             slot->error = error;
@@ -330,7 +276,7 @@ static void *thread_main(void *argument)
         if (whole && (mixer || slot->gaps.count)) {
             /* The last one of the batch, which nobody else touches until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
-            liana__ring_slot_close_gaps(slot, loader->image_size);
+            liana__ring_slot_close_gaps(slot, loader->plan.image_size);
             if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
             pthread_mutex_lock(&loader->mutex);
         }
@@ -340,6 +286,8 @@ static void *thread_main(void *argument)
         }
         if (--loader->num_busy == 0) pthread_cond_broadcast(&loader->idle);
     }
+    /* Another one may still wait for memory. */
+    liana__example_maker_rest(&self->maker);
     pthread_mutex_unlock(&loader->mutex);
     return NULL;
 }
@@ -427,29 +375,35 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
-    size_t each = options->stage ? loader->decoded_size + options->stage->scratch_size : 0, order = 0;
+    size_t each = options->stage ? loader->plan.decoded_size + options->stage->scratch_size : 0, order = 0;
     if (options->mixer) each += options->mixer->scratch_size;
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
     }
+    if (options->cache_file) order += loader->source->num_records; /* a byte for the state of each */
     return each * (size_t)options->num_threads + order;
 }
 
 static liana_status make_slots(liana__loader *loader, liana__error *error)
 {
-    liana__ring_room *room = &loader->room;
-    *room = (liana__ring_room){.memory = loader->options.memory ? loader->options.memory : DEFAULT_MEMORY,
-                               .image = loader->image_size,
-                               .batch_size = (size_t)loader->options.batch_size,
-                               .source = loader->source->memory,
-                               .working = working_memory(loader)};
-    LIANA_TRY(liana__ring_check(room, error));
-    loader->num_slots = loader->num_allowed = liana__ring_count(room, 0);
+    const liana__loader_options *options = &loader->options;
+    liana__ring_room room = {.memory = options->memory ? options->memory : DEFAULT_MEMORY,
+                             .image = loader->plan.image_size,
+                             .batch_size = (size_t)options->batch_size,
+                             .num_threads = (size_t)options->num_threads,
+                             .source = loader->source->memory,
+                             .working = working_memory(loader),
+                             .streams = loader->source->streams};
+    liana__ring_split split;
+    LIANA_TRY(liana__ring_divide(&room, &split, error));
+    loader->num_slots = split.num_batches;
+    loader->plan.share = split.share;
+    loader->pool.most = split.pool;
+    if (loader->source->kind->take_memory) loader->source->kind->take_memory(loader->source, split.elements);
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
-        LIANA_TRY(
-            liana__ring_slot_make(&loader->slots[i], room->batch_size, room->image, loader->options.mixer, error));
+        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, room.image, options->mixer, error));
     }
     return LIANA_OK;
 }
@@ -460,33 +414,27 @@ static liana_status make_cache(liana__loader *loader, liana__error *error)
     if (loader->source->varies) return LIANA_OK;
     if (options->cache_file) {
         liana__image_cache_file_options file = *options->cache_file;
-        file.image = &loader->decoded;
-        return liana__image_cache_open(loader->source, &file, &loader->cache, error);
+        file.image = &loader->plan.decoded;
+        return liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
     }
-    uint64_t count = loader->options.cache_memory / loader->decoded_size;
+    uint64_t count = loader->options.cache_memory / loader->plan.decoded_size;
     if (count > loader->source->num_records) count = loader->source->num_records;
     if (count == 0) return LIANA_OK;
-    return liana__image_cache_create(count, loader->decoded_size, &loader->cache, error);
+    return liana__image_cache_create(count, loader->plan.decoded_size, &loader->plan.cache, error);
 }
 
 static liana_status make_readers(liana__loader *loader, liana__error *error)
 {
-    const liana__stage *stage = loader->options.stage;
+    const liana__mixer *mixer = loader->options.mixer;
     int count = loader->options.num_threads;
     loader->readers = calloc((size_t)count, sizeof *loader->readers);
     if (!loader->readers) return liana__fail_memory(error, "reading threads");
     for (int i = 0; i < count; i++) {
         reader *self = &loader->readers[i];
         self->loader = loader;
-        self->scratch = liana__source_scratch_create(loader->source);
-        if (!self->scratch) return liana__fail_memory(error, "reading threads");
-        const liana__mixer *mixer = loader->options.mixer;
+        LIANA_TRY(liana__example_maker_init(&self->maker, &loader->plan, error));
         if (mixer) self->mix_scratch = liana__allocate_aligned(mixer->scratch_size);
         if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
-        if (!stage) continue;
-        self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
-        self->decoded = liana__allocate_aligned(loader->decoded_size + LIANA__IMAGE_OFFSET);
-        if (!self->stage_scratch || !self->decoded) return liana__fail_memory(error, stage->name);
     }
     /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for
      * the next one when an example is only a copy. */
@@ -510,13 +458,18 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     loader->source = source;
     loader->options = *options;
     if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
-    loader->decoded = options->image;
+    liana__example_plan *plan = &loader->plan;
+    plan->source = source;
+    plan->options = &loader->options;
+    plan->decoded = options->image;
     if (options->stage) {
-        loader->decoded.height = options->stage->height;
-        loader->decoded.width = options->stage->width;
+        plan->decoded.height = options->stage->height;
+        plan->decoded.width = options->stage->width;
     }
-    loader->image_size = image_bytes(&options->image);
-    loader->decoded_size = image_bytes(&loader->decoded);
+    plan->image_size = image_bytes(&options->image);
+    plan->decoded_size = image_bytes(&plan->decoded);
+    plan->pool = &loader->pool;
+    liana__memory_pool_init(&loader->pool, 0);
     loader->paused = true;
     pthread_mutex_init(&loader->mutex, NULL);
     pthread_cond_init(&loader->work, NULL);
@@ -549,17 +502,14 @@ void liana__loader_destroy(liana__loader *loader)
     pthread_mutex_unlock(&loader->mutex);
     for (int i = 0; i < loader->num_readers; i++) pthread_join(loader->readers[i].thread, NULL);
     for (int i = 0; loader->readers && i < loader->options.num_threads; i++) {
-        reader *self = &loader->readers[i];
-        liana__source_scratch_destroy(loader->source, self->scratch);
-        free(self->stage_scratch);
-        free(self->decoded);
-        free(self->mix_scratch);
-        liana__decoder_free(&self->decoder);
+        liana__example_maker_free(&loader->readers[i].maker);
+        free(loader->readers[i].mix_scratch);
     }
+    liana__memory_pool_destroy(&loader->pool);
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
         liana__ring_slot_free(&loader->slots[i], loader->options.batch_size);
     }
-    liana__image_cache_destroy(loader->cache);
+    liana__image_cache_destroy(loader->plan.cache);
     liana__block_order_destroy(loader->order);
     free(loader->table.records);
     free(loader->readers);
@@ -592,7 +542,7 @@ int liana__loader_num_threads(const liana__loader *loader)
 
 liana__image_cache *liana__loader_cache(const liana__loader *loader)
 {
-    return loader->cache;
+    return loader->plan.cache;
 }
 
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
@@ -610,12 +560,12 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
         atomic_store(&loader->cancelled, true);
         while (loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
         for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = LIANA__SLOT_FREE;
-        loader->num_used = loader->num_ahead = 0;
         loader->fill = loader->next = start;
         loader->table = (pass_table){.records = loader->table.records};
         loader->fill_next = 0;
         loader->failed = false;
         loader->begun = true;
+        loader->first_epoch = epoch;
         loader->paused = false;
         atomic_store(&loader->cancelled, false);
         pthread_cond_broadcast(&loader->work);
@@ -670,7 +620,6 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         }
         if (status == LIANA_OK) {
             slot->state = LIANA__SLOT_TAKEN;
-            loader->num_ahead--;
             slot->batch.wait_seconds = seconds_now() - start;
             advance(loader, &loader->next);
             *batch = &slot->batch;
@@ -684,13 +633,7 @@ void liana__loader_release(liana__loader *loader, liana__batch *batch)
 {
     liana__ring_slot *slot = (liana__ring_slot *)batch;
     pthread_mutex_lock(&loader->mutex);
-    bool crowded = loader->num_allowed < loader->num_slots;
-    pthread_mutex_unlock(&loader->mutex);
-    /* Not all slots find room: the free ones have none. */
-    if (crowded) liana__forget_pages(batch->images, loader->room.batch_size * loader->image_size);
-    pthread_mutex_lock(&loader->mutex);
     slot->state = LIANA__SLOT_FREE;
-    loader->num_used--;
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
 }

@@ -27,6 +27,18 @@ static uint64_t inner_index(const remaining_source *source, uint64_t index)
     return index + low;
 }
 
+static void expect(const liana__source *base, uint64_t index)
+{
+    const remaining_source *source = (const remaining_source *)base;
+    liana__source_expect(source->inner, inner_index(source, index));
+}
+
+static void take_memory(const liana__source *base, size_t bytes)
+{
+    const liana__source *inner = ((const remaining_source *)base)->inner;
+    inner->kind->take_memory(inner, bytes);
+}
+
 static void close_source(liana__source *base)
 {
     remaining_source *source = (remaining_source *)base;
@@ -194,6 +206,8 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
     if (made->kind.read_at) made->kind.read_at = read_record_at;
     made->kind.address = address;
     made->kind.offset = offset;
+    made->kind.expect = expect;
+    if (made->kind.take_memory) made->kind.take_memory = take_memory;
     made->base.kind = &made->kind;
     made->base.owns_remote = false; /* the inner one does */
     if (num_left_out) *num_left_out = made->count;

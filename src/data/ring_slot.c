@@ -103,6 +103,9 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
 
 /* ---- how many ---- */
 
+/* A thread's own bytes beside an image of the batch's size, for records and what codecs work with. */
+enum { LEAST_SHARE = 64 << 10 };
+
 /* Of an example besides its image: labels, share, position, record, and an id of the usual length. */
 enum { EXAMPLE_BYTES = 96 };
 
@@ -116,34 +119,44 @@ size_t liana__ring_batch_bytes(const liana__ring_room *room)
     return size;
 }
 
-/* What is left for batches. */
-static size_t room_beside(const liana__ring_room *room, size_t decoders)
+/* `a` - `b`, or 0. */
+static size_t less(size_t a, size_t b)
 {
-    size_t taken = room->source + room->working + decoders;
-    return room->memory > taken ? room->memory - taken : 0;
+    return a > b ? a - b : 0;
 }
 
-size_t liana__ring_count(const liana__ring_room *room, size_t decoders)
-{
-    size_t batch = liana__ring_batch_bytes(room), count = NEAR_MEMORY / batch,
-           most = room_beside(room, decoders) / batch;
-    if (count < ENOUGH_BATCHES) count = ENOUGH_BATCHES;
-    if (count > most) count = most;
-    return count < MIN_BATCHES ? MIN_BATCHES : count > MAX_BATCHES ? MAX_BATCHES : count;
-}
-
-liana_status liana__ring_check(const liana__ring_room *room, liana__error *error)
+static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t threads, liana__error *error)
 {
     const double mebi = 1 << 20;
-    size_t batch = liana__ring_batch_bytes(room);
+    double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)threads;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data "
+                       "%.1f MiB, but of data.memory only %.1f MiB are for these data: make data.memory at least %.1f "
+                       "times as large, or train.batch_size smaller",
+                       room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)threads / mebi,
+                       (double)room->source / mebi, (double)room->memory / mebi, needed / (double)room->memory + 0.05);
+}
+
+liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
+{
+    size_t batch = liana__ring_batch_bytes(room), least = room->image + LEAST_SHARE,
+           threads = room->working + least * room->num_threads;
     if (batch == SIZE_MAX) return liana__fail_memory(error, "a batch");
-    if (room_beside(room, 0) / MIN_BATCHES >= batch) return LIANA_OK;
-    double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)room->working;
-    return liana__fail(
-        error, LIANA_INVALID_CONFIG,
-        "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data %.1f "
-        "MiB, but of data.memory only %.1f MiB are for these data: make data.memory at least %.1f times as "
-        "large, or train.batch_size smaller",
-        room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)room->working / mebi, (double)room->source / mebi,
-        (double)room->memory / mebi, needed / (double)room->memory + 0.05);
+    size_t rest = less(room->memory, room->source);
+    rest = less(rest, threads);
+    if (rest / MIN_BATCHES < batch) return fail_room(room, batch, threads, error);
+    rest -= MIN_BATCHES * batch;
+
+    size_t wanted = NEAR_MEMORY / batch;
+    wanted = wanted < ENOUGH_BATCHES ? ENOUGH_BATCHES : wanted > MAX_BATCHES ? MAX_BATCHES : wanted;
+    size_t more = rest / 2 / batch;
+    if (more > wanted - MIN_BATCHES) more = wanted - MIN_BATCHES;
+    rest -= more * batch;
+
+    *split = (liana__ring_split){.num_batches = MIN_BATCHES + more, .elements = room->streams ? rest / 4 * 3 : 0};
+    rest -= split->elements;
+    size_t beside = rest / 4 / room->num_threads;
+    split->share = least + beside;
+    split->pool = rest - beside * room->num_threads;
+    return LIANA_OK;
 }

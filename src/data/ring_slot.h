@@ -35,22 +35,31 @@ liana_status liana__ring_slot_keep_id(liana__ring_slot *slot, int64_t i, const c
 /* The examples that are there close up. */
 void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size);
 
-/* What a ring is made for, in bytes. */
+/* What there is room for, in bytes. */
 typedef struct liana__ring_room {
     size_t memory; /* for all of it */
     size_t image;  /* in a batch */
     size_t batch_size;
+    size_t num_threads;
     size_t source;  /* the index of the data and blocks of them that are kept */
     size_t working; /* what the reading threads and the order of the data take from the start */
+    bool streams;   /* the source makes elements ahead, or keeps some */
 } liana__ring_room;
+
+/* How it is divided, so that all together never need more. */
+typedef struct liana__ring_split {
+    size_t num_batches; /* at least two: one to go on with while the consumer holds the other */
+    size_t elements;    /* bytes for elements of a stream */
+    size_t share;       /* bytes of each thread for records and decoders */
+    size_t pool;        /* bytes for the threads that need more than that, by turns if they must */
+} liana__ring_split;
 
 /* The bytes of a batch with all that belongs to its examples; SIZE_MAX if they are too many to count. */
 size_t liana__ring_batch_bytes(const liana__ring_room *room);
-/* How many batches there can be beside `decoders` bytes, at least two: one to go on with while the consumer holds the
- * other. A few are enough to make up for some images taking longer than others; more of them only where all stay in
- * the last level of a processor's cache. */
-size_t liana__ring_count(const liana__ring_room *room, size_t decoders);
-/* INVALID_CONFIG where two batches do not find room. */
-liana_status liana__ring_check(const liana__ring_room *room, liana__error *error) LIANA_MUST_USE;
+/* A few batches are enough to make up for some images taking longer than others; more of them are made only where all
+ * stay in the last level of a processor's cache, and no more than half of what two batches leave. INVALID_CONFIG where
+ * two do not find room. */
+liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -293,8 +293,31 @@ void *liana__source_scratch_create(const liana__source *source)
 
 void liana__source_scratch_destroy(const liana__source *source, void *scratch)
 {
-    if (scratch && source->kind->scratch_free) source->kind->scratch_free(scratch);
+    if (!scratch) return;
+    liana__file_buffer *buffers = scratch;
+    if (source->kind->scratch_free) source->kind->scratch_free(scratch);
+    for (size_t i = 0; i < source->kind->num_buffers; i++) liana__file_buffer_free(&buffers[i]);
     free(scratch);
+}
+
+void liana__source_scratch_bound(const liana__source *source, void *scratch, liana__memory_share *share)
+{
+    liana__file_buffer *buffers = scratch;
+    for (size_t i = 0; i < source->kind->num_buffers; i++) buffers[i].share = share;
+    if (source->kind->scratch_bound) source->kind->scratch_bound(scratch, share);
+}
+
+size_t liana__source_scratch_bytes(const liana__source *source, const void *scratch)
+{
+    const liana__file_buffer *buffers = scratch;
+    size_t bytes = source->kind->scratch_bytes ? source->kind->scratch_bytes(scratch) : 0;
+    for (size_t i = 0; i < source->kind->num_buffers; i++) bytes += buffers[i].capacity;
+    return bytes;
+}
+
+void liana__source_expect(const liana__source *source, uint64_t index)
+{
+    if (source->kind->expect && index < source->num_records) source->kind->expect(source, index);
 }
 
 liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,

@@ -103,9 +103,19 @@ typedef struct liana__source_kind {
     liana__record_address (*address)(const liana__source *source, uint64_t index);
     /* Where the record begins in its file; NULL where that has no meaning. */
     int64_t (*offset)(const liana__source *source, uint64_t index);
-    /* What one thread needs to read, zeroed before its first use; 0 and NULL where that is nothing. */
+    /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile; NULL: needless. */
+    void (*expect)(const liana__source *source, uint64_t index);
+    /* What one thread needs to read, zeroed before its first use; 0 where that is nothing. It begins with so many
+     * liana__file_buffers, which are freed and bounded for the kind. */
     size_t scratch_size;
+    size_t num_buffers;
+    /* For what else is in it; NULL where that is nothing. Bounding it ties what it takes to the thread's share. */
     void (*scratch_free)(void *scratch);
+    size_t (*scratch_bytes)(const void *scratch);
+    void (*scratch_bound)(void *scratch, liana__memory_share *share);
+    /* Before anything is read: so many bytes are for elements made ahead or kept, beside `memory`. NULL: it has none.
+     */
+    void (*take_memory)(const liana__source *source, size_t bytes);
 } liana__source_kind;
 
 /* The part that all sources share; a kind's own struct starts with it. */
@@ -152,6 +162,14 @@ void liana__source_close(liana__source *source);
 /* What a thread reads with. NULL when memory could not be had. */
 void *liana__source_scratch_create(const liana__source *source);
 void liana__source_scratch_destroy(const liana__source *source, void *scratch);
+/* From now on records come out of the thread's share, so that reading may fail because memory is short just then
+ * (base/memory_pool.h). */
+void liana__source_scratch_bound(const liana__source *source, void *scratch, liana__memory_share *share);
+/* Bytes that it has grown to. */
+size_t liana__source_scratch_bytes(const liana__source *source, const void *scratch);
+
+/* Says that a record will be read soon. */
+void liana__source_expect(const liana__source *source, uint64_t index);
 
 /* Reads record `index` in [0, num_records). Any number of threads, each with a scratch of its own. */
 liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,

@@ -56,7 +56,7 @@ static void free_slot(slot *own)
 static slot *make_slot(liana__window *window)
 {
     slot *made = calloc(1, sizeof *made);
-    if (made) made->reader = liana__reader_create(window->dataset);
+    if (made) made->reader = liana__reader_create(window->dataset, NULL);
     if (made && made->reader) {
         window->num_slots++;
         return made;

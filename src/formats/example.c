@@ -36,7 +36,8 @@ static void *allocate(void *user, size_t size)
     block *first = example->blocks;
     if (!first || rounded > first->size - first->used) {
         size_t wanted = rounded > example->reserve ? rounded : example->reserve;
-        first = malloc(sizeof *first + wanted);
+        bool granted = liana__memory_share_ask(example->share, sizeof *first + wanted, "", NULL) == LIANA_OK;
+        first = granted ? malloc(sizeof *first + wanted) : NULL;
         if (!first) {
             example->memory = LIANA_OUT_OF_MEMORY;
             return NULL;
@@ -110,6 +111,13 @@ liana_status liana__example_parse(liana__example *example, const char *file, siz
     fail_parse(example, bytes, size, error);
     if (error && file) liana__fail_within(error, "'%s', record %zu", file, record);
     return example->memory == LIANA_OUT_OF_MEMORY ? LIANA_OUT_OF_MEMORY : LIANA_INVALID_DATA;
+}
+
+size_t liana__example_memory(const liana__example *example)
+{
+    size_t bytes = 0;
+    for (const block *each = example->blocks; each; each = each->next) bytes += sizeof *each + each->size;
+    return bytes;
 }
 
 void liana__example_free(liana__example *example)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_pool.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -39,9 +40,10 @@ typedef struct liana__example {
     const char *file;
     size_t record;
     struct liana__example_block *blocks;
-    size_t reserve;      /* bytes to allocate at once */
-    size_t budget;       /* bytes that this record may still take */
-    liana_status memory; /* why the last allocation failed */
+    size_t reserve;             /* bytes to allocate at once */
+    size_t budget;              /* bytes that this record may still take */
+    liana_status memory;        /* why the last allocation failed */
+    liana__memory_share *share; /* that memory is taken from; NULL: without a bound */
 } liana__example;
 
 /* Parses a record. `file` and `record` name it in this call's and all getters' messages and must live as long as the
@@ -49,6 +51,8 @@ typedef struct liana__example {
  * Errors: INVALID_DATA (not a tf.Example), OUT_OF_MEMORY. */
 liana_status liana__example_parse(liana__example *example, const char *file, size_t record, const uint8_t *bytes,
                                   size_t size, liana__error *error) LIANA_MUST_USE;
+/* Bytes that it keeps from record to record. */
+size_t liana__example_memory(const liana__example *example);
 void liana__example_free(liana__example *example);
 
 size_t liana__example_num_features(const liana__example *example);

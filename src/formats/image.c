@@ -85,13 +85,15 @@ liana_status liana__image_check_encode(const char *kind, int64_t height, int64_t
     return LIANA_OK;
 }
 
-liana_status liana__image_reserve_bytes(uint8_t **buffer, size_t *capacity, size_t size, liana__error *error)
+liana_status liana__image_reserve_bytes(const liana__image *image, uint8_t **buffer, size_t *capacity, size_t size,
+                                        liana__error *error)
 {
     if (size <= *capacity) return LIANA_OK;
-    uint8_t *bigger = liana__allocate_aligned(size);
-    if (!bigger) return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for an image of %zu bytes", size);
-    free(*buffer);
-    *buffer = bigger;
+    LIANA_TRY(liana__memory_share_ask(image->share, size - *capacity, "an image", error));
+    liana__free_large(*buffer, *capacity);
+    *capacity = 0;
+    *buffer = liana__allocate_aligned(size);
+    if (!*buffer) return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for an image of %zu bytes", size);
     *capacity = size;
     return LIANA_OK;
 }
@@ -104,7 +106,7 @@ liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t w
         __builtin_add_overflow(size, (size_t)LIANA__IMAGE_OFFSET, &size)) {
         return liana__fail_memory(error, "an image");
     }
-    LIANA_TRY(liana__image_reserve_bytes(&image->memory, &image->capacity, size, error));
+    LIANA_TRY(liana__image_reserve_bytes(image, &image->memory, &image->capacity, size, error));
     image->pixels = image->memory + LIANA__IMAGE_OFFSET;
     image->height = height;
     image->width = width;
@@ -161,7 +163,7 @@ liana_status liana__image_probe(const void *bytes, size_t size, const liana__ima
 
 void liana__image_free(liana__image *image)
 {
-    free(image->memory);
-    free(image->spare);
+    liana__free_large(image->memory, image->capacity);
+    liana__free_large(image->spare, image->spare_capacity);
     *image = (liana__image){0};
 }

@@ -3,6 +3,7 @@
 #define LIANA_FORMATS_IMAGE_H
 
 #include "base/error.h"
+#include "base/memory_pool.h"
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -39,8 +40,7 @@ typedef struct liana__image {
     size_t capacity;
     uint8_t *spare; /* where a rotated image is decoded first */
     size_t spare_capacity;
-    size_t
-        codec_bytes; /* the most that coefficients took while an image was decoded: progressive JPEGs keep them all */
+    liana__memory_share *share; /* that memory is taken from, the codec's own too; NULL: without a bound */
 } liana__image;
 
 /* The largest image decoded unless told otherwise, in pixels: a quarter of a GiB of RGB, Pillow's limit too. */

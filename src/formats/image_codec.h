@@ -23,8 +23,8 @@ liana_status liana__image_check_encode(const char *kind, int64_t height, int64_t
 liana_status liana__image_place(liana__image *image, const liana__image_options *options, int64_t height, int64_t width,
                                 int channels, liana__error *error) LIANA_MUST_USE;
 
-/* Room for `size` bytes in a kept buffer; what was in it is lost. Errors: OUT_OF_MEMORY. */
-liana_status liana__image_reserve_bytes(uint8_t **buffer, size_t *capacity, size_t size, liana__error *error)
-    LIANA_MUST_USE;
+/* Room for `size` bytes in one of the image's kept buffers; what was in it is lost. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_reserve_bytes(const liana__image *image, uint8_t **buffer, size_t *capacity, size_t size,
+                                        liana__error *error) LIANA_MUST_USE;
 
 #endif

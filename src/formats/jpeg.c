@@ -266,10 +266,11 @@ static void finish(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, si
 
 /* ---- reading ---- */
 
-/* Bytes of the coefficients that libjpeg keeps until the last scan was read. */
-static size_t coefficient_bytes(j_decompress_ptr jpeg)
+/* Bytes that libjpeg works with: some rows, and the coefficients of files whose last scan has to be read first. */
+static size_t working_bytes(j_decompress_ptr jpeg)
 {
-    size_t bytes = 0;
+    enum { ROW_BYTES = 3 * 2 * MOST_ROWS }; /* of each column: components, as they are stored and made larger */
+    size_t bytes = (size_t)jpeg->image_width * ROW_BYTES;
     for (int i = 0; jpeg_has_multiple_scans(jpeg) && i < jpeg->num_components; i++) {
         const jpeg_component_info *component = &jpeg->comp_info[i];
         bytes += (size_t)component->width_in_blocks * component->height_in_blocks * sizeof(JBLOCK);
@@ -284,8 +285,7 @@ static void start_output(reader *state, int channels, int orientation)
     choose_scale(jpeg, orientation >= 5 ? options->least_width : options->least_height,
                  orientation >= 5 ? options->least_height : options->least_width);
     jpeg->out_color_space = is_cmyk(jpeg) ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    size_t bytes = coefficient_bytes(jpeg);
-    if (bytes > state->image->codec_bytes) state->image->codec_bytes = bytes;
+    fail(state, liana__memory_share_ask(state->image->share, working_bytes(jpeg), "a JPEG image", state->error));
     jpeg_start_decompress(jpeg);
 }
 
@@ -303,7 +303,7 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
     uint8_t *pixels = image->pixels;
     if (orientation != 1) {
         size_t needed = (size_t)part.height * (size_t)part.width * (size_t)channels;
-        fail(state, liana__image_reserve_bytes(&image->spare, &image->spare_capacity, needed, state->error));
+        fail(state, liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, needed, state->error));
         pixels = image->spare;
     }
     if (part.top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)part.top);

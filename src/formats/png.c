@@ -79,6 +79,9 @@ static void read_image(reader *state)
     png_set_strip_16(png);
     png_set_strip_alpha(png);
     if (!colour && wanted == 3) png_set_gray_to_rgb(png);
+    /* Two rows of up to four channels of 16 bits, and zlib's window and tables. */
+    size_t working = 2 * 8 * (size_t)width + (64 << 10);
+    fail(state, liana__memory_share_ask(state->image->share, working, "a PNG image", state->error));
     int passes = png_set_interlace_handling(png);
     png_read_update_info(png, state->info);
 
@@ -91,8 +94,8 @@ static void read_image(reader *state)
         fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
         pixels = image->pixels;
     } else {
-        fail(state,
-             liana__image_reserve_bytes(&image->spare, &image->spare_capacity, row * (size_t)height, state->error));
+        fail(state, liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, row * (size_t)height,
+                                               state->error));
         pixels = image->spare;
     }
     for (int pass = 0; pass < passes; pass++) {

@@ -337,6 +337,14 @@ liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, li
     return LIANA_OK;
 }
 
+void liana__tfrecord_expect(const liana__tfrecord *file, size_t record)
+{
+    if (!file->mapping.data || record >= file->count) return;
+    size_t begin = (size_t)file->offsets[record];
+    size_t end = record + 1 < file->count ? (size_t)file->offsets[record + 1] : file->end;
+    liana__mapping_expect(&file->mapping, begin, end - begin);
+}
+
 liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, bool compress,
                                           liana__error *error)
 {

@@ -61,6 +61,9 @@ liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, con
 liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, liana__file_buffer *buffer,
                                   const uint8_t **bytes, size_t *size, liana__error *error) LIANA_MUST_USE;
 
+/* Has the system fetch a record of a mapped file, which will be read soon. */
+void liana__tfrecord_expect(const liana__tfrecord *file, size_t record);
+
 /* Writes a file record by record. It appears under its name, whole, at the commit. */
 typedef struct liana__tfrecord_writer {
     bool compressed;

@@ -67,6 +67,11 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
 }
 
+static void expect(const liana__source *base, uint64_t index)
+{
+    liana__image_files_expect(&((const csv_source *)base)->files, index);
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
@@ -404,6 +409,7 @@ const liana__source_kind liana__source_csv = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
-    .scratch_free = liana__image_files_scratch_free,
+    .num_buffers = 1,
 };

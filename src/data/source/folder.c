@@ -46,6 +46,11 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1};
 }
 
+static void expect(const liana__source *base, uint64_t index)
+{
+    liana__image_files_expect(&((const folder_source *)base)->files, index);
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
@@ -212,6 +217,7 @@ const liana__source_kind liana__source_folder = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
-    .scratch_free = liana__image_files_scratch_free,
+    .num_buffers = 1,
 };

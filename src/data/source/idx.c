@@ -87,11 +87,6 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return LIANA_OK;
 }
 
-static void scratch_free(void *scratch)
-{
-    free(((liana__file_buffer *)scratch)->bytes);
-}
-
 /* The last `from` in a text becomes `to`, of the same length. */
 static bool replace_last(char *text, const char *from, const char *to)
 {
@@ -312,5 +307,5 @@ const liana__source_kind liana__source_idx = {
     .read = read_record,
     .address = address,
     .scratch_size = sizeof(liana__file_buffer),
-    .scratch_free = scratch_free,
+    .num_buffers = 1,
 };

@@ -32,9 +32,9 @@ typedef struct tfrecord_source {
 
 /* What a thread reads with. */
 typedef struct reading {
-    liana__example example;
-    liana__block *block;       /* that it read last */
     liana__file_buffer buffer; /* of a record of a plain file */
+    liana__example example;
+    liana__block *block; /* that it read last */
 } reading;
 
 enum {
@@ -303,7 +303,26 @@ static void scratch_free(void *scratch)
 {
     liana__example_free(&((reading *)scratch)->example);
     liana__block_release(((reading *)scratch)->block);
-    free(((reading *)scratch)->buffer.bytes);
+}
+
+static size_t scratch_bytes(const void *scratch)
+{
+    const reading *own = scratch;
+    return liana__example_memory(&own->example) + (own->block ? liana__block_size(own->block) : 0);
+}
+
+static void scratch_bound(void *scratch, liana__memory_share *share)
+{
+    ((reading *)scratch)->example.share = share;
+}
+
+static void expect(const liana__source *base, uint64_t index)
+{
+    const tfrecord_source *source = (const tfrecord_source *)base;
+    size_t file = file_of(source, index);
+    if (source->files[file].plain) {
+        liana__tfrecord_expect(source->files[file].plain, (size_t)(index - source->starts[file]));
+    }
 }
 
 static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
@@ -317,6 +336,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
         reading scratch = {0};
         status = choose_features(source, options, &scratch, error);
         scratch_free(&scratch);
+        liana__file_buffer_free(&scratch.buffer);
     }
     return liana__source_finish(&source->base, status, out);
 }
@@ -330,6 +350,10 @@ const liana__source_kind liana__source_tfrecord = {
     .read = read_record,
     .address = address,
     .offset = offset,
+    .expect = expect,
     .scratch_size = sizeof(reading),
+    .num_buffers = 1,
+    .scratch_bytes = scratch_bytes,
+    .scratch_bound = scratch_bound,
     .scratch_free = scratch_free,
 };

@@ -86,18 +86,19 @@ static bool parse_label(const uint8_t *bytes, size_t size, int64_t *label)
     return any && i == size;
 }
 
+static void expect(const liana__source *base, uint64_t index)
+{
+    const webdataset_source *source = (const webdataset_source *)base;
+    const liana__tar *tar = &source->files[file_of(source, index)];
+    const liana__tar_member *image = source->examples[index].image;
+    if (image && tar->mapping.data) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
+}
+
 /* What one thread reads with. */
 typedef struct member_buffers {
     liana__file_buffer image;
     liana__file_buffer label;
 } member_buffers;
-
-static void scratch_free(void *scratch)
-{
-    member_buffers *buffers = scratch;
-    free(buffers->image.bytes);
-    free(buffers->label.bytes);
-}
 
 /* A member of a mapped file, copied, so that nobody who makes the file shorter ends the process; of an inflated one
  * where it is. */
@@ -281,6 +282,7 @@ const liana__source_kind liana__source_webdataset = {
     .read = read_record,
     .address = address,
     .offset = offset,
+    .expect = expect,
     .scratch_size = sizeof(member_buffers),
-    .scratch_free = scratch_free,
+    .num_buffers = 2,
 };

@@ -154,9 +154,26 @@ static void note_damage(const liana_dataset *dataset, const liana__error *damage
                damage->message);
 }
 
+static liana_status fail_as(const liana__error *why, liana__error *error)
+{
+    if (error) *error = *why;
+    return why->status;
+}
+
+static size_t buffer_bytes(const liana__reader *reader)
+{
+    return ((const liana__file_buffer *)reader->own)->capacity;
+}
+
+/* The index that the file will have when it is opened. */
+static size_t memory_of(const liana_dataset *dataset)
+{
+    return dataset->length > 0 ? liana__element_file_memory((uint64_t)dataset->length) : 0;
+}
+
 static void free_buffer(void *own)
 {
-    free(((liana__file_buffer *)own)->bytes);
+    liana__file_buffer_free(own);
 }
 
 static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
@@ -166,8 +183,11 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     const cache *own = dataset->own;
     LIANA_TRY(get_ready(dataset, error));
     liana__error damage = {0};
-    liana_status status = liana__element_file_read(own->file, &dataset->spec, at->index, reader->own, element, &damage);
+    liana__file_buffer *buffer = reader->own;
+    buffer->share = reader->share;
+    liana_status status = liana__element_file_read(own->file, &dataset->spec, at->index, buffer, element, &damage);
     if (status == LIANA_OK) return LIANA_OK;
+    if (status == LIANA_OUT_OF_MEMORY) return fail_as(&damage, error);
     note_damage(dataset, &damage);
     liana__at first = {.index = at->index};
     LIANA_TRY(liana__reader_read(reader->inputs[0], &first, element, error));
@@ -199,6 +219,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         liana_status status =
             liana__element_file_read(own->file, &dataset->spec, cursor->index, cursor->own, element, &damage);
         if (status == LIANA_OK) return LIANA_OK;
+        if (status == LIANA_OUT_OF_MEMORY) return fail_as(&damage, error);
         note_damage(dataset, &damage);
         liana__at at = {.index = cursor->index};
         LIANA_TRY(liana__cursor_open(dataset->inputs[0], cursor->pace, &at, &cursor->inputs[0], error));
@@ -247,9 +268,11 @@ const liana__stage_kind liana__stage_cache_file = {
     .name = "cache_file",
     .doc = "The elements of the first epoch are kept in a file.",
     .close = close_cache,
+    .memory = memory_of,
     .read = read_element,
     .reader_size = sizeof(liana__file_buffer),
     .reader_free = free_buffer,
+    .reader_bytes = buffer_bytes,
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(liana__file_buffer),

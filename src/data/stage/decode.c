@@ -13,11 +13,13 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
 {
     const decode *own = reader->dataset->own;
     liana__holder *store = &reader->store;
+    liana__decoder *decoder = reader->own;
+    decoder->image.share = reader->share;
     liana__record record;
     LIANA_TRY(liana__holder_begin(store, &reader->dataset->spec, 0, error));
     liana__dataset_image(input, own->image, &record);
     liana_status status =
-        liana__decode_record(reader->own, &own->options, &record, NULL, store->columns[own->image], error);
+        liana__decode_record(decoder, &own->options, &record, NULL, store->columns[own->image], error);
     if (status != LIANA_OK) {
         return liana__fail_within(error, "position %llu of epoch %llu (record %llu)", (unsigned long long)at->index,
                                   (unsigned long long)at->epoch, (unsigned long long)input->record);
@@ -32,6 +34,11 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
 static void free_decoder(void *own)
 {
     liana__decoder_free(own);
+}
+
+static size_t decoder_bytes(const liana__reader *reader)
+{
+    return liana__decoder_bytes(reader->own);
 }
 
 liana_dataset *liana_dataset_decode_images(liana_dataset *input, const liana_decode_options *options)
@@ -67,5 +74,6 @@ const liana__stage_kind liana__stage_decode_images = {
     .apply = decode_image,
     .reader_size = sizeof(liana__decoder),
     .reader_free = free_decoder,
+    .reader_bytes = decoder_bytes,
     .works = true,
 };

@@ -25,6 +25,17 @@ static void free_reader(void *pointer)
     if (own->source) liana__source_scratch_destroy(own->source, own->scratch);
 }
 
+static size_t reader_bytes(const liana__reader *reader)
+{
+    const files_reader *own = reader->own;
+    return own->source ? liana__source_scratch_bytes(own->source, own->scratch) : 0;
+}
+
+static size_t memory_of(const liana_dataset *dataset)
+{
+    return dataset->source->memory;
+}
+
 static liana_status put_image(const liana_dataset *dataset, files_reader *own, const liana__record *record,
                               liana_element *element, liana__error *error)
 {
@@ -57,6 +68,7 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
         own->scratch = liana__source_scratch_create(source);
         if (!own->scratch) return liana__fail_memory(error, "reading files");
         own->source = source;
+        liana__source_scratch_bound(source, own->scratch, reader->share);
     }
     liana__record record;
     LIANA_TRY(liana__source_read(source, at->index, own->scratch, &record, error));
@@ -167,7 +179,9 @@ const liana__stage_kind liana__stage_files = {
     .describe = describe,
     .doc = "Labelled images in files.",
     .close = close_files,
+    .memory = memory_of,
     .read = read_file,
     .reader_size = sizeof(files_reader),
     .reader_free = free_reader,
+    .reader_bytes = reader_bytes,
 };

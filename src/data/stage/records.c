@@ -35,7 +35,27 @@ static void free_reader(void *own)
 {
     records_reader *reader = own;
     liana__block_release(reader->block);
-    free(reader->buffer.bytes);
+    liana__file_buffer_free(&reader->buffer);
+}
+
+static size_t reader_bytes(const liana__reader *reader)
+{
+    const records_reader *own = reader->own;
+    return own->buffer.capacity + (own->block ? liana__block_size(own->block) : 0);
+}
+
+/* The index, and for compressed files the blocks that are kept. */
+static size_t memory_of(const liana_dataset *dataset)
+{
+    const records *own = dataset->own;
+    size_t bytes = dataset->num_blocks * sizeof *dataset->block_starts;
+    bool compressed = false;
+    for (size_t i = 0; i < own->num_files; i++) {
+        const record_file *file = &own->files[i];
+        compressed = compressed || file->blocks;
+        bytes += file->plain ? liana__tfrecord_memory(file->plain) : liana__tfrecord_blocks_memory(file->blocks);
+    }
+    return compressed ? bytes + (size_t)CACHED_BLOCKS * LIANA__TFRECORD_BLOCK : bytes;
 }
 
 static void close_records(liana_dataset *dataset)
@@ -58,6 +78,7 @@ static liana_status read_record(liana__reader *reader, const liana__at *at, lian
     uint64_t record = at->index - own->starts[part];
     const uint8_t *bytes;
     if (file->plain) {
+        with->buffer.share = reader->share;
         LIANA_TRY(liana__tfrecord_read(file->plain, (size_t)record, &with->buffer, &bytes, &with->value.size, error));
     } else {
         LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &with->block, &bytes, &with->value.size, error));
@@ -165,7 +186,9 @@ const liana__stage_kind liana__stage_tfrecord = {
     .describe = describe,
     .doc = "The records of TFRecord files, plain or compressed.",
     .close = close_records,
+    .memory = memory_of,
     .read = read_record,
     .reader_size = sizeof(records_reader),
     .reader_free = free_reader,
+    .reader_bytes = reader_bytes,
 };

@@ -256,6 +256,10 @@ static void test_fits_go_on_in_the_middle_of_an_epoch(void **state)
         assert_memory_equal(whole, resumed, sizeof whole);
         options.checkpoint_steps = -1;
         assert_int_equal(fit(context, &options, resumed), LIANA_INVALID_ARGUMENT);
+        options.checkpoint_steps = 0;
+        options.data_memory = -1;
+        assert_int_equal(fit(context, &options, resumed), LIANA_INVALID_ARGUMENT);
+        assert_non_null(strstr(liana_context_message(context), "data_memory is -1"));
         liana_dataset_close(data);
     }
     liana_context_destroy(context);

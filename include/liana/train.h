@@ -61,6 +61,7 @@ typedef struct liana_fit_options {
     /* With `resume`, AUTO without a number is what the checkpoint records. */
     liana_recompute recompute;
     int64_t memory;      /* MiB that training may take, for LIANA_RECOMPUTE_AUTO; 0: three quarters of what there is */
+    int64_t data_memory; /* MiB that reading, decoding and batches made ahead may take; 0: 1024 */
     uint64_t seed;       /* of the order of the data and of dropout */
     const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
     bool keep_order;     /* of the examples, instead of another one in each epoch */

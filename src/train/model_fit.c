@@ -22,6 +22,7 @@ typedef struct request {
     liana_precision precision;
     liana_recompute recompute;
     int64_t memory;
+    int64_t data_memory;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
 } request;
@@ -62,6 +63,10 @@ static liana_status check_request(const request *wanted, liana__error *error)
                            "recompute is %d and memory %lld, expected a liana_recompute and 0 to %d MiB",
                            (int)wanted->recompute, (long long)wanted->memory, 1 << 24);
     }
+    if (wanted->data_memory < 0 || wanted->data_memory > 1 << 24) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "data_memory is %lld, expected 0 to %d MiB",
+                           (long long)wanted->data_memory, 1 << 24);
+    }
     return liana__model_check(wanted->model, error);
 }
 
@@ -100,6 +105,7 @@ static liana_status make_config(liana__run *run, const request *wanted, liana__e
     config->train.batch_size = wanted->batch_size;
     config->train.microbatch = wanted->microbatch;
     config->train.seed = (int64_t)wanted->seed;
+    config->data.memory = wanted->data_memory;
     LIANA_TRY(find_precision(wanted, arena, &config->train.precision, error));
     find_recomputation(wanted, arena, &config->train);
     if (wanted->loss) config->train.loss = wanted->loss;
@@ -174,6 +180,7 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
                                      .label_offset = data->label_offset,
                                      .shuffle = fit && !fit->keep_order && !part->source->streams,
                                      .steps_per_epoch = fit ? fit->steps_per_epoch : 0,
+                                     .memory = liana__run_part_memory(run, part),
                                      .cache_memory = fit ? (size_t)1 << 30 : 0};
     if (run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP && !part->source->streams) {
         options.bad_records = &run->bad_records;
@@ -309,6 +316,7 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .precision = options->precision,
                       .recompute = options->recompute,
                       .memory = options->memory,
+                      .data_memory = options->data_memory,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
                       .training = true};
     liana__error *error = &model->context->error;

@@ -182,11 +182,11 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
 
 /* ---- loaders ---- */
 
-/* Bytes that a part of the data may take besides its cache; all three together have data.memory. */
-static size_t share_memory(const liana__run *run, const liana__run_data *part)
+size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     size_t total = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    if (!run->training.source) return total;
     return part == &run->training ? total / 2 : total / 4;
 }
 
@@ -242,7 +242,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = share_memory(run, part),
+        .memory = liana__run_part_memory(run, part),
         .stage = part->augment ? &part->stage : NULL,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,

@@ -46,6 +46,9 @@ liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_opti
 
 /* run_data.c: the bytes that reading, decoding and the cache may take. */
 size_t liana__run_data_memory(const liana__run *run);
+/* What of it a part of the data may take besides its cache; all three together have data.memory. Where nothing is
+ * trained on, one part is read at a time, and has all. */
+size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
 /* run_optimizer.c: reads optimizer, schedule, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);

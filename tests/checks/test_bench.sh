@@ -82,3 +82,8 @@ grep -q '"workload": "infer1-MobileNetV2"' "$folder/build/bench/table.json" || f
 status=0
 WORKLOADS='train-VGG*' bench/bench.sh "$folder/build" 2>"$folder/said" || status=$?
 [ "$status" -eq 2 ] || fail "an unknown workload gives status $status, expected 2"
+
+# One thread, two, and two processes: what the columns are. On whichever core there is.
+core=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+ROUNDS=2 SECONDS_EACH=0 CORES="$core $core" bench/bench_threads.sh "$build" "mlp --batch 64" >"$folder/said"
+grep -q '^mlp --batch 64\( *[0-9][0-9.]*\)\{5\}$' "$folder/said" || fail "no line of rates: $(cat "$folder/said")"

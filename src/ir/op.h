@@ -64,6 +64,7 @@ typedef struct liana__call {
     const void *packed;
     /* Which of the tiles that `cut` made is wanted. num_tiles 0: the whole result. */
     size_t tile, num_tiles;
+    void *companion; /* NULL, or where the result goes of a node of which `gives_companion` said that it is given */
 } liana__call;
 
 typedef struct liana__prepared {
@@ -96,6 +97,10 @@ typedef struct liana__kernel {
      * the same bits as the whole: never inside a sum, and as the shape alone says. Sets num_tiles, and may add to plan
      * and scratch_size; `packed` stays as it is. */
     liana_status (*cut)(const liana__node *node, liana__prepared *prepared, liana__error *error);
+    /* NULL, or whether `run` can give the result of `reader` as well, a node that reads nothing but this one's result:
+     * on the way, while that is in registers. `prepare` asks for the scratch memory in any case. Bits of this node's
+     * result are the same with a companion and without. Not for tiles. */
+    bool (*gives_companion)(const liana__node *node, const liana__node *reader);
 } liana__kernel;
 
 /* Why `kernel` is not chosen: a few words with no end of life. NULL if it would do. */

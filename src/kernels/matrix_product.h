@@ -11,6 +11,7 @@
 
 #include "kernels/matrix_gather.h"
 #include "kernels/vector_epilogue.h"
+#include "kernels/vector_moments.h"
 
 /* ---- rows ---- */
 
@@ -32,6 +33,7 @@ typedef struct product_target {
     bool wide;
     const epilogue *after;        /* what is done to sums before they are stored, or NULL */
     const tile_element *residual; /* added then, laid out like C; NULL: none */
+    vector_moments *moments;      /* TILE_VECTORS for each panel: of C's columns as they are stored; or NULL */
 } product_target;
 
 /* C from row `first` on. */
@@ -99,9 +101,57 @@ static __attribute__((noinline)) void store_swish(const float *waiting, int64_t 
     }
 }
 
-/* Not stored but left at `waiting`, unless that is NULL. */
-LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const product_source *a,
-                             const packed_panel *b, const product_target *c, int64_t first_row, float *waiting)
+/* Stores a tile at `target`, line by line, and adds it to the moments of its columns. */
+LIANA__INLINE void store_measured(const int rows, const int vectors, tile_element *target, int64_t stride, int64_t last,
+                                  vector_float (*sums)[TILE_VECTORS], vector_moments *moments)
+{
+#if defined(__AVX512BF16__)
+    vector_float sum[TILE_VECTORS], square[TILE_VECTORS];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        sum[v] = vector_load(moments[v].sum);
+        square[v] = vector_load(moments[v].square);
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r += 2, target += 2 * stride) {
+        __m512i both[TILE_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            const vector_float second = r + 1 < rows ? sums[r + 1][v] : vector_set(0);
+            both[v] = (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)sums[r][v]);
+            const __mmask16 mask = v + 1 < vectors ? 0xffff : vector_first(last);
+            _mm256_mask_storeu_epi16(target + v * VECTOR_LENGTH, mask, _mm512_castsi512_si256(both[v]));
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            const __mmask16 mask = v + 1 < vectors ? 0xffff : vector_first(last);
+            const __m256i second = _mm512_extracti64x4_epi64(both[v], 1);
+            if (r + 1 < rows) _mm256_mask_storeu_epi16(target + stride + v * VECTOR_LENGTH, mask, second);
+            moments_add_pairs(moments_pair(both[v]), &sum[v], &square[v]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        vector_store(moments[v].sum, sum[v]);
+        vector_store(moments[v].square, square[v]);
+    }
+#else
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) tile_store_row(vectors, target + r * stride, last, sums[r]);
+    if (!moments->started) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) moments_start(&moments[v], sums[0][v]);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) moments_add(rows, &sums[0][v], TILE_VECTORS, &moments[v]);
+#endif
+}
+
+/* Not stored but left at `waiting`, unless that is NULL. `measured`: stored and added to the moments, and nothing else.
+ */
+LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const bool measured,
+                             const product_source *a, const packed_panel *b, const product_target *c, int64_t first_row,
+                             float *waiting)
 {
     vector_float sums[TILE_ROWS][TILE_VECTORS];
     const tile_element *row[TILE_ROWS];
@@ -113,6 +163,10 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
     if (units == 2) tile_fold(rows, vectors, sums);
     const int result = (vectors + units - 1) / units;
     const int64_t at = first_row * c->stride + b->first;
+    if (measured) {
+        store_measured(rows, result, (tile_element *)c->data + at, c->stride, b->last, sums, c->moments);
+        return;
+    }
     if (c->after) finish_tile(rows, result, c, b, at, sums);
     if (waiting) {
 #pragma GCC unroll 8
@@ -131,21 +185,42 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
     }
 }
 
-LIANA__INLINE void rows_few(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
-                            const packed_panel *b, const product_target *c, float *waiting)
+LIANA__INLINE void rows_few(const int vectors, const int units, const bool measured, int64_t begin, int64_t end,
+                            const product_source *a, const packed_panel *b, const product_target *c, float *waiting)
 {
     switch (end - begin) { /* constants, so that the sums are registers */
 #if LIANA_VECTOR_BYTES == 64
-    case 7: rows_tile(7, vectors, units, a, b, c, begin, waiting); break;
-    case 6: rows_tile(6, vectors, units, a, b, c, begin, waiting); break;
+    case 7: rows_tile(7, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 6: rows_tile(6, vectors, units, measured, a, b, c, begin, waiting); break;
 #endif
-    case 5: rows_tile(5, vectors, units, a, b, c, begin, waiting); break;
-    case 4: rows_tile(4, vectors, units, a, b, c, begin, waiting); break;
-    case 3: rows_tile(3, vectors, units, a, b, c, begin, waiting); break;
-    case 2: rows_tile(2, vectors, units, a, b, c, begin, waiting); break;
-    case 1: rows_tile(1, vectors, units, a, b, c, begin, waiting); break;
+    case 5: rows_tile(5, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 4: rows_tile(4, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 3: rows_tile(3, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 2: rows_tile(2, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 1: rows_tile(1, vectors, units, measured, a, b, c, begin, waiting); break;
     default: break;
     }
+}
+
+static __attribute__((noinline)) void close_moments(vector_moments *moments, int vectors, int64_t rows)
+{
+    for (int v = 0; v < vectors; v++) moments_close(&moments[v], rows);
+}
+
+/* As rows_panel, with moments, which are those of the panel. */
+LIANA__INLINE void measured_panel(const int vectors, const int units, int64_t begin, int64_t end,
+                                  const product_source *a, const packed_panel *b, const product_target *c)
+{
+    const int result = (vectors + units - 1) / units;
+    int64_t first = begin;
+    for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
+        rows_tile(TILE_ROWS, vectors, units, true, a, b, c, begin, NULL);
+        if (begin + TILE_ROWS < first + MOMENT_ROWS) continue;
+        close_moments(c->moments, result, begin + TILE_ROWS - first);
+        first = begin + TILE_ROWS;
+    }
+    rows_few(vectors, units, true, begin, end, a, b, c, NULL);
+    if (end > first) close_moments(c->moments, result, end - first);
 }
 
 LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
@@ -157,7 +232,7 @@ LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin,
     float *waiting = swish ? room : NULL;
     int64_t first = begin;
     for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
-        rows_tile(TILE_ROWS, vectors, units, a, b, c, begin, waiting);
+        rows_tile(TILE_ROWS, vectors, units, false, a, b, c, begin, waiting);
         if (!swish) continue;
         waiting += TILE_ROWS * result * VECTOR_LENGTH;
         if (begin + TILE_ROWS < first + WAITING_ROWS) continue;
@@ -165,8 +240,18 @@ LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin,
         first += WAITING_ROWS;
         waiting = room;
     }
-    rows_few(vectors, units, begin, end, a, b, c, waiting);
+    rows_few(vectors, units, false, begin, end, a, b, c, waiting);
     if (swish) store_swish(room, end - first, result, b, c, first);
+}
+
+LIANA__INLINE void rows_or_measured(const int vectors, const int units, int64_t begin, int64_t end,
+                                    const product_source *a, const packed_panel *b, const product_target *c)
+{
+    if (c->moments) {
+        measured_panel(vectors, units, begin, end, a, b, c);
+    } else {
+        rows_panel(vectors, units, begin, end, a, b, c);
+    }
 }
 
 LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, const product_source *a,
@@ -174,10 +259,10 @@ LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, c
 {
     switch (b->vectors) {
 #if LIANA_VECTOR_BYTES == 64
-    case 3: rows_panel(3, units, begin, end, a, b, c); break;
+    case 3: rows_or_measured(3, units, begin, end, a, b, c); break;
 #endif
-    case 2: rows_panel(2, units, begin, end, a, b, c); break;
-    default: rows_panel(1, units, begin, end, a, b, c); break;
+    case 2: rows_or_measured(2, units, begin, end, a, b, c); break;
+    default: rows_or_measured(1, units, begin, end, a, b, c); break;
     }
 }
 
@@ -186,6 +271,7 @@ static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_strid
                             int64_t first_panel, int64_t end_panel, const product_target *c)
 {
     product_source source = {a, a_stride, 0};
+    product_target target = *c;
     int64_t tile_bytes = TILE_ROWS * a_stride * (int64_t)sizeof *a;
     int64_t block = BYTES_AT_ONCE / (int64_t)sizeof(tile_element) / b->depth / TILE_ROWS * TILE_ROWS;
     if (block < 4 * TILE_ROWS) block = 4 * TILE_ROWS;
@@ -194,10 +280,11 @@ static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_strid
         for (int64_t i = first_panel; i < end_panel; i++) {
             const packed_panel panel = panel_at(b, i);
             source.fetch = i == first_panel ? divide_round_up(BYTES_AHEAD, tile_bytes) * tile_bytes : 0;
+            if (c->moments) target.moments = c->moments + i * TILE_VECTORS;
             if (b->step_units == 2) {
-                rows_any_panel(2, begin, end, &source, &panel, c);
+                rows_any_panel(2, begin, end, &source, &panel, &target);
             } else {
-                rows_any_panel(1, begin, end, &source, &panel, c);
+                rows_any_panel(1, begin, end, &source, &panel, &target);
             }
         }
     }

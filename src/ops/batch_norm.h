@@ -77,6 +77,13 @@ static inline int liana__batch_norm_activation_of(const liana__node *node)
     return ((const liana__batch_norm_attributes *)node->attributes)->activation;
 }
 
+/* Whether a node gives statistics, in f64, of a part of images that is to be merged. */
+static inline bool liana__batch_norm_is_part_of_statistics(const liana__node *node)
+{
+    return node->op == &liana__op_batch_norm_statistics && node->dtype == LIANA_F64 &&
+           node->inputs[0]->dtype != LIANA_F64;
+}
+
 LIANA__DECLARE_VECTOR_KERNELS(batch_norm_statistics);
 LIANA__DECLARE_VECTOR_KERNELS(batch_norm_training);
 LIANA__DECLARE_VECTOR_KERNELS(batch_norm_inference);

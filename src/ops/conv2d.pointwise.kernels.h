@@ -19,7 +19,8 @@ static product describe(const liana__node *node)
                  .depth = g.channels,
                  .columns = g.filters,
                  .strided = !liana__geometry_is_pointwise(&g),
-                 .finished = liana__is_conv_affine(node)};
+                 .finished = liana__is_conv_affine(node),
+                 .measured = node->op == &liana__op_conv2d};
     p.grid = (pixel_grid){g.output[0], g.output[1], {g.strides[0], g.strides[1]}, g.input[0], g.input[1]};
     const liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
     if (pass == LIANA__CONV_INPUT_GRADIENT) {
@@ -34,4 +35,17 @@ static product describe(const liana__node *node)
     return p;
 }
 
+#if defined(LIANA__TILES_OF_AMX)
 LIANA__PRODUCT_KERNEL(conv2d_pointwise, .applicable = is_applicable);
+#else
+/* For fewer pixels, what is done once for each channel takes as long as reading them again. */
+enum { LEAST_MEASURED_ROWS = 256 };
+
+static bool gives_statistics(const liana__node *node, const liana__node *reader)
+{
+    return node->op == &liana__op_conv2d && liana__batch_norm_is_part_of_statistics(reader) &&
+           describe(node).rows >= LEAST_MEASURED_ROWS;
+}
+
+LIANA__PRODUCT_KERNEL(conv2d_pointwise, .applicable = is_applicable, .gives_companion = gives_statistics);
+#endif

@@ -24,9 +24,18 @@ static bool has_vectors(const liana__geometry *g, const char **reason)
 
 static size_t scratch_size_of(const liana__node *node)
 {
-    if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return 0;
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    if (node->op == &liana__op_depthwise_conv2d) return moments_size(&g);
+    if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return 0;
     return (size_t)count_slots(&g) * (sizeof(double) + sizeof(float));
+}
+
+/* Where tiles overlap, pixels would count twice. */
+static bool gives_statistics(const liana__node *node, const liana__node *reader)
+{
+    if (node->op != &liana__op_depthwise_conv2d || !liana__batch_norm_is_part_of_statistics(reader)) return false;
+    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    return has_tiles(&g) && g.output[1] % choose_tile(g.output[1], MAX_TILE) == 0;
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
@@ -135,4 +144,5 @@ LIANA__VECTOR_KERNEL(depthwise_conv2d_widened, .applicable = is_widened_applicab
 
 #endif
 
-LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run, .cut = cut);
+LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run, .cut = cut,
+                     .gives_companion = gives_statistics);

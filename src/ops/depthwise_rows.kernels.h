@@ -7,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 
-#include "ops/depthwise_tiles.kernels.h"
+#include "ops/depthwise_moments.kernels.h"
 
 /* A tile for a run of channels. Places are counted in floats from the start of the tensors; those of pixels in the
  * padding lie anywhere and are not used. */
@@ -25,6 +25,7 @@ typedef struct row_tile {
     int64_t first_vector, end_vector;
     const epilogue *after; /* what is done to sums before they are stored, or NULL */
     float *waiting;        /* room for sums that wait for swish, whose chain of operations is long; or NULL */
+    tile_moments *moments; /* of the result, whose tiles do not overlap; or NULL */
 } row_tile;
 
 /* Steps of channels that wait together. */
@@ -102,6 +103,11 @@ LIANA__INLINE void run_channels(const int parts, const int window, const int str
 #pragma GCC unroll 2
             for (int p = 0; p < parts; p++) vector_store(waiting + (i * parts + p) * VECTOR_LENGTH, sums[i][p]);
         }
+        return;
+    }
+    if (t->moments) {
+        vector_moments *moments = &t->moments->vectors[divide_up(c, VECTOR_LENGTH)];
+        store_measured(parts, tile, t->target + target_at, t->target_column, sums, moments);
         return;
     }
 #pragma GCC unroll 8
@@ -196,6 +202,9 @@ static void run_row(const row_shape *shape, const row_tile *t)
         tile.first_column = source < 0 ? -source : 0;
         tile.end_column = least(columns, shape->source_width - source);
         shape->run(shape->tile, source < 0 || tile.end_column < columns, &tile);
+        if (!t->moments) continue;
+        t->moments->pending += shape->tile;
+        if (t->moments->pending >= MOMENT_ROWS) close_moments(t->moments, t->first_vector, t->end_vector);
     }
 }
 
@@ -272,6 +281,7 @@ static void run_rows(const liana__geometry *g, const row_shape *shape, set_rows_
                 t->target_at = (n * size[0] + row) * size[1] * g->channels;
                 shape->run_row(shape, t);
             }
+            if (t->moments) close_moments(t->moments, t->first_vector, t->end_vector);
         }
     }
 }
@@ -294,8 +304,14 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
         t.after = &after;
         if (after.swish) t.waiting = waiting;
     }
+    tile_moments moments = {.vectors = call->scratch};
+    if (call->companion) {
+        memset(moments.vectors, 0, moments_size(g));
+        t.moments = &moments;
+    }
     run_rows(g, &shape, set_forward_rows, g->input[0] * g->input[1] * g->channels, g->output, 0,
              wanted_rows(call, g->batch, g->output[0]), &t);
+    if (call->companion) give_moments(&moments, g->channels, call->companion);
 }
 
 static void run_input_gradient(const liana__geometry *g, const liana__call *call)

@@ -83,15 +83,23 @@ LIANA__INLINE void load_parts(const int parts, const element *source, vector_flo
 #endif
 }
 
+#if defined(__AVX512BF16__)
+/* Two vectors as 32 channels: word i of either half becomes word 2i, or 2i + 1. */
+LIANA__INLINE __m512i pack_parts(const vector_float *values)
+{
+    const __m512i halves = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i places =
+        _mm512_or_si512(halves, _mm512_slli_epi32(_mm512_add_epi32(halves, _mm512_set1_epi32(16)), 16));
+    __m512i bits = (__m512i)_mm512_cvtne2ps_pbh((__m512)values[1], (__m512)values[0]);
+    return _mm512_permutexvar_epi16(places, bits);
+}
+#endif
+
 LIANA__INLINE void store_parts(const int parts, element *target, const vector_float *values)
 {
 #if defined(__AVX512BF16__)
-    if (parts == 2) { /* word i of either half becomes word 2i, or 2i + 1 */
-        const __m512i halves = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        const __m512i places =
-            _mm512_or_si512(halves, _mm512_slli_epi32(_mm512_add_epi32(halves, _mm512_set1_epi32(16)), 16));
-        __m512i bits = (__m512i)_mm512_cvtne2ps_pbh((__m512)values[1], (__m512)values[0]);
-        _mm512_storeu_si512(target, _mm512_permutexvar_epi16(places, bits));
+    if (parts == 2) {
+        _mm512_storeu_si512(target, pack_parts(values));
     } else {
         vector_store_bf16(target, values[0]);
     }

@@ -22,6 +22,7 @@ typedef struct product {
     bool strided;
     pixel_grid grid;
     bool finished; /* an epilogue follows */
+    bool measured; /* statistics of C's columns may be wanted */
 } product;
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
@@ -100,6 +101,35 @@ static size_t room_size(const product *p)
            sizeof(tile_element);
 }
 
+#if !defined(LIANA__TILES_OF_AMX)
+
+static size_t moments_size(const product *p, const packed_matrix *matrix)
+{
+    return p->measured ? (size_t)(count_panels(matrix) * TILE_VECTORS) * sizeof(vector_moments) : 0;
+}
+
+/* Behind the packed matrix and the room for gathered rows. */
+static vector_moments *place_moments(const product *p, const packed_matrix *matrix, void *scratch)
+{
+    vector_moments *moments = (void *)((char *)scratch + liana__align_up(packed_size(matrix) + room_size(p)));
+    memset(moments, 0, moments_size(p, matrix));
+    return moments;
+}
+
+static void give_moments(const packed_matrix *matrix, const vector_moments *moments, double *statistics)
+{
+    for (int64_t i = 0; i < count_panels(matrix); i++, moments += TILE_VECTORS) {
+        const packed_panel panel = panel_at(matrix, i);
+        const int vectors = (panel.vectors + matrix->step_units - 1) / matrix->step_units;
+        for (int v = 0; v < vectors; v++) {
+            double *mean = statistics + panel.first + v * VECTOR_LENGTH;
+            moments_give(&moments[v], v + 1 < vectors ? VECTOR_LENGTH : panel.last, mean, mean + matrix->columns);
+        }
+    }
+}
+
+#endif
+
 static void product_prepare(const product *p, liana__prepared *prepared)
 {
     if (p->transpose_a) {
@@ -110,6 +140,9 @@ static void product_prepare(const product *p, liana__prepared *prepared)
     prepared->packed_size = packed_size(&matrix);
     prepared->packed_input = 1;
     prepared->scratch_size = prepared->packed_size + room_size(p);
+#if !defined(LIANA__TILES_OF_AMX)
+    prepared->scratch_size = liana__align_up(prepared->scratch_size) + moments_size(p, &matrix);
+#endif
 }
 
 static void product_pack(const product *p, const liana__call *call, void *packed)
@@ -220,6 +253,16 @@ static void multiply_strided_rows(const product *p, const liana__call *call, con
     }
 }
 
+static void multiply_all(const product *p, const liana__call *call, const packed_matrix *matrix,
+                         const product_target *target)
+{
+    if (p->strided) {
+        multiply_strided_rows(p, call, matrix, target, (tile_element *)((char *)call->scratch + packed_size(matrix)));
+    } else {
+        multiply(p, call, matrix, target);
+    }
+}
+
 static void product_run(const product *p, const liana__call *call)
 {
     const void *a = call->src[0], *b = call->src[1];
@@ -238,12 +281,13 @@ static void product_run(const product *p, const liana__call *call)
         target.after = &after;
         if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     }
-    if (p->strided) {
-        multiply_strided_rows(p, call, &matrix, &target,
-                              (tile_element *)((char *)call->scratch + packed_size(&matrix)));
-        return;
-    }
-    multiply(p, call, &matrix, &target);
+#if !defined(LIANA__TILES_OF_AMX)
+    if (call->companion) target.moments = place_moments(p, &matrix, call->scratch);
+#endif
+    multiply_all(p, call, &matrix, &target);
+#if !defined(LIANA__TILES_OF_AMX)
+    if (call->companion) give_moments(&matrix, target.moments, call->companion);
+#endif
 }
 
 /* ---- the kernel of an op that includes this file: it says what can be described, and how ---- */

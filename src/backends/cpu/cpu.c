@@ -127,8 +127,9 @@ static void log_segments(const liana__cpu_executable *executable)
         if (segment->num_slices == 1) continue;
         liana__text names = {0};
         for (size_t k = segment->first_step; k < segment->end_step; k++) {
-            const liana__node *node = executable->steps[k].node;
-            liana__text_add(&names, " %s%s", node->op->name, liana__shape_print(&node->shape).text);
+            const liana__cpu_step *step = &executable->steps[k];
+            liana__text_add(&names, " %s%s%s", step->node->op->name, liana__shape_print(&step->node->shape).text,
+                            step->is_given ? " (given)" : "");
         }
         liana__log(context, LIANA__LOG_EXEC, "%zu slices of%s", segment->num_slices, names.data ? names.data : "");
         liana__text_free(&names);

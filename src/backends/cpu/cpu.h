@@ -37,6 +37,9 @@ typedef struct liana__cpu_step {
     size_t part_size;             /* bytes between the parts that are merged; 0: none are */
     void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
     struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
+    /* NULL, or another step of its segment, later, whose kernel need not run: this one's gives its result too. */
+    struct liana__cpu_step *companion;
+    bool is_given; /* is somebody's companion */
     /* Of a step that runs whole: the tiles that a team computes; 0 or 1: it is not cut. */
     size_t num_tiles;
     struct liana__cpu_step *tile; /* how one tile is computed; NULL: the kernel itself has tiles */

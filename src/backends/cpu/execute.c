@@ -78,13 +78,14 @@ static liana_status check_outputs(const liana_graph *graph, liana__buffer *const
     return LIANA_OK;
 }
 
-/* One of `num_tiles` tiles, or the whole if there are none. */
-static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, const void *const *sources,
-                                void *dst, size_t tile, size_t num_tiles)
+/* Runs a kernel where `call` says, with what the step has prepared. */
+static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, liana__call call)
 {
     liana__device *device = run->executable->base.device;
-    const liana__call call = {step->node,          sources,      dst,  run->scratch,
-                              step->prepared.plan, step->packed, tile, num_tiles};
+    call.node = step->node;
+    call.scratch = run->scratch;
+    call.plan = step->prepared.plan;
+    call.packed = step->packed;
     liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
     if (device->recorder) event.begin = liana__clock();
     liana_status status = step->kernel->run(&call);
@@ -121,12 +122,17 @@ static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *s
     find_sources(run, step, slice);
     char *dst = result_of(run, step, slice), *result = worker->values[step->whole->id];
     const liana__cpu_step *called = step->last && slice + 1 == num_slices ? step->last : step;
-    LIANA_TRY(call_kernel(run, called, worker->sources, dst, 0, 0));
+    if (!step->is_given) {
+        void *companion = step->companion ? result_of(run, step->companion, slice) : NULL;
+        const liana__call call = {.src = worker->sources, .dst = dst, .companion = companion};
+        LIANA_TRY(call_kernel(run, called, call));
+    }
     if (run->executable->base.device->context->validate) {
         LIANA_TRY(liana__cpu_validate_step(called, worker->sources, dst, run->error));
     }
     if (step->sum && slice > 0) {
-        LIANA_TRY(call_kernel(run, step->sum, (const void *const[]){result, dst}, result, 0, 0));
+        const void *const terms[] = {result, dst};
+        LIANA_TRY(call_kernel(run, step->sum, (liana__call){.src = terms, .dst = result}));
     }
     if (step->part_size && slice + 1 == num_slices) {
         step->whole->op->merge(step->whole, dst - slice * step->part_size, step->part_size, num_slices, result);
@@ -138,7 +144,11 @@ liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_ste
 {
     if (step->tile) return run_step(run, step->tile, tile, step->num_tiles);
     find_sources(run, step, 0);
-    return call_kernel(run, step, run->worker->sources, run->worker->values[step->whole->id], tile, step->num_tiles);
+    const liana__call call = {.src = run->worker->sources,
+                              .dst = run->worker->values[step->whole->id],
+                              .tile = tile,
+                              .num_tiles = step->num_tiles};
+    return call_kernel(run, step, call);
 }
 
 liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice)

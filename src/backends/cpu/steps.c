@@ -3,6 +3,7 @@
 
 #include "backends/kernel_choice.h"
 #include "ops/ops.h"
+#include "passes/pass.h"
 
 #include <stdlib.h>
 
@@ -141,8 +142,24 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     return prepare(executable, step, error);
 }
 
+/* Lets steps of a sliced segment give what others would have to read again. */
+static void find_companions(liana__cpu_executable *executable, const liana__cpu_segment *segment)
+{
+    for (size_t k = segment->first_step; k < segment->end_step; k++) {
+        liana__cpu_step *step = &executable->steps[k];
+        for (size_t i = k + 1; step->kernel->gives_companion && !step->companion && i < segment->end_step; i++) {
+            liana__cpu_step *reader = &executable->steps[i];
+            const bool reads = reader->node->num_inputs == 1 && reader->whole->inputs[0] == step->whole;
+            if (!reads || !step->kernel->gives_companion(step->node, reader->node)) continue;
+            step->companion = reader;
+            reader->is_given = true;
+        }
+    }
+}
+
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error)
 {
+    const bool companions = liana__pass_is_on(executable->base.device->context, &liana__pass_fuse_statistics);
     const liana__schedule *schedule = &executable->schedule;
     executable->steps = calloc(schedule->count + 1, sizeof *executable->steps);
     executable->segments = calloc(schedule->num_segments + 1, sizeof *executable->segments);
@@ -160,6 +177,7 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
         for (size_t k = made.first_step; k < made.end_step; k++) {
             if (executable->steps[k].sum || executable->steps[k].part_size) made.independent = false;
         }
+        if (companions && liana__segment_is_sliced(segment)) find_companions(executable, &made);
         LIANA_TRY(liana__cpu_keep_segment(executable, &made, error));
         if (made.end_step > made.first_step) executable->segments[executable->num_segments++] = made;
     }

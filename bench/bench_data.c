@@ -2,20 +2,25 @@
  *
  *   bench_data PATTERN FOLDER [ROUNDS]
  *
- * PATTERN: TFRecords of JPEGs of one size, FOLDER: for the cache file, which is left there. All contenders take turns,
- * ROUNDS (7) times, and the medians are printed as JSON lines: {"name", "threads", "rate", "unit", "share"}; share is
- * that of libjpeg-turbo with as many threads. Files come from the page cache. */
+ * PATTERN: TFRecords of JPEGs of one size, FOLDER: for the cache file, which is left there, and for a large one. All
+ * contenders take turns, ROUNDS (7) times, and the medians are printed as JSON lines: {"name", "threads", "rate",
+ * "unit", "share"}; share is that of libjpeg-turbo with as many threads. Files come from the page cache but where it
+ * says otherwise. */
 #include "base/context.h"
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/recorder.h"
 #include "data/augment/augment.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* jpeglib.h needs FILE and size_t from the headers above. */
 #include <jpeglib.h>
@@ -258,6 +263,87 @@ static double run_start(bench *b)
     return seconds * 1e3;
 }
 
+/* ---- from the disk: a large file that is not in the page cache, in no order ---- */
+
+enum { LARGE_FILE = 1 << 30, COLD_STEPS = 30 };
+
+static void append(FILE *out, const char *path)
+{
+    char buffer[1 << 16];
+    size_t size;
+    FILE *in = fopen(path, "rb");
+    if (!in) fail(path);
+    while ((size = fread(buffer, 1, sizeof buffer, in)) > 0) {
+        if (fwrite(buffer, 1, size, out) != size) fail("the disk is full");
+    }
+    fclose(in);
+}
+
+/* The records of all files, again and again. */
+static void write_large(const bench *b, const char *path)
+{
+    glob_t files;
+    FILE *out = fopen(path, "wb");
+    if (!out || glob(b->pattern, 0, NULL, &files) != 0) fail(path);
+    for (size_t i = 0; ftell(out) < LARGE_FILE; i = (i + 1) % files.gl_pathc) append(out, files.gl_pathv[i]);
+    if (fflush(out) != 0 || fsync(fileno(out)) != 0) fail("the disk is full");
+    fclose(out);
+    globfree(&files);
+}
+
+static double run_cold(bench *b, bool announced)
+{
+    liana__arena arena = {0};
+    const char *path = liana__path_join(&arena, b->folder, "large.tfrec");
+    liana__source *source;
+    liana__loader *loader;
+    if (!path) fail("out of memory");
+    if (!liana__file_exists(path)) write_large(b, path);
+    demand(b, liana__source_open(&path, 1, NULL, &source, &b->error));
+    liana__source_kind kind = *source->kind;
+    if (!announced) kind.expect = NULL;
+    source->kind = &kind;
+    int descriptor = open(path, O_RDONLY);
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    close(descriptor);
+    liana__loader_options options = {.image = {.height = b->height, .width = b->width, .channels = 3},
+                                     .batch_size = BATCH,
+                                     .shuffle = true,
+                                     .seed = 1,
+                                     .num_threads = b->threads};
+    demand(b, liana__loader_create(source, &options, &loader, &b->error));
+    double begin = now();
+    demand(b, liana__loader_begin(loader, 0, 0, &b->error));
+    for (int step = 0; step < COLD_STEPS; step++) {
+        liana__batch *batch;
+        demand(b, liana__loader_next(loader, &batch, &b->error));
+        liana__loader_release(loader, batch);
+    }
+    double rate = COLD_STEPS * BATCH / (now() - begin);
+    liana__loader_destroy(loader);
+    liana__source_close(source);
+    liana__arena_free(&arena);
+    return rate;
+}
+
+static double run_cold_announced(bench *b)
+{
+    return run_cold(b, true);
+}
+
+static double run_cold_plain(bench *b)
+{
+    return run_cold(b, false);
+}
+
+static void remove_large(const bench *b)
+{
+    liana__arena arena = {0};
+    const char *path = liana__path_join(&arena, b->folder, "large.tfrec");
+    if (path) remove(path);
+    liana__arena_free(&arena);
+}
+
 /* ---- all in turns ---- */
 
 typedef struct contender {
@@ -285,6 +371,8 @@ static contender contenders[] = {
     {.name = "cache: file, made bf16", .run = run_cached_bf16, .unit = "images/s"},
     {.name = "scan with checksums", .run = run_scan, .threads = 1, .unit = "GB/s"},
     {.name = "first batch after opening", .run = run_start, .unit = "ms"},
+    {.name = "decode and batch, 1 GiB from the disk", .run = run_cold_announced, .unit = "images/s"},
+    {.name = "the same, records not announced", .run = run_cold_plain, .unit = "images/s"},
 };
 enum { NUM_CONTENDERS = sizeof contenders / sizeof *contenders };
 
@@ -346,6 +434,7 @@ int main(int argc, char **argv)
         }
     }
     report(rounds, cores);
+    remove_large(&b);
     for (size_t i = 0; i < b.count; i++) free((void *)(uintptr_t)b.blobs[i].bytes);
     free(b.blobs);
     liana__source_scratch_destroy(b.source, b.scratch);

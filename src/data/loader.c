@@ -93,11 +93,11 @@ static uint64_t plain_record(const liana__loader *loader, uint64_t position)
     return liana__permute(loader->options.seed, position / num_records, index, num_records);
 }
 
-/* The record of example i, which is known once its batch is begun. */
-static uint64_t record_of(const liana__loader *loader, const liana__batch *batch, int64_t i)
+/* Whether the records of a batch are written down when it is begun; otherwise whoever makes an example finds its own.
+ */
+static bool lays_out(const liana__loader *loader)
 {
-    bool laid_out = loader->table.records || loader->order;
-    return laid_out ? batch->records[i] : plain_record(loader, batch->positions[i]);
+    return loader->table.records || loader->order;
 }
 
 static long blocks_read(void)
@@ -114,7 +114,7 @@ static void expect_batch(liana__loader *loader, const liana__batch *batch)
     atomic_store(&loader->blocks_read, now);
     if (batch->epoch > loader->first_epoch && now == before) return;
     for (int64_t i = 0; i < batch->num_positions; i++) {
-        uint64_t record = record_of(loader, batch, i);
+        uint64_t record = lays_out(loader) ? batch->records[i] : plain_record(loader, batch->positions[i]);
         if (!liana__image_cache_expect(loader->plan.cache, record)) liana__source_expect(loader->source, record);
     }
 }
@@ -124,7 +124,7 @@ static liana_status make_example(reader *self, liana__ring_slot *slot, int64_t i
     liana__loader *loader = self->loader;
     uint64_t position = slot->batch.positions[i], pass = slot->batch.epoch;
     if (!loader->table.records) pass = position / loader->source->num_records;
-    slot->batch.records[i] = record_of(loader, &slot->batch, i);
+    if (!lays_out(loader)) slot->batch.records[i] = plain_record(loader, position);
     bool bad;
     LIANA_TRY(liana__example_make(&self->maker, slot, i, pass, &bad, error));
     if (!bad) return LIANA_OK;

@@ -52,12 +52,22 @@ static void write_entry(const liana__image_file *file, uint64_t record)
     assert_ok(liana__image_file_write(file, record, &entry, &error), &error);
 }
 
+/* Reads an entry to memory of the test's, which the next one overwrites. */
+static liana__image_file_state find_entry(const liana__image_file *file, uint64_t record,
+                                          liana__image_file_entry *entry)
+{
+    static uint8_t pixels[SIZE];
+    static liana__image_file_room room;
+    room.pixels = pixels;
+    return liana__image_file_find(file, record, &room, entry);
+}
+
 static void assert_entry(const liana__image_file *file, uint64_t record)
 {
     liana__image_file_entry entry;
     uint8_t pixels[SIZE];
     fill(pixels, record);
-    assert_int_equal(liana__image_file_find(file, record, &entry), LIANA__IMAGE_FILE_WHOLE);
+    assert_int_equal(find_entry(file, record, &entry), LIANA__IMAGE_FILE_WHOLE);
     assert_memory_equal(entry.pixels, pixels, SIZE);
     assert_int_equal(entry.label, (int32_t)record - 1);
     assert_int_equal(entry.id_size, record % 3 ? 4 : 0);
@@ -70,7 +80,7 @@ static void assert_entry(const liana__image_file *file, uint64_t record)
 static void assert_state(const liana__image_file *file, uint64_t record, liana__image_file_state expected)
 {
     liana__image_file_entry entry;
-    assert_int_equal(liana__image_file_find(file, record, &entry), expected);
+    assert_int_equal(find_entry(file, record, &entry), expected);
 }
 
 static void change_byte(const char *path, off_t offset)
@@ -109,7 +119,7 @@ static void test_entries_come_back(void **state)
     assert_state(file, 1, LIANA__IMAGE_FILE_EMPTY);
     entry.id_size--;
     assert_ok(liana__image_file_write(file, 1, &entry, &error), &error);
-    assert_int_equal(liana__image_file_find(file, 1, &entry), LIANA__IMAGE_FILE_WHOLE);
+    assert_int_equal(find_entry(file, 1, &entry), LIANA__IMAGE_FILE_WHOLE);
     assert_int_equal(entry.id_size, LIANA__IMAGE_FILE_ID_SIZE);
     liana__image_file_close(file);
 }
@@ -137,9 +147,15 @@ static void test_each_damage_is_found(void **state)
     assert_int_equal(pwrite(descriptor, bytes, STRIDE, PAGE + 4 * STRIDE), STRIDE);
     assert_state(file, 4, LIANA__IMAGE_FILE_DAMAGED);
     assert_entry(file, 3);
-    /* A file that is cut while it is in use is not touched any more. */
-    assert_int_equal(ftruncate(descriptor, PAGE + 3 * STRIDE), 0);
-    for (uint64_t i = 0; i < COUNT; i++) assert_state(file, i, LIANA__IMAGE_FILE_SHORTER);
+    /* Of a file that is cut while it is in use, there is what comes before, wherever the cut is. */
+    for (off_t end = PAGE + 3 * STRIDE; end > PAGE + 2 * STRIDE; end -= 40) {
+        assert_int_equal(ftruncate(descriptor, end), 0);
+        for (uint64_t i = 0; i < 2; i++) assert_entry(file, i);
+        liana__image_file_entry entry;
+        bool cut = end < PAGE + 2 * STRIDE + HEAD + SIZE;
+        assert_int_equal(find_entry(file, 2, &entry), cut ? LIANA__IMAGE_FILE_SHORTER : LIANA__IMAGE_FILE_WHOLE);
+        for (uint64_t i = 3; i < COUNT; i++) assert_state(file, i, LIANA__IMAGE_FILE_SHORTER);
+    }
     close(descriptor);
     liana__image_file_close(file);
 }
@@ -241,7 +257,7 @@ static void test_killed_writers_leave_whole_entries(void **state)
             liana__image_file_entry entry;
             uint8_t pixels[SIZE];
             fill(pixels, i);
-            liana__image_file_state found = liana__image_file_find(file, i, &entry);
+            liana__image_file_state found = find_entry(file, i, &entry);
             if (found != LIANA__IMAGE_FILE_WHOLE) continue; /* the one that was being written */
             assert_memory_equal(entry.pixels, pixels, SIZE);
             num_whole++;
@@ -463,19 +479,19 @@ static void test_memory_keeps_the_first(void **state)
     assert_int_equal(liana__image_cache_size(cache), 6);
     assert_null(liana__image_cache_path(cache));
     liana__cached_image image = {a, 7, "x\0y", 3}, found;
-    assert_false(liana__image_cache_find(cache, 1, &found));
+    assert_false(liana__image_cache_find(cache, 1, NULL, &found));
     liana__image_cache_keep(cache, 1, &image);
     image.pixels = b;
     liana__image_cache_keep(cache, 1, &image);
     liana__image_cache_keep(cache, 2, &image); /* there is no such place */
-    assert_false(liana__image_cache_find(cache, 2, &found));
-    assert_true(liana__image_cache_find(cache, 1, &found));
+    assert_false(liana__image_cache_find(cache, 2, NULL, &found));
+    assert_true(liana__image_cache_find(cache, 1, NULL, &found));
     assert_memory_equal(found.pixels, a, 3);
     assert_int_equal(found.label, 7);
     assert_int_equal(found.id_size, 3);
     assert_memory_equal(found.id, "x\0y", 3);
     liana__image_cache_destroy(cache);
-    assert_false(liana__image_cache_find(NULL, 0, &found));
+    assert_false(liana__image_cache_find(NULL, 0, NULL, &found));
 }
 
 int main(void)

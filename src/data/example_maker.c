@@ -139,12 +139,14 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
     uint8_t *pixels = batch->images + (size_t)i * plan->image_size,
             *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
+    liana__image_file_room room;
+    room.pixels = decoded;
     liana_example_address address = {seed, batch->epoch, position, index};
     *bad = false;
-    if (liana__image_cache_find(plan->cache, index, &cached)) {
+    if (liana__image_cache_find(plan->cache, index, &room, &cached)) {
         batch->labels[i] = cached.label;
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
-        if (!stage) memcpy(pixels, cached.pixels, plan->image_size);
+        if (!stage && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
     } else {
         wanted what = {.address = {seed, pass, position, index}, .label = &batch->labels[i], .pixels = decoded};
         liana__image_part part;

@@ -1,7 +1,6 @@
 #include "data/image_cache.h"
 
 #include "base/memory.h"
-#include "data/image_file.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -159,11 +158,12 @@ static void add_note(liana__image_cache *cache, const char *what, const char *wh
     pthread_mutex_unlock(&cache->mutex);
 }
 
-static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__cached_image *image)
+static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+                         liana__cached_image *image)
 {
     if (atomic_load(&cache->unusable) || atomic_load(&cache->states[record]) == ENTRY_FILLING) return false;
     liana__image_file_entry entry;
-    switch (liana__image_file_find(cache->file, record, &entry)) {
+    switch (liana__image_file_find(cache->file, record, room, &entry)) {
     case LIANA__IMAGE_FILE_EMPTY: return false;
     case LIANA__IMAGE_FILE_DAMAGED: count_damage(cache, record); return false;
     case LIANA__IMAGE_FILE_SHORTER:
@@ -223,10 +223,11 @@ const char *liana__image_cache_path(const liana__image_cache *cache)
     return cache && cache->file ? liana__image_file_path(cache->file) : NULL;
 }
 
-bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__cached_image *image)
+bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+                             liana__cached_image *image)
 {
     if (!cache || record >= cache->count) return false;
-    return cache->file ? find_in_file(cache, record, image) : find_in_memory(cache, record, image);
+    return cache->file ? find_in_file(cache, record, room, image) : find_in_memory(cache, record, image);
 }
 
 bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record)

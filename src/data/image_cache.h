@@ -8,11 +8,12 @@
 #define LIANA_DATA_IMAGE_CACHE_H
 
 #include "data/decode.h"
+#include "data/image_file.h"
 #include "data/source.h"
 
 typedef struct liana__image_cache liana__image_cache;
 
-/* Borrowed from the cache while it lives. */
+/* Borrowed from the cache while it lives, or from the room that an image of a file was read to. */
 typedef struct liana__cached_image {
     const uint8_t *pixels; /* image_size bytes */
     int32_t label;
@@ -51,8 +52,9 @@ const char *liana__image_cache_path(const liana__image_cache *cache);
  * file that was made anew and why. False if nothing did. */
 bool liana__image_cache_take_note(liana__image_cache *cache, liana__text *text);
 
-/* The image of a record; false if it is not kept (or `cache` is NULL). */
-bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__cached_image *image);
+/* The image of a record; false if it is not kept (or `cache` is NULL), and then the room may hold anything. */
+bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+                             liana__cached_image *image);
 /* Whether the image of a record will probably be found, which a file is then told to have ready soon. */
 bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record);
 /* Copies the image of a record. One that does not fit, or for which there is no memory, is left out: it is decoded

@@ -50,7 +50,6 @@ struct liana__image_file {
     char *path;
     int descriptor;
     bool writable;
-    const uint8_t *data;
     uint64_t size;
     header header;
 };
@@ -187,14 +186,6 @@ static liana_status open_or_create(liana__image_file *file, const char **why, li
     return status;
 }
 
-static liana_status map_file(liana__image_file *file, liana__error *error)
-{
-    void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_SHARED, file->descriptor, 0);
-    if (data == MAP_FAILED) return fail_errno("map", file->path, error);
-    file->data = data;
-    return LIANA_OK;
-}
-
 liana_status liana__image_file_open(const char *path, const liana__image_file_contents *contents,
                                     liana__image_file **out, char *replaced, size_t replaced_size, liana__error *error)
 {
@@ -207,7 +198,6 @@ liana_status liana__image_file_open(const char *path, const liana__image_file_co
     liana_status status = file->path ? LIANA_OK : liana__fail_memory(error, path);
     if (status == LIANA_OK) status = make_header(path, contents, &file->header, &file->size, error);
     if (status == LIANA_OK) status = open_or_create(file, &why, error);
-    if (status == LIANA_OK) status = map_file(file, error);
     if (status != LIANA_OK) {
         liana__image_file_close(file);
         return status;
@@ -220,7 +210,6 @@ liana_status liana__image_file_open(const char *path, const liana__image_file_co
 void liana__image_file_close(liana__image_file *file)
 {
     if (!file) return;
-    if (file->data) munmap((void *)(uintptr_t)file->data, (size_t)file->size);
     if (file->descriptor >= 0) close(file->descriptor);
     free(file->path);
     free(file);
@@ -250,24 +239,37 @@ static uint64_t make_mark(const liana__image_file *file, uint64_t record, const 
     return MARK | liana__crc32c_extend(crc, pixels, (size_t)file->header.image_size);
 }
 
-liana__image_file_state liana__image_file_find(const liana__image_file *file, uint64_t record,
-                                               liana__image_file_entry *entry)
+static bool read_all(int descriptor, void *bytes, size_t size, uint64_t offset)
 {
-    struct stat info;
-    if (fstat(file->descriptor, &info) != 0 || (uint64_t)info.st_size < file->size) return LIANA__IMAGE_FILE_SHORTER;
-    /* Not through the mapping: some file systems fill a hole in when it is looked at, or end the process where the disk
-     * has no room for that. */
+    uint8_t *next = bytes;
+    while (size > 0) {
+        ssize_t done = pread(descriptor, next, size, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        next += done;
+        size -= (size_t)done;
+        offset += (uint64_t)done;
+    }
+    return true;
+}
+
+liana__image_file_state liana__image_file_find(const liana__image_file *file, uint64_t record,
+                                               liana__image_file_room *room, liana__image_file_entry *entry)
+{
     entry_head head;
     uint64_t offset = entry_offset(file, record);
-    if (pread(file->descriptor, &head, sizeof head, (off_t)offset) != sizeof head) return LIANA__IMAGE_FILE_SHORTER;
+    if (!read_all(file->descriptor, &head, sizeof head, offset)) return LIANA__IMAGE_FILE_SHORTER;
     if (head.mark == 0) return LIANA__IMAGE_FILE_EMPTY;
-    const uint8_t *place = file->data + offset, *pixels = place + sizeof head;
+    if (!read_all(file->descriptor, room->pixels, (size_t)file->header.image_size, offset + sizeof head)) {
+        return LIANA__IMAGE_FILE_SHORTER;
+    }
     bool whole = (head.id_size <= sizeof head.id || head.id_size == NO_ID) &&
-                 head.mark == make_mark(file, record, &head, pixels);
+                 head.mark == make_mark(file, record, &head, room->pixels);
     if (!whole) return LIANA__IMAGE_FILE_DAMAGED;
-    *entry = (liana__image_file_entry){.pixels = pixels, .label = head.label};
+    *entry = (liana__image_file_entry){.pixels = room->pixels, .label = head.label};
     if (head.id_size != NO_ID) {
-        entry->id = (const char *)place + offsetof(entry_head, id);
+        memcpy(room->id, head.id, head.id_size);
+        entry->id = room->id;
         entry->id_size = head.id_size;
     }
     return LIANA__IMAGE_FILE_WHOLE;

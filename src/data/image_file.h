@@ -4,7 +4,8 @@
  * of them. An entry counts once its first word is written, which comes last; an empty one is a hole in the file. So any
  * number of threads and processes may read and write one file at once, a writer may be killed at any moment, and what a
  * power cut left half written is found by its checksum. Numbers are in the byte order of the machine, which the header
- * tells apart. Entries are read from a mapping and written by system calls: a full disk is an error, not a signal. */
+ * tells apart. Entries are read and written by system calls, from and to the page cache: a full disk, or a file that
+ * somebody cuts, is an error, not a signal. */
 #ifndef LIANA_DATA_IMAGE_FILE_H
 #define LIANA_DATA_IMAGE_FILE_H
 
@@ -26,7 +27,13 @@ typedef struct liana__image_file_contents {
 /* Ids that are longer are not kept, and neither are their images. */
 enum { LIANA__IMAGE_FILE_ID_SIZE = 240 };
 
-/* Borrowed from the file until it is closed. */
+/* Where the pixels and the id of an entry are read to. */
+typedef struct liana__image_file_room {
+    uint8_t *pixels; /* [image_size] */
+    char id[LIANA__IMAGE_FILE_ID_SIZE];
+} liana__image_file_room;
+
+/* Borrowed from the room that it was read to. */
 typedef struct liana__image_file_entry {
     const uint8_t *pixels;
     int32_t label;
@@ -38,7 +45,7 @@ typedef enum liana__image_file_state {
     LIANA__IMAGE_FILE_EMPTY,
     LIANA__IMAGE_FILE_WHOLE,
     LIANA__IMAGE_FILE_DAMAGED,
-    LIANA__IMAGE_FILE_SHORTER, /* somebody cut the file: nothing in it can be touched */
+    LIANA__IMAGE_FILE_SHORTER, /* somebody cut the file before the end of the entry */
 } liana__image_file_state;
 
 typedef struct liana__image_file liana__image_file;
@@ -52,9 +59,10 @@ liana_status liana__image_file_open(const char *path, const liana__image_file_co
     LIANA_MUST_USE;
 void liana__image_file_close(liana__image_file *file);
 
-/* The entry of a record below num_records, its checksum verified at each call. */
+/* Reads the entry of a record below num_records and verifies its checksum. What is no whole one may leave anything in
+ * the room. */
 liana__image_file_state liana__image_file_find(const liana__image_file *file, uint64_t record,
-                                               liana__image_file_entry *entry);
+                                               liana__image_file_room *room, liana__image_file_entry *entry);
 
 /* Has the system fetch the entry of a record from the disk, as it will be read soon. False if there seems to be none.
  */

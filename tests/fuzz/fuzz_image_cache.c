@@ -24,10 +24,11 @@ static void read_entries(const char *path)
     liana__image_file *file;
     char why[80];
     demand(liana__image_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
-    uint8_t pixels[SIZE] = {7};
+    uint8_t pixels[SIZE] = {7}, read[SIZE];
+    liana__image_file_room room = {.pixels = read};
     for (uint64_t i = 0; i < COUNT; i++) {
         liana__image_file_entry entry;
-        if (liana__image_file_find(file, i, &entry) == LIANA__IMAGE_FILE_WHOLE) {
+        if (liana__image_file_find(file, i, &room, &entry) == LIANA__IMAGE_FILE_WHOLE) {
             const volatile uint8_t *each = entry.pixels;
             for (int k = 0; k < SIZE; k++) (void)each[k];
             demand(entry.id_size <= LIANA__IMAGE_FILE_ID_SIZE);
@@ -36,7 +37,7 @@ static void read_entries(const char *path)
         }
         entry = (liana__image_file_entry){pixels, 5, "id", 2};
         demand(liana__image_file_write(file, i, &entry, &error) == LIANA_OK);
-        demand(liana__image_file_find(file, i, &entry) == LIANA__IMAGE_FILE_WHOLE && entry.label == 5);
+        demand(liana__image_file_find(file, i, &room, &entry) == LIANA__IMAGE_FILE_WHOLE && entry.label == 5);
     }
     liana__image_file_close(file);
 }

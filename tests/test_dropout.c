@@ -15,16 +15,13 @@ static liana__device *cpu;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, &cpu, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, cpu, NULL);
 }
 
 typedef struct settings {

@@ -18,18 +18,13 @@ static liana__device *reference, *cpu;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    if (liana__device_open(context, "reference", &reference, &context->error) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, &cpu, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, cpu, reference);
 }
 
 typedef enum activation { LINEAR, RELU, RELU6, SWISH } activation;

@@ -20,25 +20,13 @@ static liana__device *reference, *cpu;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    if (liana__device_open(context, "reference", &reference, &context->error) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, &cpu, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, cpu, reference);
 }
 
 /* ---- what kernels give ---- */
@@ -180,7 +168,7 @@ static void check_kernel(const liana__kernel *kernel, const liana__node *node, c
 /* How many kernels gave statistics. */
 static int check_shape(const shape *s, liana_dtype dtype)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     const liana__node *node = build_convolution(graph, s, dtype);
     liana_tensor whole = liana_op_batch_norm_statistics(liana__node_tensor(graph, node));
     liana__node statistics = *liana__tensor_node(whole);
@@ -237,7 +225,7 @@ static liana_tensor normalised(liana_tensor x, liana_tensor gamma, liana_tensor 
  * of single pixels. */
 static liana_graph *build_network(bool mixed)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     graph->mixed_precision = mixed;
     liana_tensor x = liana__sample_input(graph, "x", LIANA_F32, liana_shape_of(ROWS, 33, 32, 3), 90, 92);
     liana_tensor w[NUM_PARAMETERS] = {parameter(graph, "dense", liana_shape_of(3, 3, 3, 16), -1, 1),

@@ -18,24 +18,13 @@ static liana__device *devices[2]; /* reference, run in f64; cpu, run in f32 */
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    if (liana__device_open(context, "reference", &devices[0], &context->error) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &devices[1], &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, &devices[1], &devices[0]);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) liana__device_close(devices[i]);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, devices[1], devices[0]);
 }
 
 /* torch_ops.py's formula: eighths from -11/8 to 11/8. */
@@ -153,7 +142,7 @@ static void test_convolutions(void **state)
         const conv_case *c = &conv_cases[i / 2];
         int device = (int)(i % 2);
         liana_dtype dtype = device ? LIANA_F32 : LIANA_F64;
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor inputs[] = {filled(graph, dtype, c->x, 1), filled(graph, dtype, c->kernel, 2)};
         liana_tensor y = c->depthwise ? liana_op_depthwise_conv2d(inputs[0], inputs[1], c->options)
                                       : liana_op_conv2d(inputs[0], inputs[1], c->options);
@@ -169,12 +158,12 @@ static void test_pooling(void **state)
     static const expectation average_expected[] = {VALUES(average_pool_y), VALUES(average_pool_dx)};
     for (int device = 0; device < 2; device++) {
         liana_dtype dtype = device ? LIANA_F32 : LIANA_F64;
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor x = filled(graph, dtype, liana_shape_of(1, 5, 6, 3), 1);
         const liana_pool_options max = {.window = {3, 3}, .strides = {2, 2}, .padding = LIANA_PADDING_SAME};
         add_outputs(graph, liana_op_max_pool2d(x, max), &x, 1);
         check_outputs(device, graph, "max_pool2d", max_expected, 0);
-        graph = new_graph();
+        graph = liana__test_new_graph(context);
         x = filled(graph, dtype, liana_shape_of(2, 5, 4, 3), 1);
         const liana_pool_options average = {.window = {3, 2},
                                             .strides = {2, 1},
@@ -198,14 +187,14 @@ static void test_batch_norm(void **state)
     for (int device = 0; device < 2; device++) {
         liana_dtype dtype = device ? LIANA_F32 : LIANA_F64;
         double tolerance = device ? 2e-6 : 1e-13;
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor inputs[] = {filled(graph, dtype, images, 1), filled(graph, dtype, channels, 2),
                                  filled(graph, dtype, channels, 4)};
         liana_tensor statistics = liana_op_batch_norm_statistics(inputs[0]);
         add_outputs(graph, liana_op_batch_norm_training(inputs[0], inputs[1], inputs[2], statistics, 1e-3), inputs, 3);
         liana_graph_output(graph, "statistics", statistics);
         check_outputs(device, graph, "batch_norm_training", training_expected, tolerance);
-        graph = new_graph();
+        graph = liana__test_new_graph(context);
         liana_tensor given[] = {filled(graph, dtype, images, 1), filled(graph, dtype, channels, 2),
                                 filled(graph, dtype, channels, 4), filled(graph, dtype, channels, 5),
                                 liana_op_add(filled(graph, dtype, channels, 6), liana_graph_scalar(graph, dtype, 2))};
@@ -223,11 +212,11 @@ static void test_bf16(void **state)
                                                 VALUES(batch_norm_training_dgamma), VALUES(batch_norm_training_dbeta)};
     for (int device = 0; device < 2; device++) {
         const conv_case *c = &conv_cases[0];
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor inputs[] = {filled(graph, LIANA_BF16, c->x, 1), filled(graph, LIANA_BF16, c->kernel, 2)};
         add_outputs(graph, liana_op_conv2d(inputs[0], inputs[1], c->options), inputs, 2);
         check_outputs(device, graph, "conv2d in bf16", c->expected, 0x1p-8);
-        graph = new_graph();
+        graph = liana__test_new_graph(context);
         liana_shape channels = liana_shape_of(5);
         liana_tensor given[] = {filled(graph, LIANA_BF16, liana_shape_of(3, 2, 3, 5), 1),
                                 filled(graph, LIANA_F32, channels, 2), filled(graph, LIANA_F32, channels, 4)};
@@ -249,7 +238,7 @@ static void test_statistics_far_from_zero(void **state)
         int row = i / CHANNELS, channel = i % CHANNELS;
         x[i] = 10000.0f * (float)(channel - 3) + (row % 2 ? 1.0f : -1.0f);
     }
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor images = liana_graph_constant(graph, LIANA_F32, liana_shape_of(ROWS, CHANNELS), x);
     liana_graph_output(graph, "statistics", liana_op_batch_norm_statistics(images));
     liana__test_value output;
@@ -270,7 +259,7 @@ static void test_large_constant_channels(void **state)
     static float x[ROWS * CHANNELS];
     for (int i = 0; i < ROWS * CHANNELS; i++) x[i] = 1e6f + 123456.789f * (float)(i % CHANNELS);
     for (int device = 0; device < 2; device++) {
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor images = liana_graph_constant(graph, LIANA_F32, liana_shape_of(ROWS, CHANNELS), x);
         liana_graph_output(graph, "statistics", liana_op_batch_norm_statistics(images));
         liana__test_value output;
@@ -295,7 +284,7 @@ static void test_max_of_nan_and_infinity(void **state)
         x[1 * CHANNELS + 2] = NAN;
         x[2 * CHANNELS + 2] = 5;
         x[3 * CHANNELS + 8] = -7;
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_tensor images = liana_graph_constant(graph, LIANA_F32, liana_shape_of(1, 2, 2, CHANNELS), x), gradient;
         liana_tensor y = liana_op_max_pool2d(images, (liana_pool_options){.window = {2, 2}});
         liana_gradients(y, &images, 1, &gradient);
@@ -334,32 +323,32 @@ static void test_convolution_errors(void **state)
 {
     (void)state;
     const liana_shape images = liana_shape_of(2, 5, 7, 4);
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 3, 8)), (liana_conv_options){.groups = 1});
     assert_refused(graph, "conv2d(f32[2, 5, 7, 4], f32[3, 3, 3, 8])", "kernel expects 3 input channels", "x has 4");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 2, 7)), (liana_conv_options){.groups = 2});
     assert_refused(graph, "7 filters", "2 groups", "divided");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 4)), (liana_conv_options){.groups = 1});
     assert_refused(graph, "input 1 has rank 3", "expected 4", "filters");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 4, 8)),
                     (liana_conv_options){.dilations = {1, 4}});
     assert_refused(graph, "9 columns", "dilation 4", "only 7");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 4, 8)),
                     (liana_conv_options){.strides = {-1, 1}});
     assert_refused(graph, "stride is -1", "expected 1", "65535");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 4, 8)),
                     (liana_conv_options){.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {0, 1, -2, 0}});
     assert_refused(graph, "padding is -2", "expected 0", "65535");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_depthwise_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 5, 1)),
                               (liana_conv_options){.groups = 1});
     assert_refused(graph, "depthwise_conv2d", "kernel expects 5 input channels", "x has 4");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_depthwise_conv2d(input(graph, images), input(graph, liana_shape_of(3, 3, 4, 1)),
                               (liana_conv_options){.groups = 4});
     assert_refused(graph, "groups is 4", "expected 0 or 1", "depthwise");
@@ -368,11 +357,11 @@ static void test_convolution_errors(void **state)
 static void test_gradient_op_errors(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana__build2(LIANA_HERE, &liana__op_conv2d_input_gradient, input(graph, liana_shape_of(2, 5, 7, 8)),
                   input(graph, liana_shape_of(3, 3, 4, 8)), &(liana__conv_attributes){.size = {5, 7}});
     assert_refused(graph, "conv2d_input_gradient", "dy has the shape [2, 5, 7, 8]", "[2, 3, 5, 8]");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana__op_max_pool2d_gradient_at(LIANA_HERE, input(graph, liana_shape_of(2, 6, 6, 3)),
                                      input(graph, liana_shape_of(2, 2, 3, 3)),
                                      &(liana__pool_attributes){.size = {2, 2}});
@@ -382,25 +371,25 @@ static void test_gradient_op_errors(void **state)
 static void test_pooling_and_norm_errors(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_op_max_pool2d(
         input(graph, liana_shape_of(1, 4, 4, 3)),
         ((liana_pool_options){.window = {2, 2}, .padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {0, 2, 0, 0}}));
     assert_refused(graph, "padding of 2", "window of 2", "alone");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_op_average_pool2d(input(graph, liana_shape_of(1, 4, 4, 3)), (liana_pool_options){.strides = {1, 1}});
     assert_refused(graph, "window's size is 0", "expected 1", "average_pool2d");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     liana_tensor x = input(graph, liana_shape_of(8, 3)), other = input(graph, liana_shape_of(8, 3));
     liana_tensor gamma = input(graph, liana_shape_of(3));
     liana_op_batch_norm_training(x, gamma, gamma, liana_op_batch_norm_statistics(other), 1e-3);
     assert_refused(graph, "batch_norm_statistics of another tensor", "same x", "batch_norm_inference");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     x = input(graph, liana_shape_of(8, 3));
     gamma = input(graph, liana_shape_of(4));
     liana_op_batch_norm_inference(x, gamma, gamma, gamma, gamma, 1e-3);
     assert_refused(graph, "gamma is f32[4]", "expected f32[3]", "3 channels");
-    graph = new_graph();
+    graph = liana__test_new_graph(context);
     x = input(graph, liana_shape_of(8, 3));
     gamma = input(graph, liana_shape_of(3));
     liana_op_batch_norm_inference(x, gamma, gamma, gamma, gamma, -1);

@@ -1,6 +1,8 @@
 /* What is made of weights alone is kept between executions, and made again when they change. */
 #include "harness/harness.h"
 
+#include "harness/graph_run.h"
+
 #include "backends/cpu/cpu.h"
 #include "base/threads.h"
 #include "ops/ops.h"
@@ -15,16 +17,13 @@ static liana__device *device;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(&(liana_context_options){.num_threads = WORKERS}, &context) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &device, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(WORKERS, &context, &device, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(device);
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, device, NULL);
 }
 
 static liana__buffer *new_buffer(liana_shape shape)

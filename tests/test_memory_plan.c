@@ -3,6 +3,8 @@
  * without, and what the reference backend gives. */
 #include "harness/harness.h"
 
+#include "harness/graph_run.h"
+
 #include "backends/backend.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -22,20 +24,13 @@ static liana__device *devices[2];
 static int set_up(void **state)
 {
     (void)state;
-    static const char *const names[2] = {"reference", "cpu"};
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    for (int i = 0; i < 2; i++) {
-        if (liana__device_open(context, names[i], &devices[i], &context->error) != LIANA_OK) return -1;
-    }
-    return 0;
+    return liana__test_open_devices(1, &context, &devices[1], &devices[0]);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) liana__device_close(devices[i]);
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, devices[1], devices[0]);
 }
 
 /* ---- random graphs ---- */

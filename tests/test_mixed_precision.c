@@ -23,26 +23,13 @@ static liana__device *cpu, *reference;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    bool opened = liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK &&
-                  liana__device_open(context, "reference", &reference, &context->error) == LIANA_OK;
-    return opened ? 0 : -1;
+    return liana__test_open_devices(1, &context, &cpu, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, cpu, reference);
 }
 
 static liana_graph *mixed(const liana_graph *graph)
@@ -94,7 +81,7 @@ enum { SIZE = 9, CHANNELS = 5, FILTERS = 6, CLASSES = 4, BATCH = 3 };
 /* A convolution, batch normalisation, relu6, pooling over the image, a classifier and its loss; and all gradients. */
 static liana_graph *small_step(void)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(graph, "x", LIANA_F32, liana_shape_of(BATCH, SIZE, SIZE, CHANNELS), -1, 1);
     liana_tensor labels = liana__sample_input(graph, "labels", LIANA_S32, liana_shape_of(BATCH), 0, CLASSES - 1);
     liana_tensor wrt[] = {liana__sample_input(graph, "kernel", LIANA_F32, liana_shape_of(3, 3, CHANNELS, FILTERS), -0.3,
@@ -228,7 +215,7 @@ static void test_marked_tensors_stay_wide(void **state)
 {
     (void)state;
     for (int marked = 0; marked < 2; marked++) {
-        liana_graph *plain = new_graph(), *copy;
+        liana_graph *plain = liana__test_new_graph(context), *copy;
         liana_tensor x = liana__sample_input(plain, "x", LIANA_F32, liana_shape_of(6, 5), -1, 1);
         liana_tensor w = liana__sample_input(plain, "w", LIANA_F32, liana_shape_of(5, 5), -1, 1);
         liana_tensor y = liana_op_logistic(liana_op_matmul(x, w, false, false));
@@ -250,7 +237,7 @@ static void test_marked_tensors_stay_wide(void **state)
 static void test_gradients_of_shared_weights_are_added_wide(void **state)
 {
     (void)state;
-    liana_graph *plain = new_graph();
+    liana_graph *plain = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(plain, "x", LIANA_F32, liana_shape_of(7, 5), -1, 1);
     liana_tensor w = liana__sample_input(plain, "w", LIANA_F32, liana_shape_of(5, 5), -1, 1), gradient;
     liana_tensor y = liana_op_matmul(liana_op_relu(liana_op_matmul(x, w, false, false)), w, false, false);
@@ -269,7 +256,7 @@ static void test_gradients_of_shared_weights_are_added_wide(void **state)
 static void test_sensitive_ops_stay_wide(void **state)
 {
     (void)state;
-    liana_graph *plain = new_graph();
+    liana_graph *plain = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(plain, "x", LIANA_F32, liana_shape_of(6, 5), -1, 1);
     liana_tensor w = liana__sample_input(plain, "w", LIANA_F32, liana_shape_of(5, 5), -1, 1);
     liana_tensor y = liana_op_matmul(x, w, false, false), one = liana_graph_scalar(plain, LIANA_F32, 1);
@@ -291,7 +278,7 @@ static void test_sensitive_ops_stay_wide(void **state)
 static void test_a_normalisation_before_a_softmax(void **state)
 {
     (void)state;
-    liana_graph *plain = new_graph();
+    liana_graph *plain = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(plain, "x", LIANA_F32, liana_shape_of(6, 5), -1, 1);
     liana_tensor w = liana__sample_input(plain, "w", LIANA_F32, liana_shape_of(5, 5), -1, 1);
     liana_tensor gamma = liana__sample_input(plain, "gamma", LIANA_F32, liana_shape_of(5), 0.5, 2);

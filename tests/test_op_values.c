@@ -15,24 +15,13 @@ static liana__device *devices[2];
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    if (liana__device_open(context, "reference", &devices[0], &context->error) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &devices[1], &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, &devices[1], &devices[0]);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) liana__device_close(devices[i]);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, devices[1], devices[0]);
 }
 
 /* A constant of any dtype from doubles. */
@@ -92,9 +81,9 @@ static void test_softmax_is_pytorchs(void **state)
                                         -0.1762472203,  -9.369085877e-07, 9.684488951e-67, 0.1762481572,
                                         -0.09368742974, -0.03131244526,   0.03118744536,   0.09381242964};
     for (size_t p = 0; p < 2; p++) {
-        liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), logits);
+        liana_tensor x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), logits);
         assert_values(liana_op_softmax(x), expected, 12, precisions[p].tolerance);
-        x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), logits);
+        x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), logits);
         assert_values(weighted_gradient(liana_op_softmax(x), x, precisions[p].dtype, weights), gradient, 12,
                       precisions[p].tolerance);
     }
@@ -110,9 +99,9 @@ static void test_log_softmax_is_pytorchs(void **state)
                                         -2.795871318,  1.499816318,   1.75,         -0.4539449997,
                                         -0.3710638135, -0.1236861883, 0.1236888133, 0.3710611885};
     for (size_t p = 0; p < 2; p++) {
-        liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), logits);
+        liana_tensor x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), logits);
         assert_values(liana_op_log_softmax(x), expected, 12, precisions[p].tolerance);
-        x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), logits);
+        x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), logits);
         assert_values(weighted_gradient(liana_op_log_softmax(x), x, precisions[p].dtype, weights), gradient, 12,
                       precisions[p].tolerance);
     }
@@ -128,7 +117,8 @@ static void test_cross_entropy_is_pytorchs(void **state)
                                         -1.50074975,   0.4997497501,   0.5002497499,     0.5007502498};
     for (size_t p = 0; p < 2; p++) {
         for (int part = 0; part < 2; part++) {
-            liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), logits);
+            liana_tensor x =
+                constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), logits);
             liana_tensor label = constant(x.graph, LIANA_S32, liana_shape_of(3), labels);
             liana_tensor loss = liana_op_sparse_softmax_cross_entropy(x, label);
             if (part == 0) {
@@ -148,7 +138,7 @@ static void test_labels_out_of_range_give_nan(void **state)
     static const double expected[3] = {NAN, NAN, 150.4741052};
     for (size_t p = 0; p < 2; p++) {
         static const double rows[12] = {1, 2, 3, 4, 1, 2, 3, 4, 100, 90, -50, 99.5};
-        liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), rows);
+        liana_tensor x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), rows);
         liana_tensor label = constant(x.graph, LIANA_S32, liana_shape_of(3), labels);
         assert_values(liana_op_sparse_softmax_cross_entropy(x, label), expected, 3, precisions[p].tolerance);
     }
@@ -161,7 +151,7 @@ static void test_softmax_of_extreme_rows(void **state)
     static const double rows[12] = {1e30, -1e30, 1e30, 0, -1e30, -1e30, -1e30, -1e30, 1, NAN, 2, 3};
     static const double expected[12] = {0.5, 0, 0.5, 0, 0.25, 0.25, 0.25, 0.25, NAN, NAN, NAN, NAN};
     for (size_t p = 0; p < 2; p++) {
-        liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(3, 4), rows);
+        liana_tensor x = constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(3, 4), rows);
         assert_values(liana_op_softmax(x), expected, 12, precisions[p].tolerance);
     }
 }
@@ -177,7 +167,7 @@ static void test_argmax_is_pytorchs_and_takes_the_first(void **state)
     static const liana_dtype dtypes[] = {LIANA_F32, LIANA_F64, LIANA_BF16, LIANA_S32};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-            liana_tensor x = constant(new_graph(), dtypes[d], liana_shape_of(2, 2, 3), values);
+            liana_tensor x = constant(liana__test_new_graph(context), dtypes[d], liana_shape_of(2, 2, 3), values);
             assert_values(liana_op_argmax(x, cases[i].axis), cases[i].expected, cases[i].count, 0);
         }
     }
@@ -192,14 +182,14 @@ static void test_argmax_finds_nan_and_infinity(void **state)
         for (int i = 0; i < 40; i++) values[i] = i == 17 ? 100 : -INFINITY;
         values[place] = NAN;
         if (place < 39) values[39] = NAN;
-        liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(1, 40), values);
+        liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(1, 40), values);
         assert_values(liana_op_argmax(x, 1), &expected, 1, 0);
         values[39] = values[place] = INFINITY;
-        x = constant(new_graph(), LIANA_F32, liana_shape_of(1, 40), values);
+        x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(1, 40), values);
         assert_values(liana_op_argmax(x, 1), &expected, 1, 0);
     }
     static const double lowest[2] = {-INFINITY, -INFINITY}, zero = 0;
-    liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(1, 2), lowest);
+    liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(1, 2), lowest);
     assert_values(liana_op_argmax(x, 1), &zero, 1, 0);
 }
 
@@ -212,7 +202,7 @@ static void test_in_top_k_is_tensorflows(void **state)
     /* One is greater; ties count in favour; out of range on either side; NaN; infinity. */
     static const double top1[6] = {0, 1, 0, 0, 0, 0}, top2[6] = {1, 1, 0, 0, 0, 0};
     for (int k = 1; k <= 2; k++) {
-        liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(6, 4), predictions);
+        liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(6, 4), predictions);
         liana_tensor target = constant(x.graph, LIANA_S32, liana_shape_of(6), targets);
         assert_values(liana_op_in_top_k(x, target, k), k == 1 ? top1 : top2, 6, 0);
     }
@@ -229,7 +219,8 @@ static void test_gather_is_pytorchs(void **state)
     for (int i = 0; i < 18; i++) factors[i] = i + 1;
     for (size_t p = 0; p < 2; p++) {
         for (int part = 0; part < 2; part++) {
-            liana_tensor x = constant(new_graph(), precisions[p].dtype, liana_shape_of(2, 4, 3), values);
+            liana_tensor x =
+                constant(liana__test_new_graph(context), precisions[p].dtype, liana_shape_of(2, 4, 3), values);
             liana_tensor y = liana_op_gather(x, constant(x.graph, LIANA_S32, liana_shape_of(3), indices), 1);
             if (part == 0) {
                 assert_values(y, expected, 18, 0);
@@ -244,7 +235,7 @@ static void test_gather_clamps(void **state)
 {
     (void)state;
     static const double values[3] = {10, 20, 30}, indices[4] = {-7, 0, 2, 3}, expected[4] = {10, 10, 30, 30};
-    liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(3), values);
+    liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(3), values);
     assert_values(liana_op_gather(x, constant(x.graph, LIANA_S32, liana_shape_of(4), indices), 0), expected, 4, 0);
 }
 
@@ -254,7 +245,7 @@ static void test_large_integers_survive_moving(void **state)
     (void)state;
     static const uint64_t values[6] = {9007199254740993u, 1, 2, 3, UINT64_MAX, 9007199254740995u};
     static const uint64_t expected[4] = {UINT64_MAX, 9007199254740995u, 3, 9007199254740993u};
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana_graph_constant(graph, LIANA_U64, liana_shape_of(2, 3), values);
     liana_tensor turned = liana_op_transpose(x, LIANA_AXES(1, 0)); /* [0 3] [1 4] [2 5] */
     liana_tensor last = liana_op_slice(turned, ((int64_t[]){1, 1}), ((int64_t[]){3, 2}), NULL);
@@ -288,7 +279,7 @@ static void assert_pairs(liana_tensor (*build)(liana_location, liana_tensor, lia
         b[i] = bs[i % PAIRS];
         expected[i] = value(a[i], scalar_b ? 1 : b[i]);
     }
-    liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(COUNT), a);
+    liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(COUNT), a);
     liana_tensor y = constant(x.graph, LIANA_F32, scalar_b ? LIANA_SCALAR : liana_shape_of(COUNT), b);
     assert_values(build(LIANA_HERE, x, y), expected, COUNT, 0);
 }
@@ -335,7 +326,7 @@ static void test_nan_is_not_lost(void **state)
     for (int i = 0; i < 37; i++) values[i] = i % 5 == 2 ? NAN : 0;
     for (int i = 0; i < 37; i++) expected[i] = i % 5 == 2 ? NAN : 0;
     for (size_t k = 0; k < sizeof unary / sizeof *unary; k++) {
-        liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(37), values);
+        liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(37), values);
         assert_values(unary[k](LIANA_HERE, x), expected, 37, 0);
     }
     static liana_tensor (*const reductions[])(liana_location, liana_tensor, liana_axes,
@@ -345,9 +336,9 @@ static void test_nan_is_not_lost(void **state)
     for (size_t k = 0; k < sizeof reductions / sizeof *reductions; k++) {
         for (int place = 0; place < 37; place++) {
             for (int i = 0; i < 37; i++) values[i] = i == place ? NAN : i;
-            liana_tensor x = constant(new_graph(), LIANA_F32, liana_shape_of(37), values);
+            liana_tensor x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(37), values);
             assert_values(reductions[k](LIANA_HERE, x, LIANA_ALL_AXES, false), nan_only, 1, 0);
-            x = constant(new_graph(), LIANA_F32, liana_shape_of(37, 1), values);
+            x = constant(liana__test_new_graph(context), LIANA_F32, liana_shape_of(37, 1), values);
             x = liana_op_broadcast_to(x, liana_shape_of(37, 2));
             assert_values(reductions[k](LIANA_HERE, x, LIANA_AXES(0), false), nan_only, 2, 0);
         }
@@ -359,7 +350,7 @@ static void test_long_sums_are_accurate(void **state)
 {
     (void)state;
     for (int axis = 0; axis < 2; axis++) {
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_shape shape = axis ? liana_shape_of(3, 1000003) : liana_shape_of(1000003, 3);
         liana_tensor x = liana_op_broadcast_to(liana_graph_scalar(graph, LIANA_F32, 0.1), shape);
         double sum = 1000003 * (double)0.1f, expected[3] = {sum, sum, sum};
@@ -371,7 +362,7 @@ static void test_long_sums_are_accurate(void **state)
 static void test_gradients_at_zero(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = constant(graph, LIANA_F32, liana_shape_of(3, 3), (const double[]){2, 3, 4, 5, 0, 7, 0, 0, 8});
     liana_tensor gradients[2];
     liana_tensor products = liana_op_reduce_prod(x, LIANA_AXES(1), false);
@@ -379,7 +370,7 @@ static void test_gradients_at_zero(void **state)
     assert_values(gradients[0], (const double[]){12, 8, 6, 0, 35, 0, 0, 0, 0}, 9, 1e-6);
 
     for (int of = 0; of < 2; of++) {
-        graph = new_graph();
+        graph = liana__test_new_graph(context);
         const liana_tensor ab[] = {constant(graph, LIANA_F32, liana_shape_of(4), (const double[]){0, 0, 3, 2}),
                                    constant(graph, LIANA_F32, liana_shape_of(4), (const double[]){0, 2, 0, 3})};
         liana_tensor power = liana_op_reduce_sum(liana_op_power(ab[0], ab[1]), LIANA_ALL_AXES, false);
@@ -401,13 +392,13 @@ static liana_tensor f32(liana_graph *graph, const char *name, liana_shape shape)
         assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "test_op_values.c", \
                      __VA_ARGS__);                                                                           \
         liana_graph_destroy(graph);                                                                          \
-        graph = new_graph();                                                                                 \
+        graph = liana__test_new_graph(context);                                                              \
     } while (0)
 
 static void test_messages_of_moving_ops(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_op_slice(f32(graph, "x", liana_shape_of(4, 5)), ((int64_t[]){0, 3}), ((int64_t[]){4, 6}), NULL);
     assert_refused(graph, "slice(f32[4, 5])", "axis 1", "from 3 up to 6", "limit <= 5");
     liana_op_slice(f32(graph, "x", liana_shape_of(4)), ((int64_t[]){0}), ((int64_t[]){4}), ((int64_t[]){0}));
@@ -436,7 +427,7 @@ static void test_messages_of_moving_ops(void **state)
 static void test_messages_of_classification_ops(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_op_softmax(f32(graph, "x", LIANA_SCALAR));
     assert_refused(graph, "softmax(f32[])", "scalar");
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(5));

@@ -25,23 +25,13 @@ static liana__device *reference;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    return liana__device_open(context, "reference", &reference, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, NULL, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, NULL, reference);
 }
 
 static void assert_built(const liana_graph *graph, const liana__samples *op, const liana__sample *sample)
@@ -95,7 +85,7 @@ enum { CHECKED_ELEMENTS = 24 };
 
 static void check_gradient(const liana__samples *op, const liana__sample *sample)
 {
-    liana_graph *forward = new_graph(), *backward = new_graph();
+    liana_graph *forward = liana__test_new_graph(context), *backward = liana__test_new_graph(context);
     liana_graph_output(forward, "loss", weighted_sum(forward, sample->build(forward, LIANA_F64)));
     liana_tensor loss = weighted_sum(backward, sample->build(backward, LIANA_F64));
     assert_built(forward, op, sample);
@@ -136,7 +126,7 @@ static void test_gradients(void **state)
     const liana__samples *op = *state;
     if (!op->op->gradient || op->op->gradient == liana__no_gradient) return;
     for (size_t i = 0; i < op->count; i++) {
-        liana_graph *probe = new_graph();
+        liana_graph *probe = liana__test_new_graph(context);
         bool differentiable = liana__dtype_is_float(liana_tensor_dtype(op->items[i].build(probe, LIANA_F64)));
         bool is_double = false;
         for (size_t k = 0; k < probe->num_inputs; k++) is_double |= probe->inputs[k]->dtype == LIANA_F64;
@@ -280,7 +270,7 @@ static void check_node(const liana__sample *sample, const liana__node *node, con
 /* The nodes of the op itself and of its gradient, computed one by one with the reference. */
 static void check_kernels(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor y = sample->build(graph, dtype);
     assert_built(graph, op, sample);
     assert_ok(liana__graph_verify(graph, &context->error), &context->error);
@@ -351,7 +341,7 @@ static void test_edges(void **state)
         const liana__op *under_test = all_samples[op]->op;
         if (under_test->placement != LIANA__PLACE_IN_PLACE || under_test->attributes || under_test->max_inputs > 2)
             continue;
-        liana_graph *graph = new_graph();
+        liana_graph *graph = liana__test_new_graph(context);
         liana_shape shape = liana_shape_of(NUM_EDGES * NUM_EDGES);
         const liana_tensor tensors[] = {liana_graph_input(graph, "a", LIANA_F32, shape),
                                         liana_graph_input(graph, "b", LIANA_F32, shape)};

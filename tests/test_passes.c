@@ -16,23 +16,13 @@ static liana__device *reference;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(NULL, &context) != LIANA_OK) return -1;
-    return liana__device_open(context, "reference", &reference, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, NULL, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, NULL, reference);
 }
 
 /* How many nodes of an op the results depend on. */
@@ -79,7 +69,7 @@ typedef struct border {
 /* y, and the gradients for x and the kernel, of a convolution of bordered images. */
 static liana_graph *bordered_convolution(bool depthwise, const border *b, bool keep_padded)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 7, 9, 3), -2, 2);
     liana_shape shape = depthwise ? liana_shape_of(3, 2, 3, 1) : liana_shape_of(3, 2, 3, 4);
     if (b->low[3] || b->high[3]) shape.dims[2] += b->low[3] + b->high[3];
@@ -175,7 +165,7 @@ static const pooled_problem pooled_problems[] = {
 /* The pooled values and, if wanted, all gradients. Behind the pooling comes a second such layer. */
 static liana_graph *pooled_convolutions(const pooled_problem *p, bool training)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor y = liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 23, 25, p->channels), -2, 2);
     liana_tensor wrt[5] = {y}, gradients[5];
     size_t count = 1;
@@ -256,7 +246,7 @@ static liana_tensor normalised(liana_tensor x, liana_tensor gamma, liana_tensor 
 /* Two normalisations: relu6 behind the first, `last` behind the second and the first's x; and all gradients. */
 static liana_graph *norms_in_training(liana_tensor (*last)(liana_location here, liana_tensor x), bool keep_inner)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor wrt[] = {liana__sample_input(graph, "x", LIANA_F64, liana_shape_of(2, 5, 3, 6), -2, 3),
                           norm_channels(graph, "gamma", 2, 4), norm_channels(graph, "beta", 0, 3),
                           norm_channels(graph, "gamma2", 0.5, 2), norm_channels(graph, "beta2", -1, 1)};
@@ -309,7 +299,7 @@ static void test_what_swish_reads_is_kept_in_training(void **state)
 static void test_swish_behind_a_norm_is_fused_in_training(void **state)
 {
     (void)state;
-    liana_graph *before = new_graph();
+    liana_graph *before = liana__test_new_graph(context);
     liana_tensor wrt[] = {liana__sample_input(before, "x", LIANA_F64, liana_shape_of(2, 5, 3, 6), -2, 3),
                           norm_channels(before, "gamma", 2, 4), norm_channels(before, "beta", 0, 3)};
     liana_tensor y = liana_op_swish(normalised(wrt[0], wrt[1], wrt[2])), gradients[3];
@@ -349,7 +339,7 @@ static void test_norms_of_inference_are_fused(void **state)
                                                                                        liana_op_relu6_at,
                                                                                        liana_op_swish_at};
     for (int i = 0; i < 6; i++) {
-        liana_graph *before = new_graph();
+        liana_graph *before = liana__test_new_graph(context);
         liana_tensor x = liana__sample_input(before, "x", LIANA_F64, liana_shape_of(7, 6), -2, 9);
         liana_tensor y =
             liana_op_batch_norm_inference(x, norm_channels(before, "gamma", 1, 3), norm_channels(before, "beta", -1, 1),
@@ -373,7 +363,7 @@ static void test_sums_that_are_no_residuals_stay(void **state)
 {
     (void)state;
     for (int twice = 0; twice < 2; twice++) {
-        liana_graph *before = new_graph();
+        liana_graph *before = liana__test_new_graph(context);
         liana_tensor x = liana__sample_input(before, "x", LIANA_F64, liana_shape_of(7, 6), -2, 9);
         liana_tensor y = normalised(x, norm_channels(before, "gamma", 1, 3), norm_channels(before, "beta", -1, 1));
         liana_graph_output(before, "y", liana_op_add(y, twice ? y : norm_channels(before, "bias", -1, 1)));
@@ -389,7 +379,7 @@ static void test_sums_that_are_no_residuals_stay(void **state)
 static void test_the_interface_of_a_graph_stays(void **state)
 {
     (void)state;
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(3));
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 3));
     liana_tensor a = liana_graph_variable(graph, "a", LIANA_F32, liana_shape_of(3));

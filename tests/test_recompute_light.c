@@ -2,6 +2,8 @@
  * which are rounded once more, and results that are large for little work (recompute_light). */
 #include "harness/harness.h"
 
+#include "harness/graph_run.h"
+
 #include "backends/cpu/cpu.h"
 #include "base/random.h"
 #include "ops/samples.h"
@@ -17,16 +19,13 @@ static liana__device *cpu;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(&(liana_context_options){.num_threads = 2}, &context) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(2, &context, &cpu, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, cpu, NULL);
 }
 
 enum { MOST_WEIGHTS = 16 };

@@ -23,31 +23,19 @@ static liana__device *reference, *cpu;
 static int set_up(void **state)
 {
     (void)state;
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    if (liana__device_open(context, "reference", &reference, &context->error) != LIANA_OK) return -1;
-    return liana__device_open(context, "cpu", &cpu, &context->error) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(1, &context, &cpu, &reference);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana__device_close(cpu);
-    liana__device_close(reference);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static liana_graph *new_graph(void)
-{
-    liana_graph *graph;
-    assert_ok(liana_graph_create(context, &graph), &context->error);
-    return graph;
+    return liana__test_close_devices(context, cpu, reference);
 }
 
 /* The sample's node twice, for a node alone is not worth slicing. */
 static liana_graph *build_twice(const liana__sample *sample, liana_dtype dtype)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor once = sample->build(graph, dtype);
     assert_ok(liana_graph_status(graph), &context->error);
     const liana__node *node = liana__tensor_node(once);
@@ -137,7 +125,7 @@ enum { NUM_PARAMETERS = 5 };
 /* Outputs: the loss and its gradients. `rows` images whose mean is far from their deviation. */
 static liana_graph *build_network(int64_t rows)
 {
-    liana_graph *graph = new_graph();
+    liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana__sample_input(graph, "x", LIANA_F32, liana_shape_of(rows, 9, 7, 3), 90, 92);
     liana_tensor weights[NUM_PARAMETERS] = {parameter(graph, "kernel", liana_shape_of(3, 3, 3, 8)),
                                             parameter(graph, "gamma", liana_shape_of(8)),

@@ -8,6 +8,29 @@
 #include <math.h>
 #include <stdlib.h>
 
+int liana__test_open_devices(int num_threads, liana_context **context, liana__device **cpu, liana__device **reference)
+{
+    if (liana_context_create(&(liana_context_options){.num_threads = num_threads}, context) != LIANA_OK) return -1;
+    liana__error *error = &(*context)->error;
+    if (cpu && liana__device_open(*context, "cpu", cpu, error) != LIANA_OK) return -1;
+    return reference && liana__device_open(*context, "reference", reference, error) != LIANA_OK ? -1 : 0;
+}
+
+int liana__test_close_devices(liana_context *context, liana__device *cpu, liana__device *reference)
+{
+    if (cpu) liana__device_close(cpu);
+    if (reference) liana__device_close(reference);
+    liana_context_destroy(context);
+    return 0;
+}
+
+liana_graph *liana__test_new_graph(liana_context *context)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    return graph;
+}
+
 /* The range travels in the input's name: "x in [-2, 2]". */
 liana_tensor liana__sample_input(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape, double low,
                                  double high)

@@ -4,6 +4,14 @@
 
 #include "backends/backend.h"
 
+/* For a test program's set-up: a context of `num_threads` (0: the usual number) and its devices, each NULL where it is
+ * not wanted. 0, or -1 on failure, as cmocka wants it. */
+int liana__test_open_devices(int num_threads, liana_context **context, liana__device **cpu, liana__device **reference);
+/* For its tear-down; devices may be NULL. 0. */
+int liana__test_close_devices(liana_context *context, liana__device *cpu, liana__device *reference);
+/* An empty graph. */
+liana_graph *liana__test_new_graph(liana_context *context);
+
 /* Host data of one tensor. */
 typedef struct liana__test_value {
     liana_dtype dtype;

@@ -9,35 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int set_up(void **state)
-{
-    (void)state;
-    liana__test_folder();
-    liana__test_server_start();
-    liana__test_server_environment();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana__test_server_stop();
-    return 0;
-}
-
 static void serve_text(const char *name, const char *text)
 {
     liana__test_serve(name, text, strlen(text));
-}
-
-static void serve_copy(const char *path, const char *name)
-{
-    char *data;
-    size_t size;
-    liana__error error = {0};
-    assert_ok(liana__file_read(path, 1 << 26, &data, &size, &error), &error);
-    liana__test_serve(name, data, size);
-    free(data);
 }
 
 /* ---- sources ---- */
@@ -158,8 +132,8 @@ static void test_labels_beside_images(void **state)
 {
     (void)state;
     liana__test_tiny_data("train", 20, 1);
-    serve_copy(liana__test_path("train-images"), "data/train-images");
-    serve_copy(liana__test_path("train-labels"), "data/train-labels");
+    liana__test_serve_file("data/train-images", liana__test_path("train-images"));
+    liana__test_serve_file("data/train-labels", liana__test_path("train-labels"));
     liana__error error = {0};
     liana__source *source;
     const char *const urls[] = {"gs://bucket/data/train-images", "s3://bucket/data/train-images",
@@ -169,7 +143,7 @@ static void test_labels_beside_images(void **state)
         assert_int_equal(source->num_records, 20);
         liana__source_close(source);
     }
-    serve_copy(liana__test_path("train-images"), "other/images");
+    liana__test_serve_file("other/images", liana__test_path("train-images"));
     assert_ok(open_url("s3://bucket/other/images", NULL, &source, &error), &error);
     assert_false(source->has_labels);
     liana__source_close(source);
@@ -183,7 +157,7 @@ static void serve_tiny(void)
     for (size_t i = 0; i < 4; i++) {
         char served[64];
         snprintf(served, sizeof served, "data/%s", names[i]);
-        serve_copy(liana__test_path(names[i]), served);
+        liana__test_serve_file(served, liana__test_path(names[i]));
     }
 }
 
@@ -239,7 +213,7 @@ static void test_models_and_checkpoints(void **state)
         char served[200];
         snprintf(path, sizeof path, "%s/%s", checkpoint, names.items[i]);
         snprintf(served, sizeof served, "best/%s", names.items[i]);
-        serve_copy(path, served);
+        liana__test_serve_file(served, path);
     }
     liana__arena_free(&arena);
     liana__test_result here = liana__test_command("evaluate", liana__test_path("run"));
@@ -262,10 +236,10 @@ static void test_models_and_checkpoints(void **state)
     assert_int_equal(liana_model_save(model, liana__test_path("model")), LIANA_OK);
     int64_t count = liana_model_num_parameters(model, false);
     liana_model_destroy(model);
-    serve_copy(liana__test_path("model/model.json"), "model/model.json");
+    liana__test_serve_file("model/model.json", liana__test_path("model/model.json"));
     assert_int_equal(liana_model_load(context, "gs://bucket/model", &model), LIANA_NOT_FOUND);
     assert_non_null(strstr(liana_context_message(context), "gs://bucket/model/weights.safetensors"));
-    serve_copy(liana__test_path("model/weights.safetensors"), "model/weights.safetensors");
+    liana__test_serve_file("model/weights.safetensors", liana__test_path("model/weights.safetensors"));
     const char *const urls[] = {"gs://bucket/model", liana__test_server_url("/web/model")};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(liana_model_load(context, urls[i], &model), LIANA_OK);
@@ -317,7 +291,7 @@ static void test_signed_urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, liana__test_server_set_up, liana__test_server_tear_down)
         TEST(test_rows_of_a_list),
         TEST(test_a_long_list),
         TEST(test_labels_beside_images),

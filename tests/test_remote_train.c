@@ -9,31 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static int set_up(void **state)
-{
-    (void)state;
-    liana__test_folder();
-    liana__test_server_start();
-    liana__test_server_environment();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana__test_server_stop();
-    return 0;
-}
-
 static void serve_copy(const char *name)
 {
-    char *data, path[256];
-    size_t size;
-    liana__error error = {0};
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 26, &data, &size, &error), &error);
+    char path[256];
     snprintf(path, sizeof path, "data/%s", name);
-    liana__test_serve(path, data, size);
-    free(data);
+    liana__test_serve_file(path, liana__test_path(name));
 }
 
 static void assert_same_model(const char *run, const char *expected)
@@ -194,10 +174,14 @@ static void test_damage_is_named_by_url_and_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_training_from_buckets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_commands_read_urls, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_records_of_a_dataset, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage_is_named_by_url_and_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_training_from_buckets, liana__test_server_set_up,
+                                        liana__test_server_tear_down),
+        cmocka_unit_test_setup_teardown(test_commands_read_urls, liana__test_server_set_up,
+                                        liana__test_server_tear_down),
+        cmocka_unit_test_setup_teardown(test_records_of_a_dataset, liana__test_server_set_up,
+                                        liana__test_server_tear_down),
+        cmocka_unit_test_setup_teardown(test_damage_is_named_by_url_and_left_out, liana__test_server_set_up,
+                                        liana__test_server_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,3 +155,29 @@ void liana__test_server_environment(void)
     setenv("STORAGE_EMULATOR_HOST", liana__test_server_url("") + strlen("http://"), 1);
     setenv("GOOGLE_OAUTH_ACCESS_TOKEN", "token-given", 1);
 }
+
+void liana__test_serve_file(const char *name, const char *path)
+{
+    char *data;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(path, 1 << 26, &data, &size, &error), &error);
+    liana__test_serve(name, data, size);
+    free(data);
+}
+
+int liana__test_server_set_up(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_server_start();
+    liana__test_server_environment();
+    return 0;
+}
+
+int liana__test_server_tear_down(void **state)
+{
+    (void)state;
+    liana__test_server_stop();
+    return 0;
+}

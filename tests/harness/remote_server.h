@@ -27,8 +27,15 @@ void liana__test_server_forget(void);
 /* Writes a file below "served", and its folders. */
 void liana__test_serve(const char *name, const void *bytes, size_t size);
 
+/* The same with what a file on this machine holds. */
+void liana__test_serve_file(const char *name, const char *path);
+
 /* No credentials, endpoints and caches but those of the test: empties the environment of them, points gs:// and s3://
  * to the server with right credentials, and the cache to the test folder's "cache". */
 void liana__test_server_environment(void);
+
+/* For a test program's set-up and tear-down: a folder, the server and its environment. */
+int liana__test_server_set_up(void **state);
+int liana__test_server_tear_down(void **state);
 
 #endif

@@ -122,18 +122,23 @@ static double run_bare(bench *b)
 
 typedef void (*consumer)(const liana__batch *batch, size_t image_size, void *memory);
 
+static liana__loader_options plain_options(const bench *b)
+{
+    return (liana__loader_options){.image = {.height = b->height, .width = b->width, .channels = 3},
+                                   .batch_size = BATCH,
+                                   .shuffle = true,
+                                   .seed = 1,
+                                   .num_threads = b->threads};
+}
+
 static double run_loader(bench *b, const char *augment_list, bool cached, consumer consume, void *memory)
 {
     liana__arena arena = {0};
     liana__augment *augment = NULL;
     liana__stage stage;
     liana__image_cache_file_options file = {.folder = b->folder, .name = "bench", .settings = ""};
-    liana__loader_options options = {.image = {.height = b->height, .width = b->width, .channels = 3},
-                                     .batch_size = BATCH,
-                                     .shuffle = true,
-                                     .seed = 1,
-                                     .num_threads = b->threads,
-                                     .cache_file = cached ? &file : NULL};
+    liana__loader_options options = plain_options(b);
+    if (cached) options.cache_file = &file;
     if (augment_list) {
         liana__value *list;
         liana__augment_shape shape = {b->height, b->width, 3};
@@ -249,11 +254,7 @@ static double run_start(bench *b)
     liana__loader *loader;
     liana__batch *batch;
     demand(b, liana__source_open(&b->pattern, 1, NULL, &source, &b->error));
-    liana__loader_options options = {.image = {.height = b->height, .width = b->width, .channels = 3},
-                                     .batch_size = BATCH,
-                                     .shuffle = true,
-                                     .seed = 1,
-                                     .num_threads = b->threads};
+    liana__loader_options options = plain_options(b);
     demand(b, liana__loader_create(source, &options, &loader, &b->error));
     demand(b, liana__loader_begin(loader, 0, 0, &b->error));
     demand(b, liana__loader_next(loader, &batch, &b->error));
@@ -306,11 +307,7 @@ static double run_cold(bench *b, bool announced)
     int descriptor = open(path, O_RDONLY);
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
     close(descriptor);
-    liana__loader_options options = {.image = {.height = b->height, .width = b->width, .channels = 3},
-                                     .batch_size = BATCH,
-                                     .shuffle = true,
-                                     .seed = 1,
-                                     .num_threads = b->threads};
+    liana__loader_options options = plain_options(b);
     demand(b, liana__loader_create(source, &options, &loader, &b->error));
     double begin = now();
     demand(b, liana__loader_begin(loader, 0, 0, &b->error));

@@ -230,22 +230,28 @@ static void test_large_images_take_turns(void **state)
     liana__source_close(source);
 }
 
+/* The images of a file, read, parsed and decoded by stages. */
+static liana_dataset *open_decoded(liana_context *context, const char *name, int side)
+{
+    static const liana_component features[] = {{.name = "image", .dtype = LIANA_STRING},
+                                               {.name = "class", .dtype = LIANA_S64}};
+    const liana_decode_options decode = {.height = side, .width = side, .channels = 1, .antialias = true};
+    liana_dataset *dataset = liana_dataset_tfrecord(context, liana__test_path(name));
+    dataset = liana_dataset_rename(liana_dataset_parse_example(dataset, features, 2), "class", "label");
+    return liana_dataset_decode_images(dataset, &decode);
+}
+
 /* The same in a dataset whose stages read and decode. An element that is only short of memory is no bad one. */
 static void test_large_images_of_a_dataset(void **state)
 {
     (void)state;
-    static const liana_component features[] = {{.name = "image", .dtype = LIANA_STRING},
-                                               {.name = "class", .dtype = LIANA_S64}};
     if (!resident()) skip();
     liana__test_folder();
     write_records("large.tfrec", LARGE, 3);
     liana_context *context;
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     size_t before = resident();
-    liana_dataset *dataset = liana_dataset_tfrecord(context, liana__test_path("large.tfrec"));
-    dataset = liana_dataset_rename(liana_dataset_parse_example(dataset, features, 2), "class", "label");
-    liana_decode_options decode = {.height = OUT, .width = OUT, .channels = 1, .antialias = true};
-    dataset = liana_dataset_mark_errors(liana_dataset_decode_images(dataset, &decode), NULL);
+    liana_dataset *dataset = liana_dataset_mark_errors(open_decoded(context, "large.tfrec", OUT), NULL);
     if (!dataset) fail_msg("%s", liana_context_message(context));
     liana__error error = {0};
     liana__source *source;
@@ -259,21 +265,41 @@ static void test_large_images_of_a_dataset(void **state)
     liana_context_destroy(context);
 }
 
+/* A record of a dataset is there as it was read, as it was parsed, and as an element. */
+static void test_each_copy_of_a_record_counts(void **state)
+{
+    (void)state;
+    static const liana_component image = {.name = "image", .dtype = LIANA_STRING};
+    liana__test_folder();
+    write_records("large.tfrec", LARGE, 1);
+    liana_context *context;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    liana_dataset *dataset = liana_dataset_tfrecord(context, liana__test_path("large.tfrec"));
+    dataset = liana_dataset_parse_example(dataset, &image, 1);
+    liana__error error = {0};
+    liana__source *source;
+    assert_ok(liana__dataset_view(dataset, 0, &source, &error), &error);
+    void *scratch = liana__source_scratch_create(source);
+    liana__record record;
+    assert_int_equal(liana__source_scratch_bytes(source, scratch), 0);
+    assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
+    assert_in_range(liana__source_scratch_bytes(source, scratch), 3 * record.size, 5 * record.size);
+    liana__source_scratch_destroy(source, scratch);
+    liana__dataset_close_view(source);
+    liana_dataset_close(dataset);
+    liana_context_destroy(context);
+}
+
 /* A stream's share is taken before: its cursor makes elements ahead, and the shuffle keeps some. */
 static void test_a_stream_has_its_part(void **state)
 {
     (void)state;
-    static const liana_component features[] = {{.name = "image", .dtype = LIANA_STRING},
-                                               {.name = "class", .dtype = LIANA_S64}};
     if (!resident()) skip();
     liana__test_folder();
     write_records("small.tfrec", 64, 3000);
     liana_context *context;
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
-    liana_dataset *dataset = liana_dataset_tfrecord(context, liana__test_path("small.tfrec"));
-    dataset = liana_dataset_rename(liana_dataset_parse_example(dataset, features, 2), "class", "label");
-    liana_decode_options decode = {.height = 64, .width = 64, .channels = 1};
-    dataset = liana_dataset_ignore_errors(liana_dataset_decode_images(dataset, &decode), NULL);
+    liana_dataset *dataset = liana_dataset_ignore_errors(open_decoded(context, "small.tfrec", 64), NULL);
     dataset = liana_dataset_shuffle(dataset, &(liana_shuffle_options){.buffer_size = 2000});
     dataset = liana_dataset_repeat(dataset, -1);
     if (!dataset) fail_msg("%s", liana_context_message(context));
@@ -331,7 +357,7 @@ static void test_an_image_that_is_too_large(void **state)
 /* ---- reading ahead ---- */
 
 enum { NUM_EXPECTED = 500 };
-static atomic_int expected[NUM_EXPECTED], num_late;
+static atomic_int expected[NUM_EXPECTED], num_read[NUM_EXPECTED], num_late;
 
 static void expect_record(const liana__source *source, uint64_t index)
 {
@@ -342,11 +368,11 @@ static void expect_record(const liana__source *source, uint64_t index)
 static liana_status read_expected(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
                                   liana__error *error)
 {
-    if (index % 50 == 0 && atomic_load(&expected[index]) == 0) atomic_fetch_add(&num_late, 1);
+    if (atomic_load(&expected[index]) <= atomic_fetch_add(&num_read[index], 1)) atomic_fetch_add(&num_late, 1);
     return read_record(source, index, scratch, record, error);
 }
 
-/* In the first epoch the system is told of each record once, whatever the order is. */
+/* In the first epoch the system is told of each record once, before it is read, whatever the order is. */
 static void test_records_are_announced(void **state)
 {
     (void)state;
@@ -383,6 +409,7 @@ int main(void)
                                        cmocka_unit_test(test_a_million_records_of_a_file),
                                        cmocka_unit_test(test_large_images_take_turns),
                                        cmocka_unit_test(test_large_images_of_a_dataset),
+                                       cmocka_unit_test(test_each_copy_of_a_record_counts),
                                        cmocka_unit_test(test_a_stream_has_its_part),
                                        cmocka_unit_test(test_an_image_that_is_too_large),
                                        cmocka_unit_test(test_records_are_announced)};

@@ -200,14 +200,21 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
         free_shell(made);
         return status;
     }
-    made->kind = *made->inner->kind;
-    made->kind.close = close_source;
-    made->kind.read = read_record;
-    if (made->kind.read_at) made->kind.read_at = read_record_at;
-    made->kind.address = address;
-    made->kind.offset = offset;
-    made->kind.expect = expect;
-    if (made->kind.take_memory) made->kind.take_memory = take_memory;
+    const liana__source_kind *inner = made->inner->kind;
+    made->kind = (liana__source_kind){.name = inner->name,
+                                      .doc = inner->doc,
+                                      .close = close_source,
+                                      .read = read_record,
+                                      .read_at = inner->read_at ? read_record_at : NULL,
+                                      .address = address,
+                                      .offset = offset,
+                                      .expect = expect,
+                                      .scratch_size = inner->scratch_size,
+                                      .num_buffers = inner->num_buffers,
+                                      .scratch_free = inner->scratch_free,
+                                      .scratch_bytes = inner->scratch_bytes,
+                                      .scratch_bound = inner->scratch_bound,
+                                      .take_memory = inner->take_memory ? take_memory : NULL};
     made->base.kind = &made->kind;
     made->base.owns_remote = false; /* the inner one does */
     if (num_left_out) *num_left_out = made->count;

@@ -44,6 +44,11 @@ static liana_status put_feature(liana__holder *store, size_t index, const liana_
     return LIANA_OK;
 }
 
+static size_t example_bytes(const liana__reader *reader)
+{
+    return liana__example_memory(reader->own);
+}
+
 static liana_status parse_record(liana__reader *reader, const liana__at *at, const liana_element *input,
                                  liana_element *element, liana__error *error)
 {
@@ -52,6 +57,7 @@ static liana_status parse_record(liana__reader *reader, const liana__at *at, con
     const liana__spec *spec = &reader->dataset->spec;
     liana__example *example = reader->own;
     liana__holder *store = &reader->store;
+    example->share = reader->share;
     const liana_bytes *record = input->data[own->record];
     LIANA_TRY(liana__example_parse(example, "TFRecord", (size_t)input->record, record->data, record->size, error));
     LIANA_TRY(liana__holder_begin(store, spec, 0, error));
@@ -112,5 +118,6 @@ const liana__stage_kind liana__stage_parse_example = {
     .apply = parse_record,
     .reader_size = sizeof(liana__example),
     .reader_free = free_example,
+    .reader_bytes = example_bytes,
     .works = true,
 };

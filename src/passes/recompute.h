@@ -26,7 +26,7 @@ liana_status liana__recompute(const liana_graph *graph, const liana__schedule *s
 void liana__recomputation_free(liana__recomputation *made);
 
 /* The same where nothing limits memory: chooses those segments that give much memory for little work, one after the
- * other, a share of the workspace for a tenth of that share of an execution's work, and all together no more than a
+ * other, a share of the workspace for a tenth of that share of an execution's work, and all together no more than an
  * eightieth of it (the pass recompute_light). */
 liana_status liana__recompute_light(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
                                     liana__recomputation *made, liana__error *error) LIANA_MUST_USE;

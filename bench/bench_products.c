@@ -1,7 +1,8 @@
 /* What liana's own matrix products are worth beside oneDNN's: every kernel that can compute a node, in alternation on
  * the same data, on one core.
  *
- *   bench_products [--bf16] [--peak GFLOPS] SET BATCH [forward|input|kernel]...
+ *   bench_products [--bf16] [--peak GFLOPS] [--layer N] SET BATCH [forward|input|kernel]...
+ *   N: the only layer of the set that is wanted, from 1
  *   SET: mobilenet035, mobilenet, resnet, densenet (their convolutions of single pixels), mlp (dense layers), strided
  *   (single pixels, ResNet's of stride 2), 3x3
  *
@@ -217,10 +218,11 @@ int main(int argc, char **argv)
 {
     liana_dtype dtype = LIANA_F32;
     double peak = 0;
-    int at = 1;
+    int at = 1, only = 0;
     for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
         if (strcmp(argv[at], "--bf16") == 0) dtype = LIANA_BF16;
         if (strcmp(argv[at], "--peak") == 0 && at + 1 < argc) peak = atof(argv[++at]);
+        if (strcmp(argv[at], "--layer") == 0 && at + 1 < argc) only = atoi(argv[++at]);
     }
     const layer_set *set = NULL;
     for (size_t i = 0; at < argc && i < sizeof sets / sizeof *sets; i++) {
@@ -229,8 +231,9 @@ int main(int argc, char **argv)
     int64_t batch = at + 1 < argc ? atoll(argv[at + 1]) : 0;
     liana_context *context;
     if (!set || batch < 1 || liana_context_create(NULL, &context) != LIANA_OK) {
-        fprintf(stderr, "usage: bench_products [--bf16] [--peak GFLOPS] SET BATCH [forward|input|kernel]...\n"
-                        "SET: mobilenet035, mobilenet, resnet, densenet, mlp, strided or 3x3\n");
+        fprintf(stderr,
+                "usage: bench_products [--bf16] [--peak GFLOPS] [--layer N] SET BATCH [forward|input|kernel]...\n"
+                "SET: mobilenet035, mobilenet, resnet, densenet, mlp, strided or 3x3\n");
         return 2;
     }
     bool good = true;
@@ -238,6 +241,7 @@ int main(int argc, char **argv)
         bool wanted = at + 2 >= argc;
         for (int i = at + 2; i < argc; i++) wanted |= strcmp(argv[i], passes[pass]) == 0;
         for (const layer *l = set->layers; wanted && good && l->size; l++) {
+            if (only && l - set->layers + 1 != only) continue;
             good = run_layer(context, dtype, set, l, batch, pass, peak);
         }
     }

@@ -207,9 +207,10 @@ static void check_in_place(const liana__sample *sample, const liana__kernel *ker
 }
 
 /* Half a unit in the last place of the result for each rounding, and what sums in float lack. */
-static double tolerance_of(const liana__sample *sample, liana_dtype dtype)
+static double tolerance_of(const liana__sample *sample, const liana__kernel *kernel, liana_dtype dtype)
 {
     double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
+    if (kernel->rounding > 0) tolerance *= kernel->rounding;
     if (!liana__dtype_is_float(dtype)) return 0;
     return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
 }
@@ -217,7 +218,7 @@ static double tolerance_of(const liana__sample *sample, liana_dtype dtype)
 static void compare_results(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                             const char *got, const char *expected)
 {
-    double tolerance = tolerance_of(sample, node->dtype);
+    double tolerance = tolerance_of(sample, kernel, node->dtype);
     for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
         double a = liana__load(got, node->dtype, i), b = liana__load(expected, node->dtype, i);
         bool same = a == b || (a != a && b != b);

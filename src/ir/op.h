@@ -101,6 +101,8 @@ typedef struct liana__kernel {
      * on the way, while that is in registers. `prepare` asks for the scratch memory in any case. Bits of this node's
      * result are the same with a companion and without. Not for tiles. */
     bool (*gives_companion)(const liana__node *node, const liana__node *reader);
+    /* How many times the rounding errors of sums in plain order `run` may make in f32; 0 means 1. */
+    double rounding;
 } liana__kernel;
 
 /* Why `kernel` is not chosen: a few words with no end of life. NULL if it would do. */

@@ -158,8 +158,8 @@ LIANA__INLINE vector_float load_units(const tile_element *source, int64_t stride
 }
 
 /* `depth` rows of `count` elements to units [steps][width], width being whole vectors. */
-static void pack_steps(const tile_element *source, int64_t stride, int64_t depth, int64_t count, tile_unit *target,
-                       int64_t width)
+static inline void pack_steps(const tile_element *source, int64_t stride, int64_t depth, int64_t count,
+                              tile_unit *target, int64_t width)
 {
     for (int64_t c = 0; c < count; c += VECTOR_LENGTH) {
         const int64_t lanes = at_most(VECTOR_LENGTH, count - c);

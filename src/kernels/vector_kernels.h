@@ -24,25 +24,37 @@
 #define LIANA__BF16_VECTOR_KERNELS(name) LIANA__VECTOR_KERNELS(name)
 #endif
 
-/* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. */
+/* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. A file
+ * may say first what goes before the names that users see (LIANA__VECTOR_KERNEL_PREFIX). */
+#if !defined(LIANA__VECTOR_KERNEL_PREFIX)
+#define LIANA__VECTOR_KERNEL_PREFIX ""
+#endif
 #if defined(LIANA_VECTOR_BYTES) && !defined(LIANA__VECTOR_KERNEL)
 #if defined(LIANA_AMX)
-#define LIANA__VECTOR_KERNEL(kernel, ...) \
-    const liana__kernel liana__##kernel##_amx = {.name = "amx", .isa = LIANA__ISA_AMX, __VA_ARGS__}
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                   \
+    const liana__kernel liana__##kernel##_amx = {.name = LIANA__VECTOR_KERNEL_PREFIX "amx", \
+                                                 .isa = LIANA__ISA_AMX,                     \
+                                                 __VA_ARGS__}
 #elif defined(__AVX512BF16__)
-#define LIANA__VECTOR_KERNEL(kernel, ...)                                               \
-    const liana__kernel liana__##kernel##_avx512_bf16 = {.name = "avx512_bf16",         \
-                                                         .isa = LIANA__ISA_AVX512_BF16, \
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                                   \
+    const liana__kernel liana__##kernel##_avx512_bf16 = {.name = LIANA__VECTOR_KERNEL_PREFIX "avx512_bf16", \
+                                                         .isa = LIANA__ISA_AVX512_BF16,                     \
                                                          __VA_ARGS__}
 #elif LIANA_VECTOR_BYTES == 64
-#define LIANA__VECTOR_KERNEL(kernel, ...) \
-    const liana__kernel liana__##kernel##_avx512 = {.name = "avx512", .isa = LIANA__ISA_AVX512, __VA_ARGS__}
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                         \
+    const liana__kernel liana__##kernel##_avx512 = {.name = LIANA__VECTOR_KERNEL_PREFIX "avx512", \
+                                                    .isa = LIANA__ISA_AVX512,                     \
+                                                    __VA_ARGS__}
 #elif LIANA_VECTOR_BYTES == 32
-#define LIANA__VECTOR_KERNEL(kernel, ...) \
-    const liana__kernel liana__##kernel##_avx2 = {.name = "avx2", .isa = LIANA__ISA_AVX2, __VA_ARGS__}
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                     \
+    const liana__kernel liana__##kernel##_avx2 = {.name = LIANA__VECTOR_KERNEL_PREFIX "avx2", \
+                                                  .isa = LIANA__ISA_AVX2,                     \
+                                                  __VA_ARGS__}
 #else
-#define LIANA__VECTOR_KERNEL(kernel, ...) \
-    const liana__kernel liana__##kernel##_generic = {.name = "generic", .isa = LIANA__ISA_BASELINE, __VA_ARGS__}
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                           \
+    const liana__kernel liana__##kernel##_generic = {.name = LIANA__VECTOR_KERNEL_PREFIX "generic", \
+                                                     .isa = LIANA__ISA_BASELINE,                    \
+                                                     __VA_ARGS__}
 #endif
 #endif
 

@@ -376,9 +376,13 @@ static const liana__kernel *const kernels[] = {
     &liana__conv2d_pointwise_avx512_bf16,
     &liana__conv2d_pointwise_avx512,
     &liana__conv2d_pointwise_avx2,
+    &liana__conv2d_winograd_gradient_avx512,
+    &liana__conv2d_winograd_gradient_avx2,
     &liana__conv2d_kernel_gradient_avx512_bf16,
     &liana__conv2d_kernel_gradient_avx512,
     &liana__conv2d_kernel_gradient_avx2,
+    &liana__conv2d_winograd_avx512,
+    &liana__conv2d_winograd_avx2,
 #endif
     &liana__conv2d_onednn_bf16,
     LIANA__VECTOR_KERNELS(conv2d_few_channels),

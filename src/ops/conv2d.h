@@ -66,5 +66,8 @@ liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_few_channels);
 /* Gradients of kernels: windows without strides, and single pixels with or without. */
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_kernel_gradient);
+/* Windows of 3x3 with fewer products: forward and for the images, and for the kernel. */
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_winograd);
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_winograd_gradient);
 
 #endif

@@ -52,6 +52,15 @@ static const problem lines_images = {7,  {5, 3}, 19,
                                      35, {4, 2}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {2, 5, 0, 3}}};
 static const problem lines_of_one = {3, {9, 1}, 16, 16, {3, 3}, {.padding = LIANA_PADDING_SAME}};
 
+/* Windows of 3x3 with fewer products: more tiles than one block has, fewer than a product has rows, tiles beyond the
+ * image, padding more than the window has, channels and filters with and without tails. */
+static const problem winograd_blocks = {3, {33, 30}, 17, 35, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem winograd_thirds = {2, {6, 5}, 32, 50, {3, 3}, {.padding = LIANA_PADDING_SAME}};
+static const problem winograd_valid = {1, {10, 7}, 16, 64, {3, 3}, {.groups = 1}};
+static const problem winograd_padded = {2,      {5, 9},
+                                        9,      20,
+                                        {3, 3}, {.padding = LIANA_PADDING_EXPLICIT, .explicit_padding = {3, 5, 0, 1}}};
+
 static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtype, const liana_shape *shape)
 {
     return liana__sample_input(graph, name, dtype, *shape, -1, 1);
@@ -103,6 +112,10 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
     X(lines_blocks)          \
     X(lines_images)          \
     X(lines_of_one)          \
+    X(winograd_blocks)       \
+    X(winograd_thirds)       \
+    X(winograd_valid)        \
+    X(winograd_padded)       \
     X(first_strided)         \
     X(first_7x7)             \
     X(first_grey)            \

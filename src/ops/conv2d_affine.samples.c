@@ -20,6 +20,13 @@ static const problem one_filter = {1, {5, 3}, 34, 1, {1, 1}, LIANA__BATCH_NORM_R
 static const problem one_pixel = {1, {1, 1}, 31, 96, {1, 1}, LIANA__BATCH_NORM_LINEAR, false, {.groups = 1}};
 static const problem sparse = {2, {9, 11}, 37, 35, {1, 1}, LIANA__BATCH_NORM_RELU, true, {.strides = {3, 2}}};
 static const problem lines = {3, {4, 5}, 34, 18, {1, 1}, LIANA__BATCH_NORM_SWISH, false, {.strides = {1, 2}}};
+/* Windows of 3x3 with fewer products, in large and small tiles. */
+static const problem winograd = {2,      {9, 13},
+                                 18,     37,
+                                 {3, 3}, LIANA__BATCH_NORM_RELU,
+                                 true,   {.padding = LIANA_PADDING_SAME}};
+static const problem winograd_thirds = {1, {6, 6}, 16, 20, {3, 3}, LIANA__BATCH_NORM_SWISH, true, {.groups = 1}};
+static const problem winograd_plain = {2, {5, 6}, 33, 16, {3, 3}, LIANA__BATCH_NORM_RELU6, false, {.groups = 1}};
 /* What no fast kernel does. */
 static const problem windows = {2,      {5, 4},
                                 6,      9,
@@ -82,16 +89,19 @@ static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, con
                         inputs, p->adds ? 4 : 3, &attributes);
 }
 
-#define DENSE(X)    \
-    X(primes)       \
-    X(halves)       \
-    X(panels)       \
-    X(swish_halves) \
-    X(few_filters)  \
-    X(one_filter)   \
-    X(one_pixel)    \
-    X(sparse)       \
-    X(lines)        \
+#define DENSE(X)       \
+    X(primes)          \
+    X(halves)          \
+    X(panels)          \
+    X(swish_halves)    \
+    X(few_filters)     \
+    X(one_filter)      \
+    X(one_pixel)       \
+    X(sparse)          \
+    X(lines)           \
+    X(winograd)        \
+    X(winograd_thirds) \
+    X(winograd_plain)  \
     X(windows)
 #define DEPTHWISE(X) \
     X(dw_3)          \

@@ -1,0 +1,165 @@
+/* winograd_tiles.h - images cut into the tiles of winograd.h, and these transformed.
+ *
+ * For *.kernels.h, compiled for one instruction set. A tile is m x m pixels of the result, and the (m + 2) x (m + 2)
+ * pixels of the input that these see; tiles are counted along lines of tiles, line by line, image by image. */
+#ifndef LIANA_KERNELS_WINOGRAD_TILES_H
+#define LIANA_KERNELS_WINOGRAD_TILES_H
+
+#include "kernels/geometry.h"
+#include "kernels/matrix_words.h"
+#include "kernels/winograd.h"
+
+typedef struct winograd_grid {
+    int m;
+    int64_t input[2], output[2]; /* height and width */
+    int64_t padding[2];          /* before the first row and column */
+    int64_t tiles[2], count;     /* of an image along the axes, and of all images */
+} winograd_grid;
+
+/* Of a tile's first pixel in the result. */
+typedef struct winograd_place {
+    int64_t image, row, column;
+} winograd_place;
+
+/* Cells of transformed tiles lie a line further apart than need be: at powers of two they would share few sets of the
+ * caches. */
+enum { WINOGRAD_GAP = 16 };
+
+static inline int64_t winograd_cells(int m)
+{
+    return (int64_t)(m + 2) * (m + 2);
+}
+
+static inline bool winograd_is_window(const liana__geometry *g)
+{
+    for (int i = 0; i < 2; i++) {
+        if (g->window[i] != WINOGRAD_WINDOW || g->strides[i] != 1 || g->dilations[i] != 1) return false;
+    }
+    return g->groups == 1;
+}
+
+/* Products of a tile of m x m for each channel and filter of an image. */
+static inline int64_t winograd_products(const int64_t output[2], int m)
+{
+    return divide_round_up(output[0], m) * divide_round_up(output[1], m) * winograd_cells(m);
+}
+
+/* Whether at most one product is left of `times` that direct sums take. */
+static inline bool winograd_saves(const winograd_grid *grid, int64_t times)
+{
+    const int64_t direct = WINOGRAD_WINDOW * WINOGRAD_WINDOW * grid->output[0] * grid->output[1];
+    return times * winograd_products(grid->output, grid->m) <= direct;
+}
+
+/* Of a convolution without strides; `turned`: of dy, convolved with the kernel turned around, which gives the gradient
+ * for the images. */
+static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turned)
+{
+    winograd_grid grid = {.count = g->batch};
+    for (int i = 0; i < 2; i++) {
+        grid.input[i] = turned ? g->output[i] : g->input[i];
+        grid.output[i] = turned ? g->input[i] : g->output[i];
+        grid.padding[i] = turned ? WINOGRAD_WINDOW - 1 - g->padding_low[i] : g->padding_low[i];
+    }
+    /* Large tiles take fewer products, unless too much of them lies beyond the image. */
+    grid.m = winograd_products(grid.output, 3) < winograd_products(grid.output, 4) ? 3 : 4;
+    for (int i = 0; i < 2; i++) {
+        grid.tiles[i] = divide_round_up(grid.output[i], grid.m);
+        grid.count *= grid.tiles[i];
+    }
+    return grid;
+}
+
+/* Whether the fewer products take less time than all of them, on a processor with that instruction set. */
+static inline bool winograd_preferred(const winograd_grid *grid, liana_dtype dtype, liana__isa isa, const char **reason)
+{
+    const bool narrow = dtype == LIANA_BF16;
+#if LIANA_VECTOR_BYTES == 32
+    *reason = "made for processors without AVX-512";
+    if (isa > LIANA__ISA_AVX2) return false;
+#endif
+    *reason = "oneDNN's tiles are faster";
+    if (narrow && isa >= LIANA__ISA_AMX) return false;
+    /* One instruction adds two products of bf16. */
+    *reason = "too little of its tiles lies in the image";
+    return winograd_saves(grid, narrow && isa >= LIANA__ISA_AVX512_BF16 ? 3 : 2);
+}
+
+static inline winograd_place winograd_place_of(const winograd_grid *grid, int64_t tile)
+{
+    const int64_t line = tile / grid->tiles[1];
+    return (winograd_place){line / grid->tiles[0], line % grid->tiles[0] * grid->m, tile % grid->tiles[1] * grid->m};
+}
+
+/* Where `size` x `size` pixels of images [height, width, channels] begin, the first of which is row and column `from`;
+ * those beyond the image are zeros. */
+LIANA__INLINE void winograd_find(const int size, liana_dtype dtype, const int64_t extent[2], int64_t channels,
+                                 winograd_place from, const void *images, const float *zeros, const void **cells)
+{
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t row = from.row + i;
+        for (int64_t j = 0; j < size; j++) {
+            const int64_t column = from.column + j;
+            const bool inside = row >= 0 && row < extent[0] && column >= 0 && column < extent[1];
+            const int64_t pixel = (from.image * extent[0] + row) * extent[1] + column;
+            cells[i * size + j] = inside ? vector_at(dtype, images, pixel * channels) : zeros;
+        }
+    }
+}
+
+/* The pixels that a tile sees. */
+LIANA__INLINE void winograd_find_input(const int m, liana_dtype dtype, const winograd_grid *grid, int64_t channels,
+                                       int64_t tile, const void *images, const float *zeros, const void **cells)
+{
+    winograd_place from = winograd_place_of(grid, tile);
+    from.row -= grid->padding[0];
+    from.column -= grid->padding[1];
+    winograd_find(m + 2, dtype, grid->input, channels, from, images, zeros, cells);
+}
+
+/* What transforms of tiles are made of, and where they go: tile t of a block has cell k at target + k * cell + t * row.
+ */
+typedef struct winograd_images {
+    const void *data;
+    int64_t channels;
+    const float *zeros; /* as many */
+    float *target;
+    int64_t row, cell;
+} winograd_images;
+
+/* `count` tiles of the input. */
+LIANA__INLINE void winograd_transform_input(const int m, liana_dtype dtype, const winograd_grid *grid, int64_t first,
+                                            int64_t count, const winograd_images *images)
+{
+    const int64_t channels = images->channels, next = m * channels;
+    for (int64_t t = 0; t < count; t++) {
+        const void *cells[WINOGRAD_CELLS * WINOGRAD_CELLS];
+        winograd_find_input(m, dtype, grid, channels, first + t, images->data, images->zeros, cells);
+        float *target = images->target + t * images->row;
+        int64_t c = 0;
+        for (; c + VECTOR_LENGTH <= channels; c += VECTOR_LENGTH) {
+            winograd_input_cells(m, dtype, cells, c, VECTOR_LENGTH, next, target + c, images->cell);
+        }
+        if (c < channels) winograd_input_cells(m, dtype, cells, c, channels - c, next, target + c, images->cell);
+    }
+}
+
+/* `count` tiles of the result's gradient. */
+LIANA__INLINE void winograd_transform_gradient(const int m, liana_dtype dtype, const winograd_grid *grid, int64_t first,
+                                               int64_t count, const winograd_images *images)
+{
+    const int64_t channels = images->channels, next = m * channels;
+    for (int64_t t = 0; t < count; t++) {
+        const void *cells[WINOGRAD_RESULTS * WINOGRAD_RESULTS];
+        winograd_find(m, dtype, grid->output, channels, winograd_place_of(grid, first + t), images->data, images->zeros,
+                      cells);
+        float *target = images->target + t * images->row;
+        int64_t c = 0;
+        for (; c + VECTOR_LENGTH <= channels; c += VECTOR_LENGTH) {
+            winograd_gradient_cells(m, dtype, cells, c, VECTOR_LENGTH, next, target + c, images->cell);
+        }
+        if (c < channels) winograd_gradient_cells(m, dtype, cells, c, channels - c, next, target + c, images->cell);
+    }
+}
+
+#endif

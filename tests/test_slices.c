@@ -72,6 +72,15 @@ static void assert_close(const liana__test_value *got, const liana__test_value *
     }
 }
 
+/* Whichever kernel the slices take. */
+static double tolerance_of(const liana__samples *op, const liana__sample *sample)
+{
+    double most = 1;
+    for (const liana__kernel *const *kernel = op->op->kernels; *kernel; kernel++)
+        most = fmax(most, (*kernel)->rounding);
+    return most * (sample->tolerance > 0 ? sample->tolerance : 2e-5);
+}
+
 /* Returns whether it was sliced. */
 static bool check_sample(const liana__samples *op, const liana__sample *sample)
 {
@@ -84,8 +93,7 @@ static bool check_sample(const liana__samples *op, const liana__sample *sample)
         liana__test_draw_inputs(graph, 5, inputs);
         liana__test_run(reference, graph, inputs, expected);
         liana__test_run(cpu, graph, inputs, got);
-        double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
-        for (int i = 0; i < 2; i++) assert_close(&got[i], &expected[i], tolerance, what);
+        for (int i = 0; i < 2; i++) assert_close(&got[i], &expected[i], tolerance_of(op, sample), what);
         liana__test_free_values(inputs, graph->num_inputs);
         liana__test_free_values(expected, 2);
         liana__test_free_values(got, 2);

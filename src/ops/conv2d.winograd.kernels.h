@@ -1,350 +1,78 @@
 /* conv2d.winograd.kernels.h - windows of 3x3, forward and the gradient for the images, with fewer products
- * (kernels/winograd.h), for one instruction set. Tensors are f32 or bf16; what is computed between them is f32.
- *
- * The result is cut into tiles of m x m pixels, and these into blocks. For a block, tiles of the input are transformed;
- * then for a few filters at a time (a panel) each of the (m + 2)^2 cells is a product of matrices, tiles by channels
- * and channels by filters, whose results, still in the cache, are transformed back. */
+ * (kernels/winograd_product.h), for one instruction set. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
-#include "kernels/matrix_pack.h"
 #include "kernels/vector_kernels.h"
-#include "kernels/winograd_tiles.h"
+#include "kernels/winograd_product.h"
 #include "ops/conv2d_affine.kernels.h"
 
-typedef struct winograd_plan {
-    winograd_grid grid;
-    bool turned;            /* the kernel is, and its channels are the other way around */
-    int64_t depth, columns; /* channels that are summed over, and that are made */
-    int64_t block;          /* tiles of a block */
-    packed_matrix cut;      /* how the columns are cut into panels */
-    /* Scratch memory, in floats: transformed input and its cell, sums and their cell, transformed kernels of a panel
-     * and its cell, a panel of the kernel, and what it is made from. */
-    int64_t input_size, input_cell, sums_size, sums_cell, kernel_size, kernel_cell, window_size, rows_size;
-} winograd_plan;
-
-/* Tiles of a block, whose transforms stay in the L2 cache. Up to so many are one block: then each panel of the kernel
- * is transformed when its turn comes, and the whole lies nowhere. */
-enum { BLOCK = 48, SINGLE_BLOCK = 192 };
-
-/* Floats of a transformed panel. */
-static int64_t panel_size(const winograd_plan *p)
-{
-    return winograd_cells(p->grid.m) * p->kernel_cell;
-}
-
+/* The images' gradient is a convolution of dy with the kernel turned around. */
 static winograd_plan plan_winograd(const liana__node *node)
 {
     const liana__geometry g = liana__conv2d_geometry(node);
-    winograd_plan p = {.turned = liana__conv_pass_of(&liana__conv2d_family, node) == LIANA__CONV_INPUT_GRADIENT};
-    p.grid = winograd_grid_of(&g, p.turned);
-    p.depth = p.turned ? g.filters : g.channels;
-    p.columns = p.turned ? g.channels : g.filters;
-    p.block = p.grid.count <= SINGLE_BLOCK ? p.grid.count : BLOCK;
-    p.cut = (packed_matrix){p.depth, p.columns, 1, NULL};
-    const int64_t rows = p.block > TILE_ROWS ? p.block : TILE_ROWS, width = TILE_VECTORS * VECTOR_LENGTH;
-    const int64_t panels = p.block < p.grid.count ? count_panels(&p.cut) : 1, cells = winograd_cells(p.grid.m);
-    p.input_cell = divide_round_up(rows * p.depth, WINOGRAD_GAP) * WINOGRAD_GAP + WINOGRAD_GAP;
-    p.input_size = cells * p.input_cell;
-    p.sums_cell = rows * width + WINOGRAD_GAP;
-    p.sums_size = cells * p.sums_cell;
-    p.kernel_cell = p.depth * width + WINOGRAD_GAP;
-    p.kernel_size = panels * panel_size(&p);
-    p.window_size = WINOGRAD_WINDOW * WINOGRAD_WINDOW * p.depth * width;
-    p.rows_size = p.turned ? width * p.depth : 0;
-    return p;
-}
-
-/* Where things lie in the scratch memory. */
-typedef struct winograd_room {
-    float *input, *sums, *kernel, *window, *rows, *zeros;
-} winograd_room;
-
-static winograd_room place_winograd(const winograd_plan *p, void *scratch)
-{
-    winograd_room room = {.input = scratch};
-    room.sums = room.input + p->input_size;
-    room.kernel = room.sums + p->sums_size;
-    room.window = room.kernel + p->kernel_size;
-    room.rows = room.window + p->window_size;
-    room.zeros = room.rows + p->rows_size;
-    return room;
-}
-
-/* ---- kernels ---- */
-
-/* Columns of a panel, as [9][depth][width] floats in the order in which this pass sees the window, 0 behind them. */
-LIANA__INLINE void gather_window(liana_dtype dtype, const winograd_plan *p, const packed_panel *panel,
-                                 const void *kernel, const winograd_room *room)
-{
-    const int64_t width = panel->vectors * VECTOR_LENGTH, count = width - VECTOR_LENGTH + panel->last;
-    const int cells = WINOGRAD_WINDOW * WINOGRAD_WINDOW;
-    for (int cell = 0; cell < cells; cell++) {
-        float *target = room->window + cell * p->depth * width;
-        if (!p->turned) {
-            const int64_t from = cell * p->depth * p->columns + panel->first;
-            for (int64_t d = 0; d < p->depth; d++) {
-                for (int64_t c = 0; c < width; c += VECTOR_LENGTH) {
-                    vector_store(target + d * width + c,
-                                 vector_load_up_to(dtype, kernel, from + d * p->columns + c, count - c));
-                }
-            }
-            continue;
-        }
-        const int64_t from = ((cells - 1 - cell) * p->columns + panel->first) * p->depth, size = count * p->depth;
-        const float *rows = (const float *)kernel + from;
-        if (dtype == LIANA_BF16) {
-            for (int64_t i = 0; i < size; i += VECTOR_LENGTH) {
-                const vector_float row = vector_load_up_to(dtype, kernel, from + i, size - i);
-                if (size - i >= VECTOR_LENGTH) {
-                    vector_store(room->rows + i, row);
-                } else {
-                    vector_store_part(room->rows + i, row, size - i);
-                }
-            }
-            rows = room->rows;
-        }
-        if (count < width) memset(target, 0, (size_t)(p->depth * width) * sizeof *target);
-        transpose_words(rows, p->depth, count, p->depth, target, width);
-    }
-}
-
-LIANA__INLINE void transform_window(const int m, const winograd_plan *p, int64_t width, const float *window,
-                                    float *target)
-{
-    for (int64_t i = 0; i < p->depth * width; i += VECTOR_LENGTH) {
-        winograd_kernel_cells(m, window + i, p->depth * width, target + i, p->kernel_cell);
-    }
-}
-
-/* ---- products ---- */
-
-LIANA__INLINE void multiply_tile(const int vectors, const float *input, int64_t depth, const float *kernel, float *sums)
-{
-    vector_float tile[TILE_ROWS][TILE_VECTORS];
-    const tile_element *row[TILE_ROWS];
-#pragma GCC unroll 8
-    for (int r = 0; r < TILE_ROWS; r++) row[r] = input + r * depth;
-    tile_clear(TILE_ROWS, vectors, tile);
-    tile_add_rows(TILE_ROWS, vectors, 1, row, kernel, depth, NULL, tile);
-#pragma GCC unroll 8
-    for (int r = 0; r < TILE_ROWS; r++) {
-        tile_store_row(vectors, sums + r * vectors * VECTOR_LENGTH, VECTOR_LENGTH, tile[r]);
-    }
-}
-
-/* All cells' products for a panel of transformed kernels. The last rows may be computed twice: there are at least
- * TILE_ROWS. */
-LIANA__INLINE void multiply_cells(const int vectors, const winograd_plan *p, int64_t count, const float *kernel,
-                                  const winograd_room *room)
-{
-    const int64_t width = vectors * VECTOR_LENGTH, last = count > TILE_ROWS ? count - TILE_ROWS : 0;
-    for (int64_t cell = 0; cell < winograd_cells(p->grid.m); cell++) {
-        const float *input = room->input + cell * p->input_cell;
-        float *sums = room->sums + cell * p->sums_cell;
-        for (int64_t t = 0; t < count; t += TILE_ROWS) {
-            const int64_t row = at_most(t, last);
-            multiply_tile(vectors, input + row * p->depth, p->depth, kernel + cell * p->kernel_cell,
-                          sums + row * width);
-        }
-    }
-}
-
-/* On its own, so that the loop over a sum has all registers. */
-static __attribute__((noinline)) void multiply_panel(const packed_panel *panel, const winograd_plan *p, int64_t count,
-                                                     const float *kernel, const winograd_room *room)
-{
-    switch (panel->vectors) { /* constants, so that the sums are registers */
-#if LIANA_VECTOR_BYTES == 64
-    case 3: multiply_cells(3, p, count, kernel, room); break;
-#endif
-    case 2: multiply_cells(2, p, count, kernel, room); break;
-    default: multiply_cells(1, p, count, kernel, room); break;
-    }
+    const bool turned = liana__conv_pass_of(&liana__conv2d_family, node) == LIANA__CONV_INPUT_GRADIENT;
+    const winograd_grid grid = winograd_grid_of(&g, turned);
+    return winograd_plan_of(&grid, turned, turned ? g.filters : g.channels, turned ? g.channels : g.filters);
 }
 
 /* ---- results ---- */
 
-/* What a call asks for. */
-typedef struct winograd_job {
-    const liana__call *call;
-    winograd_plan plan;
-    winograd_room room;
+typedef struct winograd_target {
     bool finished;
     epilogue after; /* if finished */
     const void *residual;
-} winograd_job;
+} winograd_target;
 
-/* One vector of a pixel, `at` being its first element in the result. Returns what was summed, as NaN if it was not
- * finite, else 0. */
-LIANA__INLINE vector_float store_result(liana_dtype dtype, const winograd_job *job, int64_t at, int64_t column,
-                                        int64_t lanes, vector_float y)
+/* One vector of a pixel, `at` being its first element in the result. */
+LIANA__INLINE void store_result(liana_dtype dtype, const winograd_job *job, int64_t at, int64_t column, int64_t lanes,
+                                vector_float y)
 {
-    const vector_float fault = y * vector_set(0);
-    if (job->finished) {
-        const epilogue *e = &job->after;
+    const winograd_target *target = job->target;
+    if (target->finished) {
+        const epilogue *e = &target->after;
         y = vector_fma(y, vector_load_up_to(LIANA_F32, e->scale, column, lanes),
                        vector_load_up_to(LIANA_F32, e->shift, column, lanes));
-        if (job->residual) y += vector_load_up_to(dtype, job->residual, at, lanes);
+        if (target->residual) y += vector_load_up_to(dtype, target->residual, at, lanes);
         y = clamp(e, y);
         if (e->swish) y = dtype == LIANA_BF16 ? vector_swish_bf16(y) : vector_swish(y);
     }
     vector_store_up_to(dtype, job->call->dst, at, y, lanes);
-    return fault;
 }
 
-/* The results of a block in the columns of a panel. Whether all of them are finite. */
-LIANA__INLINE bool transform_output(const int m, liana_dtype dtype, const winograd_job *job, int64_t first,
-                                    int64_t count, const packed_panel *panel)
+LIANA__INLINE vector_float winograd_store(const int m, liana_dtype dtype, const winograd_job *job, winograd_place at,
+                                          int64_t column, int64_t lanes, vector_float (*y)[WINOGRAD_RESULTS])
 {
     const winograd_plan *p = &job->plan;
-    const int64_t width = panel->vectors * VECTOR_LENGTH;
+    const int64_t rows = at_most(m, p->grid.output[0] - at.row), columns = at_most(m, p->grid.output[1] - at.column);
     vector_float faults = vector_set(0);
-    for (int64_t t = 0; t < count; t++) {
-        const winograd_place at = winograd_place_of(&p->grid, first + t);
-        const int64_t rows = at_most(m, p->grid.output[0] - at.row),
-                      columns = at_most(m, p->grid.output[1] - at.column);
-        for (int v = 0; v < panel->vectors; v++) {
-            const int64_t lanes = v + 1 < panel->vectors ? VECTOR_LENGTH : panel->last;
-            const int64_t column = panel->first + v * VECTOR_LENGTH;
-            vector_float y[WINOGRAD_RESULTS][WINOGRAD_RESULTS];
-            winograd_output_cells(m, job->room.sums + t * width + v * VECTOR_LENGTH, p->sums_cell, y);
-            for (int64_t i = 0; i < rows; i++) {
-                const int64_t row = (at.image * p->grid.output[0] + at.row + i) * p->grid.output[1] + at.column;
-                for (int64_t j = 0; j < columns; j++) {
-                    const int64_t to = (row + j) * p->columns + column;
-                    faults += store_result(dtype, job, to, column, lanes, y[i][j]);
-                    __builtin_prefetch(vector_at(dtype, job->call->dst, to + m * p->columns), 1, 3); /* the next tile */
-                }
-            }
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t row = (at.image * p->grid.output[0] + at.row + i) * p->grid.output[1] + at.column;
+        for (int64_t j = 0; j < columns; j++) {
+            const int64_t to = (row + j) * p->columns + column;
+            faults = vector_fma(y[i][j], vector_set(0), faults);
+            store_result(dtype, job, to, column, lanes, y[i][j]);
+            __builtin_prefetch(vector_at(dtype, job->call->dst, to + m * p->columns), 1, 3); /* the next tile */
         }
     }
-    for (int i = 0; i < VECTOR_LENGTH; i++) {
-        if (faults[i] != 0) return false;
-    }
-    return true;
-}
-
-/* A tile's results in one vector of filters, summed up directly. */
-LIANA__INLINE void sum_tile(const int m, liana_dtype dtype, const winograd_job *job, winograd_place at,
-                            const void *const *cells, const packed_panel *panel, int v)
-{
-    const winograd_plan *p = &job->plan;
-    const int64_t width = panel->vectors * VECTOR_LENGTH, column = panel->first + v * VECTOR_LENGTH;
-    for (int64_t i = 0; i < at_most(m, p->grid.output[0] - at.row); i++) {
-        for (int64_t j = 0; j < at_most(m, p->grid.output[1] - at.column); j++) {
-            vector_float sum = vector_set(0);
-            for (int64_t k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
-                const void *cell = cells[(i + k / WINOGRAD_WINDOW) * (m + 2) + j + k % WINOGRAD_WINDOW];
-                const float *window = job->room.window + k * p->depth * width + v * VECTOR_LENGTH;
-                for (int64_t d = 0; d < p->depth && cell != job->room.zeros; d++) {
-                    sum = vector_fma(vector_set(vector_load_one(dtype, cell, d)), vector_load(window + d * width), sum);
-                }
-            }
-            const int64_t pixel = (at.image * p->grid.output[0] + at.row + i) * p->grid.output[1] + at.column + j;
-            store_result(dtype, job, pixel * p->columns + column, column,
-                         v + 1 < panel->vectors ? VECTOR_LENGTH : panel->last, sum);
-        }
-    }
-}
-
-/* A block in the columns of a panel, for numbers that are not finite: the transforms spread an infinity or a NaN over
- * all of a tile, and what is nearly too large may become infinite on the way. */
-LIANA__INLINE void sum_directly(const int m, liana_dtype dtype, const winograd_job *job, int64_t first, int64_t count,
-                                const packed_panel *panel)
-{
-    gather_window(dtype, &job->plan, panel, job->call->src[1], &job->room);
-    for (int64_t t = 0; t < count; t++) {
-        const void *cells[WINOGRAD_CELLS * WINOGRAD_CELLS];
-        const winograd_place at = winograd_place_of(&job->plan.grid, first + t);
-        winograd_find_input(m, dtype, &job->plan.grid, job->plan.depth, first + t, job->call->src[0], job->room.zeros,
-                            cells);
-        for (int v = 0; v < panel->vectors; v++) sum_tile(m, dtype, job, at, cells, panel, v);
-    }
+    return faults;
 }
 
 /* ---- the kernel ---- */
 
-/* All panels of the kernel, transformed. */
-LIANA__INLINE void transform_kernel(const int m, liana_dtype dtype, const winograd_plan *p, const void *kernel,
-                                    const winograd_room *room, float *target)
-{
-    for (int64_t i = 0; i < count_panels(&p->cut); i++, target += panel_size(p)) {
-        const packed_panel panel = panel_at(&p->cut, i);
-        gather_window(dtype, p, &panel, kernel, room);
-        transform_window(m, p, panel.vectors * VECTOR_LENGTH, room->window, target);
-    }
-}
-
-/* A block's input. There are at least as many rows as a product takes. */
-LIANA__INLINE void transform_images(const int m, liana_dtype dtype, const winograd_job *job, int64_t first,
-                                    int64_t count)
-{
-    const winograd_plan *p = &job->plan;
-    const winograd_images images = {job->call->src[0], p->depth, job->room.zeros,
-                                    job->room.input,   p->depth, p->input_cell};
-    winograd_transform_input(m, dtype, &p->grid, first, count, &images);
-    for (int64_t cell = 0; cell < winograd_cells(m) && count < TILE_ROWS; cell++) {
-        memset(images.target + cell * p->input_cell + count * p->depth, 0,
-               (size_t)((TILE_ROWS - count) * p->depth) * sizeof(float));
-    }
-}
-
-LIANA__INLINE void run_block(const int m, liana_dtype dtype, const winograd_job *job, int64_t first, int64_t count,
-                             const float *kernel)
-{
-    const winograd_plan *p = &job->plan;
-    transform_images(m, dtype, job, first, count);
-    for (int64_t i = 0; i < count_panels(&p->cut); i++) {
-        const packed_panel panel = panel_at(&p->cut, i);
-        const float *transformed = kernel ? kernel + i * panel_size(p) : job->room.kernel;
-        if (!kernel) {
-            gather_window(dtype, p, &panel, job->call->src[1], &job->room);
-            transform_window(m, p, panel.vectors * VECTOR_LENGTH, job->room.window, job->room.kernel);
-        }
-        multiply_panel(&panel, p, count, transformed, &job->room);
-        if (!transform_output(m, dtype, job, first, count, &panel)) {
-            sum_directly(m, dtype, job, first, count, &panel);
-        }
-    }
-}
-
-LIANA__INLINE void run_winograd(const int m, liana_dtype dtype, const winograd_job *job)
-{
-    const winograd_plan *p = &job->plan;
-    const liana__call *call = job->call;
-    const int64_t parts = call->num_tiles > 1 ? (int64_t)call->num_tiles : 1, part = (int64_t)call->tile;
-    const int64_t begin = p->grid.count * part / parts, end = p->grid.count * (part + 1) / parts;
-    const float *kernel = call->packed;
-    memset(job->room.zeros, 0, (size_t)p->depth * sizeof(float));
-    if (!kernel && end - begin > p->block) {
-        transform_kernel(m, dtype, p, call->src[1], &job->room, job->room.kernel);
-        kernel = job->room.kernel;
-    }
-    for (int64_t first = begin; first < end; first += p->block) {
-        run_block(m, dtype, job, first, at_most(p->block, end - first), kernel);
-    }
-}
-
 static liana_status run(const liana__call *call)
 {
-    winograd_job job = {call, plan_winograd(call->node), {0}, liana__is_conv_affine(call->node), {0}, NULL};
-    job.room = place_winograd(&job.plan, call->scratch);
-    if (job.finished) job.after = epilogue_of(call, job.plan.columns);
-    if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) job.residual = call->src[LIANA__RESIDUAL_INPUT];
+    winograd_target target = {.finished = liana__is_conv_affine(call->node)};
+    winograd_job job = {call, plan_winograd(call->node), {0}, &target};
+    job.room = winograd_place_room(&job.plan, call->scratch);
+    if (target.finished) target.after = epilogue_of(call, job.plan.columns);
+    if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     const bool narrow = call->node->inputs[0]->dtype == LIANA_BF16;
     if (job.plan.grid.m == 3) {
-        narrow ? run_winograd(3, LIANA_BF16, &job) : run_winograd(3, LIANA_F32, &job);
+        narrow ? winograd_run(3, LIANA_BF16, &job) : winograd_run(3, LIANA_F32, &job);
     } else {
-        narrow ? run_winograd(4, LIANA_BF16, &job) : run_winograd(4, LIANA_F32, &job);
+        narrow ? winograd_run(4, LIANA_BF16, &job) : winograd_run(4, LIANA_F32, &job);
     }
     return LIANA_OK;
-}
-
-LIANA__INLINE void pack_as(const int m, liana_dtype dtype, const winograd_plan *p, const liana__call *call,
-                           void *packed)
-{
-    const winograd_room room = place_winograd(p, call->scratch);
-    transform_kernel(m, dtype, p, call->src[1], &room, packed);
 }
 
 static liana_status pack(const liana__call *call, void *packed)
@@ -352,9 +80,9 @@ static liana_status pack(const liana__call *call, void *packed)
     const winograd_plan p = plan_winograd(call->node);
     const bool narrow = call->node->inputs[1]->dtype == LIANA_BF16;
     if (p.grid.m == 3) {
-        narrow ? pack_as(3, LIANA_BF16, &p, call, packed) : pack_as(3, LIANA_F32, &p, call, packed);
+        narrow ? winograd_pack(3, LIANA_BF16, &p, call, packed) : winograd_pack(3, LIANA_F32, &p, call, packed);
     } else {
-        narrow ? pack_as(4, LIANA_BF16, &p, call, packed) : pack_as(4, LIANA_F32, &p, call, packed);
+        narrow ? winograd_pack(4, LIANA_BF16, &p, call, packed) : winograd_pack(4, LIANA_F32, &p, call, packed);
     }
     return LIANA_OK;
 }
@@ -387,10 +115,9 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 {
     (void)error;
     const winograd_plan p = plan_winograd(node);
-    prepared->scratch_size =
-        (size_t)(p.input_size + p.sums_size + p.kernel_size + p.window_size + p.rows_size + p.depth) * sizeof(float);
+    prepared->scratch_size = winograd_scratch(&p);
     prepared->packed_input = 1;
-    prepared->packed_size = (size_t)(count_panels(&p.cut) * panel_size(&p)) * sizeof(float);
+    prepared->packed_size = winograd_packed_size(&p);
     return LIANA_OK;
 }
 

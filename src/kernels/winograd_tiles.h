@@ -51,23 +51,27 @@ static inline bool winograd_saves(const winograd_grid *grid, int64_t times)
     return times * winograd_products(grid->output, grid->m) <= direct;
 }
 
-/* Of a convolution without strides; `turned`: of dy, convolved with the kernel turned around, which gives the gradient
- * for the images. */
-static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turned)
+/* Of a convolution without strides, in tiles of m x m; `turned`: of dy, convolved with the kernel turned around, which
+ * gives the gradient for the images. */
+static inline winograd_grid winograd_grid_in_tiles(const liana__geometry *g, bool turned, int m)
 {
-    winograd_grid grid = {.count = g->batch};
+    winograd_grid grid = {.m = m, .count = g->batch};
     for (int i = 0; i < 2; i++) {
         grid.input[i] = turned ? g->output[i] : g->input[i];
         grid.output[i] = turned ? g->input[i] : g->output[i];
         grid.padding[i] = turned ? WINOGRAD_WINDOW - 1 - g->padding_low[i] : g->padding_low[i];
-    }
-    /* Large tiles take fewer products, unless too much of them lies beyond the image. */
-    grid.m = winograd_products(grid.output, 3) < winograd_products(grid.output, 4) ? 3 : 4;
-    for (int i = 0; i < 2; i++) {
-        grid.tiles[i] = divide_round_up(grid.output[i], grid.m);
+        grid.tiles[i] = divide_round_up(grid.output[i], m);
         grid.count *= grid.tiles[i];
     }
     return grid;
+}
+
+/* Large tiles take fewer products, unless too much of them lies beyond the image. */
+static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turned)
+{
+    const int64_t *output = turned ? g->input : g->output;
+    const bool small = winograd_products(output, 3) < winograd_products(output, 4);
+    return winograd_grid_in_tiles(g, turned, small ? 3 : 4);
 }
 
 /* Whether the fewer products take less time than all of them, on a processor with that instruction set. */

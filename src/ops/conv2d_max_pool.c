@@ -304,7 +304,12 @@ const liana__op liana__op_conv2d_max_pool = {
     .infer = infer_forward,
     .cost = cost_of,
     .continuous = count_values,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool), &forward_reference, NULL},
+    .kernels =
+        (const liana__kernel *const[]){
+#if defined(LIANA_X86)
+            &liana__conv2d_max_pool_winograd_avx512, &liana__conv2d_max_pool_winograd_avx2,
+#endif
+            LIANA__VECTOR_KERNELS(conv2d_max_pool), &forward_reference, NULL},
 };
 
 const liana__op liana__op_conv2d_max_pool_input_gradient = {

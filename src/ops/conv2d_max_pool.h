@@ -41,6 +41,8 @@ typedef struct liana__conv2d_max_pool_geometry {
 liana__conv2d_max_pool_geometry liana__conv2d_max_pool_geometry_of(const liana__node *node);
 
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_max_pool);
+/* Windows of 3x3 with fewer products. */
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_max_pool_winograd);
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_max_pool_input_gradient);
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_max_pool_kernel_gradient);
 

@@ -13,11 +13,12 @@
  * filters, with zeros for those that did not win. */
 #include "kernels/vector.h"
 #include "kernels/vector_kernels.h"
+#include "kernels/vector_pooling.h"
 #include "ops/applicable.h"
 #include "ops/conv2d_max_pool.h"
 
 enum {
-    TAPS = 4,           /* of the pooling's window */
+    TAPS = POOLING_TAPS,
     FILTER_VECTORS = 2, /* that are computed at once */
     FILTER_BLOCK = FILTER_VECTORS * VECTOR_LENGTH,
     MOST_WINDOWS = LIANA_VECTOR_BYTES == 64 ? 3 : 1, /* as many as the registers hold */
@@ -156,12 +157,6 @@ typedef struct forward_job {
     bool relu;
 } forward_job;
 
-/* Where x takes the place of the greatest so far: a NaN wins over numbers, the first one over others. */
-LIANA__INLINE vector_int wins(vector_float x, vector_float best)
-{
-    return ~(x <= best) & (best == best);
-}
-
 LIANA__INLINE void store_filters(float *target, vector_float value, int64_t left)
 {
     if (left >= VECTOR_LENGTH) {
@@ -221,13 +216,8 @@ LIANA__INLINE void run_windows(const int windows, const int step, const forward_
         for (int v = 0; v < FILTER_VECTORS; v++) {
             const vector_float results[TAPS] = {sum[0][2 * k][v], sum[0][2 * k + 1][v], sum[1][2 * k][v],
                                                 sum[1][2 * k + 1][v]};
-            vector_float best = results[0], winner = {0};
-            for (int tap = 1; tap < TAPS; tap++) {
-                vector_int won = wins(results[tap], best);
-                best = vector_select(won, results[tap], best);
-                winner = vector_select(won, vector_set((float)tap), winner);
-            }
-            if (job->relu) best = vector_select(best < vector_set(0), vector_set(0), best);
+            vector_float winner;
+            const vector_float best = pooling_best(results, job->relu, &winner);
             float *target = y + k * job->g->filters + v * VECTOR_LENGTH;
             store_filters(target, best, job->count - v * VECTOR_LENGTH);
             store_filters(target + job->plane, winner, job->count - v * VECTOR_LENGTH);

@@ -12,6 +12,8 @@ typedef struct problem {
 /* One channel, as MNIST's first layer; the last row and column of results are not pooled. */
 static const problem one_channel = {2, {9, 13}, 1, 37, {3, 3}, {0}, {2, 2}, true, {1, 1}};
 static const problem many_channels = {2, {7, 15}, 37, 53, {3, 3}, {0}, {2, 2}, true, {1, 1}};
+/* Several blocks of tiles of 4x4, of which some lie beyond the image. */
+static const problem tiles = {22, {13, 11}, 18, 35, {3, 3}, {0}, {2, 2}, true, {1, 1}};
 static const problem same = {3, {6, 8}, 16, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, false, {1, 1}};
 static const problem asymmetric = {2, {5, 6}, 3, 19, {3, 3}, {0, 2, 1, 0}, {2, 2}, true, {1, 1}};
 static const problem five = {2, {8, 9}, 1, 7, {5, 5}, {2, 2, 2, 2}, {2, 2}, false, {1, 1}};
@@ -67,6 +69,7 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
 #define PROBLEMS(X)  \
     X(one_channel)   \
     X(many_channels) \
+    X(tiles)         \
     X(same)          \
     X(asymmetric)    \
     X(five)          \

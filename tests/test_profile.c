@@ -1,6 +1,7 @@
 /* liana profile: it counts every node that runs, changes no bit of what is trained, and leaves a trace that a viewer
  * can read. */
 #include "harness/command_run.h"
+#include "harness/graph_run.h"
 
 #include "backends/kernel_choice.h"
 #include "base/context.h"
@@ -473,13 +474,89 @@ static void test_trace(void **state)
     json_decref(trace);
 }
 
+/* ---- packing ---- */
+
+static void check_packed_trace(const liana__profile *profile)
+{
+    liana__error error = {0};
+    liana__test_folder();
+    const char *path = liana__test_path("packed.json");
+    assert_ok(liana__profile_write_trace(profile, path, &error), &error);
+    json_error_t problem;
+    json_t *trace = json_load_file(path, 0, &problem);
+    if (!trace) fail_msg("%s: %s", path, problem.text);
+    int packed = 0, run = 0;
+    size_t index;
+    json_t *event;
+    json_array_foreach(json_object_get(trace, "traceEvents"), index, event)
+    {
+        const json_t *args = json_object_get(event, "args");
+        const char *name = json_string_value(json_object_get(event, "name"));
+        bool packs = strcmp(name, "pack for conv2d 3x3") == 0, runs = strcmp(name, "conv2d 3x3") == 0;
+        if (packs || runs) assert_true(number(args, "flops") == (packs ? 0 : 2.0 * 64 * 9 * 4 * 5));
+        packed += packs;
+        run += runs;
+    }
+    assert_true(packed == 2 && run == 6);
+    json_decref(trace);
+}
+
+/* Made by hand: two executions of a convolution that runs in three slices and packs its weights before the first.
+ * Packing takes time, of the node's, and is no work and no call. */
+static void test_packing_is_time_of_its_node(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana_context *context;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(1, 8, 8, 4));
+    liana_tensor kernel = liana_graph_input(graph, "kernel", LIANA_F32, liana_shape_of(3, 3, 4, 5));
+    const liana__node *node =
+        liana__tensor_node(liana_op_conv2d(x, kernel, (liana_conv_options){.padding = LIANA_PADDING_SAME}));
+    const liana__kernel made = {.name = "made"};
+    liana__profile_event events[8] = {0};
+    for (uint64_t i = 0; i < 8; i++) {
+        events[i].event = (liana__event){.kind = i % 4 ? LIANA__EVENT_NODE : LIANA__EVENT_PACK,
+                                         .begin = i * 1000000000,
+                                         .end = i * 1000000000 + (i % 4 ? 500000000 : 250000000),
+                                         .subject = node,
+                                         .how = &made};
+    }
+    liana__profile profile = {.num_workers = 1, .num_events = 8, .events = events};
+    profile.roofline = (liana__roofline){.num_workers = 1, .flops = 1e9, .bf16_flops = 1e9};
+    for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) profile.roofline.memory[i] = (liana__bandwidth){1u << i, 1e9};
+    assert_ok(liana__profile_add_up(&profile, &error), &error);
+    assert_float_equal(profile.nodes, 3.5, 1e-9);
+    const liana__profile_row *rows[] = {profile.by_node.items, profile.by_op.items};
+    assert_true(profile.by_node.count == 1 && profile.by_op.count == 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rows[i]->calls, 6);
+        assert_ptr_equal(rows[i]->kernel, &made);
+        assert_float_equal(rows[i]->seconds, 3.5, 1e-9);
+        assert_true(rows[i]->flops == 6.0 * 2 * 64 * 9 * 4 * 5);
+        assert_true(rows[i]->bytes == 6.0 * 4 * (64 * 4 + 9 * 4 * 5 + 64 * 5));
+        assert_float_equal(rows[i]->compute_seconds, rows[i]->flops / 1e9, 1e-15);
+    }
+    check_packed_trace(&profile);
+    free(profile.by_node.items);
+    free(profile.by_op.items);
+    liana_graph_destroy(graph);
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),         cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_roofline),        cmocka_unit_test(test_bf16_is_held_against_its_own_roof),
-        cmocka_unit_test(test_command_prints),  cmocka_unit_test(test_command_json),
-        cmocka_unit_test(test_command_refuses), cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_bf16_is_held_against_its_own_roof),
+        cmocka_unit_test(test_command_prints),
+        cmocka_unit_test(test_command_json),
+        cmocka_unit_test(test_command_refuses),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_packing_is_time_of_its_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 typedef enum liana__event_kind {
     LIANA__EVENT_NODE,   /* a node ran: `subject` is the node, `how` the kernel */
+    LIANA__EVENT_PACK,   /* the same, for laying an input out before it runs, as the kernel wants it */
     LIANA__EVENT_SHARD,  /* a shard ran: `number` is its index */
     LIANA__EVENT_REDUCE, /* the sums of two subtrees were added up: `number` is a shard of the later one */
     LIANA__EVENT_ADD,    /* a shard waited for another's output, and added its own to it */

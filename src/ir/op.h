@@ -91,7 +91,8 @@ typedef struct liana__kernel {
     void (*release)(void *plan);
     liana_status (*run)(const liana__call *call);
     /* NULL, or lays an input out as `run` wants it, which needs only be done again when that input has changed: a
-     * backend does so for weights, once for many executions. Only the source `packed_input` is there, and no result. */
+     * backend does so for weights, once for many executions or for all slices of one. Only the source `packed_input` is
+     * there, and no result. */
     liana_status (*pack)(const liana__call *call, void *packed);
     /* NULL, or cuts the result of a prepared node into tiles that several threads may compute at the same time, with
      * the same bits as the whole: never inside a sum, and as the shape alone says. Sets num_tiles, and may add to plan

@@ -39,8 +39,10 @@ static void add_node(const liana__event *event, liana__text *text)
     const liana__node *node = event->subject;
     const liana__kernel *kernel = event->how;
     liana__profile_row row = {.node = node, .cost = liana__node_cost(node)};
-    char name[128];
-    liana__profile_op_name(&row, name, sizeof name);
+    const bool packs = event->kind == LIANA__EVENT_PACK;
+    char op[128], name[160];
+    liana__profile_op_name(&row, op, sizeof op);
+    snprintf(name, sizeof name, "%s%s", packs ? "pack for " : "", op);
     liana__text_add(text, "\"cat\":\"node\",\"name\":");
     add_string(text, name);
     liana__text_add(text, ",\"args\":{\"node\":%u,\"type\":", node->id);
@@ -49,7 +51,7 @@ static void add_node(const liana__event *event, liana__text *text)
     add_string(text, kernel->name);
     liana__text_add(text, ",\"variable\":");
     add_string(text, liana__profile_variable_name(node));
-    liana__text_add(text, ",\"flops\":%.0f,\"bytes\":%.0f}", row.cost.flops, row.cost.bytes);
+    liana__text_add(text, ",\"flops\":%.0f,\"bytes\":%.0f}", packs ? 0 : row.cost.flops, packs ? 0 : row.cost.bytes);
 }
 
 static void add_event(const liana__profile *profile, const liana__profile_event *item, liana__text *text)
@@ -63,7 +65,7 @@ static void add_event(const liana__profile *profile, const liana__profile_event 
     double begin = ((double)event->begin - (double)profile->begin) * 1e-3;
     liana__text_add(text, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f,", PROCESS, item->track, begin,
                     (double)(event->end - event->begin) * 1e-3);
-    if (event->kind == LIANA__EVENT_NODE) {
+    if (event->kind == LIANA__EVENT_NODE || event->kind == LIANA__EVENT_PACK) {
         add_node(event, text);
     } else {
         liana__text_add(text, "\"cat\":\"phase\",\"name\":\"%s\",\"args\":{\"%s\":%u}", names[event->kind],

@@ -22,7 +22,7 @@ typedef struct liana__profile_row {
     const liana__kernel *kernel;
     liana__cost cost; /* of one call of `node` */
     int64_t calls;
-    double seconds; /* of all workers together */
+    double seconds; /* of all workers together, packing of inputs included */
     double flops;
     double bytes;
     double roofline_seconds; /* the least that it could have taken */
@@ -51,7 +51,7 @@ typedef struct liana__profile {
     /* Seconds of all workers together: they have num_workers times `seconds`. */
     double busy; /* in shards, reduction and update */
     double reduction;
-    double nodes;              /* in nodes, those of the update included */
+    double nodes;              /* in nodes, those of the update and packing of their inputs included */
     double reading;            /* threads of the input at work, of their own time */
     double recomputed_seconds; /* of nodes that compute again what was not kept */
     double recomputed_flops;

@@ -26,6 +26,7 @@ static void add_phase(liana__profile *profile, const liana__event *event)
         profile->busy += seconds;
         break;
     case LIANA__EVENT_ADD: profile->reduction += seconds; break;
+    case LIANA__EVENT_PACK:
     case LIANA__EVENT_NODE: profile->nodes += seconds; break;
     case LIANA__EVENT_READ: profile->reading += seconds; break;
     case LIANA__NUM_EVENTS: break;
@@ -94,10 +95,20 @@ static bool multiplies_bf16(const liana__node *node, const liana__cost *cost)
     return cost->dot_products && node->num_inputs > 0 && node->inputs[0]->dtype == LIANA_BF16;
 }
 
+static bool is_of_node(const liana__event *event)
+{
+    return event->kind == LIANA__EVENT_NODE || event->kind == LIANA__EVENT_PACK;
+}
+
+/* Packing is no call, and none of the work that must be done: it only takes time. */
 static liana__profile_row row_of(const liana__roofline *roofline, const liana__event *event)
 {
     liana__profile_row row = {.node = event->subject, .kernel = event->how, .calls = 1, .seconds = seconds_of(event)};
     row.cost = liana__node_cost(row.node);
+    if (event->kind == LIANA__EVENT_PACK) {
+        row.calls = 0;
+        return row;
+    }
     row.flops = row.cost.flops;
     row.bytes = row.cost.bytes;
     row.compute_seconds = liana__roofline_compute_seconds(roofline, row.flops, multiplies_bf16(row.node, &row.cost));
@@ -111,14 +122,14 @@ liana_status liana__profile_add_up(liana__profile *profile, liana__error *error)
     size_t count = 0;
     for (size_t i = 0; i < profile->num_events; i++) {
         add_phase(profile, &profile->events[i].event);
-        count += profile->events[i].event.kind == LIANA__EVENT_NODE;
+        count += is_of_node(&profile->events[i].event);
     }
     liana__profile_rows *nodes = &profile->by_node, *ops = &profile->by_op;
     nodes->items = calloc(count + 1, sizeof *nodes->items);
     if (!nodes->items) return liana__fail_memory(error, "the profile");
     for (size_t i = 0; i < profile->num_events; i++) {
         const liana__event *event = &profile->events[i].event;
-        if (event->kind == LIANA__EVENT_NODE) nodes->items[nodes->count++] = row_of(&profile->roofline, event);
+        if (is_of_node(event)) nodes->items[nodes->count++] = row_of(&profile->roofline, event);
     }
     for (size_t i = 0; i < nodes->count; i++) {
         if (!nodes->items[i].node->recomputed) continue;

@@ -96,7 +96,7 @@ static void destroy_executable(liana__executable *base)
 
 liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error)
 {
-    executable->base.workspace_size = executable->plan.workspace_size + executable->scratch_size;
+    executable->base.workspace_size = executable->plan.workspace_size + liana__cpu_private_size(executable);
     return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
 }
 
@@ -144,6 +144,7 @@ static liana_status make_steps(liana__cpu_executable *executable, liana__error *
                                       &executable->plan, error));
     LIANA_TRY(liana__cpu_make_steps(executable, error));
     liana_status status = liana__cpu_keep_weights(executable, error);
+    liana__cpu_plan_packing(executable);
     atomic_fetch_add(&executable->base.device->bytes_held, executable->kept.size);
     return status;
 }
@@ -156,8 +157,8 @@ static size_t workspace_limit(const liana__cpu_executable *executable)
     if (!is_limited) return SIZE_MAX;
     size_t held = atomic_load(&device->bytes_held),
            left = device->memory_limit > held ? device->memory_limit - held : 0;
-    size_t each = left / (size_t)device->num_workers;
-    return each > executable->scratch_size ? each - executable->scratch_size : 0;
+    size_t each = left / (size_t)device->num_workers, own = liana__cpu_private_size(executable);
+    return each > own ? each - own : 0;
 }
 
 static liana_status fail_limit(const liana__cpu_executable *executable, size_t least, size_t without,
@@ -165,7 +166,7 @@ static liana_status fail_limit(const liana__cpu_executable *executable, size_t l
 {
     const liana__device *device = executable->base.device;
     int count = device->num_workers;
-    size_t held = atomic_load(&device->bytes_held), scratch = executable->scratch_size;
+    size_t held = atomic_load(&device->bytes_held), scratch = liana__cpu_private_size(executable);
     return liana__fail(error, LIANA_OUT_OF_MEMORY,
                        "training needs at least %zu MiB, but may take %zu MiB: %zu MiB for weights, the optimizer and "
                        "gradients, and %zu MiB for each of %d threads (%zu MiB without a limit); use a "
@@ -202,7 +203,7 @@ static liana_status recompute_for_limit(liana__cpu_executable *executable, size_
         return status;
     }
     executable->base.recomputed.num_segments = made->num_segments;
-    executable->base.recomputed.workspace_before = without + executable->scratch_size;
+    executable->base.recomputed.workspace_before = without + liana__cpu_private_size(executable);
     executable->base.recomputed.flops = made->flops;
     executable->base.recomputed.flops_before = count_flops(executable);
     return LIANA_OK;
@@ -249,9 +250,9 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     log_segments(executable);
     liana__log(context, LIANA__LOG_MEMORY,
                "%zu nodes: workspace %zu KiB (%zu KiB unshared), scratch %zu KiB; "
-               "kept of weights %zu KiB",
+               "packed for slices %zu KiB, kept of weights %zu KiB",
                executable->num_steps, executable->plan.workspace_size >> 10, executable->plan.unshared_size >> 10,
-               executable->scratch_size >> 10, executable->kept.size >> 10);
+               executable->scratch_size >> 10, executable->packed_size >> 10, executable->kept.size >> 10);
     return LIANA_OK;
 }
 

@@ -36,6 +36,8 @@ typedef struct liana__cpu_step {
     struct liana__cpu_step *sum;  /* NULL, or what adds a slice's result to that of those before it */
     size_t part_size;             /* bytes between the parts that are merged; 0: none are */
     void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
+    bool is_packed_once;          /* an input is packed before the first slice, for all of them, */
+    size_t packed_at;             /* to so many bytes behind a worker's scratch memory */
     struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
     /* NULL, or another step of its segment, later, whose kernel need not run: this one's gives its result too. */
     struct liana__cpu_step *companion;
@@ -59,6 +61,7 @@ typedef struct liana__cpu_segment {
     size_t num_slices;
     bool independent; /* slices write to places of their own: nothing is summed up or merged */
     bool kept;        /* one node of weights alone: runs when they have changed */
+    bool packs;       /* has steps that are packed once */
 } liana__cpu_segment;
 
 /* What a team does between two barriers: the slices of a segment, the tiles of a step, or segments that one worker
@@ -77,7 +80,7 @@ typedef struct liana__cpu_progress {
 
 /* What one execution at a time needs for itself. */
 typedef struct liana__cpu_worker {
-    char *workspace;      /* planned tensors, then scratch */
+    char *workspace;      /* planned tensors, then scratch, then what is packed for the slices of a segment */
     char *shared;         /* where tensors lie that are not of one slice: another worker's workspace, or the same */
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
@@ -124,6 +127,7 @@ typedef struct liana__cpu_executable {
     liana__cpu_segment *segments;
     size_t num_segments;
     size_t scratch_size; /* bytes, of the greediest step */
+    size_t packed_size;  /* bytes that the greediest segment packs for its slices */
     size_t max_inputs;
     liana__cpu_external *externals;
     size_t num_externals;
@@ -146,6 +150,7 @@ typedef struct liana__cpu_run {
     liana__cpu_worker *worker;
     int worker_index;
     void *scratch;
+    char *packed; /* what the running segment has packed for all its slices; NULL: steps pack for themselves */
     liana__error *error;
 } liana__cpu_run;
 
@@ -174,6 +179,15 @@ liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__e
 /* Makes what is kept again if a variable has changed. */
 liana_status liana__cpu_refresh_kept(const liana__cpu_run *run, liana__buffer *const *variables);
 
+/* Behind nodes that are their input under another shape. */
+const liana__node *liana__cpu_find_source(const liana__node *node);
+/* Chooses what is packed once for all slices of a segment, of what is not kept. */
+void liana__cpu_plan_packing(liana__cpu_executable *executable);
+/* Lays the packed input of a step out. */
+liana_status liana__cpu_pack_step(const liana__cpu_run *run, const liana__cpu_step *step, void *packed);
+/* What a worker needs beside planned tensors, in bytes. */
+size_t liana__cpu_private_size(const liana__cpu_executable *executable);
+
 /* What an execution's buffers are. */
 typedef struct liana__cpu_buffers {
     liana__buffer *const *inputs;
@@ -194,6 +208,8 @@ liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_ste
 
 /* Runs the steps of a segment for one slice. */
 liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice);
+/* For all slices, one after the other, unless what it makes is kept. */
+liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment);
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);

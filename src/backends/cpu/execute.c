@@ -78,6 +78,11 @@ static liana_status check_outputs(const liana_graph *graph, liana__buffer *const
     return LIANA_OK;
 }
 
+static const void *packed_of(const liana__cpu_run *run, const liana__cpu_step *step)
+{
+    return step->is_packed_once && run->packed ? run->packed + step->packed_at : step->packed;
+}
+
 /* Runs a kernel where `call` says, with what the step has prepared. */
 static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, liana__call call)
 {
@@ -85,7 +90,7 @@ static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step
     call.node = step->node;
     call.scratch = run->scratch;
     call.plan = step->prepared.plan;
-    call.packed = step->packed;
+    call.packed = packed_of(run, step);
     liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
     if (device->recorder) event.begin = liana__clock();
     liana_status status = step->kernel->run(&call);
@@ -159,6 +164,28 @@ liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_se
     return LIANA_OK;
 }
 
+/* What all slices read packed is packed before the first. */
+static liana_status pack_for_slices(liana__cpu_run *run, const liana__cpu_segment *segment)
+{
+    run->packed = (char *)run->scratch + run->executable->scratch_size;
+    for (size_t i = segment->first_step; i < segment->end_step; i++) {
+        const liana__cpu_step *step = &run->executable->steps[i];
+        if (step->is_packed_once) LIANA_TRY(liana__cpu_pack_step(run, step, run->packed + step->packed_at));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment)
+{
+    if (segment->kept) return LIANA_OK;
+    liana__cpu_run own = *run;
+    if (segment->packs) LIANA_TRY(pack_for_slices(&own, segment));
+    for (size_t slice = 0; slice < segment->num_slices; slice++) {
+        LIANA_TRY(liana__cpu_run_slice(&own, segment, slice));
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error)
 {
     LIANA_TRY(liana__host_check_buffers("input", graph->inputs, graph->num_inputs, given->inputs, error));
@@ -176,8 +203,11 @@ liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_in
         const liana__cpu_external *external = &executable->externals[i];
         worker->values[external->node] = external_data(given, external->storage);
     }
-    return (liana__cpu_run){executable, worker, worker_index, worker->workspace + executable->plan.workspace_size,
-                            error};
+    return (liana__cpu_run){.executable = executable,
+                            .worker = worker,
+                            .worker_index = worker_index,
+                            .scratch = worker->workspace + executable->plan.workspace_size,
+                            .error = error};
 }
 
 /* An output of two: nothing but the first one's may be there. */
@@ -224,14 +254,6 @@ void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *give
     }
 }
 
-static liana_status run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment)
-{
-    for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
-        LIANA_TRY(liana__cpu_run_slice(run, segment, slice));
-    }
-    return LIANA_OK;
-}
-
 /* The first of two executions computes an output where it belongs, the second in its workspace. */
 static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *delivery,
                          const liana__cpu_buffers *given)
@@ -259,6 +281,15 @@ static void deliver(const liana__cpu_run *run, size_t first, size_t end, const l
     }
 }
 
+static liana_status run_all(const liana__cpu_run *run)
+{
+    const liana__cpu_executable *executable = run->executable;
+    for (size_t i = 0; i < executable->num_segments; i++) {
+        LIANA_TRY(liana__cpu_run_segment(run, &executable->segments[i]));
+    }
+    return LIANA_OK;
+}
+
 /* All segments, with outputs that another execution gives to as well. */
 static liana_status run_and_add(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
@@ -269,7 +300,7 @@ static liana_status run_and_add(const liana__cpu_run *run, const liana__cpu_buff
         for (; next < executable->num_deliveries && executable->deliveries[next].segment == i; next++) {
             choose_place(run, &executable->deliveries[next], given);
         }
-        liana_status status = run_segment(run, &executable->segments[i]);
+        liana_status status = liana__cpu_run_segment(run, &executable->segments[i]);
         deliver(run, first, next, given, status);
         LIANA_TRY(status);
     }
@@ -297,7 +328,7 @@ liana_status liana__cpu_execute_and_add(liana__executable *base, int worker_inde
     if (arrivals) {
         LIANA_TRY(run_and_add(&run, &given));
     } else {
-        for (size_t i = 0; i < executable->num_segments; i++) LIANA_TRY(run_segment(&run, &executable->segments[i]));
+        LIANA_TRY(run_all(&run));
     }
     liana__cpu_finish(&run, &given);
     return LIANA_OK;

@@ -7,13 +7,6 @@
 
 #include <stdlib.h>
 
-/* Behind nodes that are their input under another shape. */
-static const liana__node *find_source(const liana__node *node)
-{
-    while (node->op->placement == LIANA__PLACE_ALIAS) node = node->inputs[0];
-    return node;
-}
-
 /* Runs whole, alone, and is not larger than the weights it is made of: else it had better be made again. */
 static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
 {
@@ -21,7 +14,7 @@ static bool is_worth_keeping(const liana__cpu_executable *executable, const lian
     if (!liana__is_of_weights(node) || segment->end != segment->begin + 1) return false;
     if (liana__segment_is_sliced(segment) || node->op->placement == LIANA__PLACE_ALIAS) return false;
     if (liana__is_cast_twice(executable->graph, node)) return false;
-    const liana__node *input = node->inputs[0], *source = find_source(input);
+    const liana__node *input = node->inputs[0], *source = liana__cpu_find_source(input);
     if (!liana__is_variable(source) && !executable->kept.nodes[source->id]) return false;
     return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);
 }
@@ -36,8 +29,9 @@ static void choose_nodes(liana__cpu_executable *executable)
         nodes[node->id] = is_worth_keeping(executable, node);
     }
     /* Results lie in the caller's buffers. */
-    for (size_t i = 0; i < graph->num_outputs; i++) nodes[find_source(graph->outputs[i].node)->id] = false;
-    for (size_t i = 0; i < graph->num_assignments; i++) nodes[find_source(graph->assignments[i].value)->id] = false;
+    for (size_t i = 0; i < graph->num_outputs; i++) nodes[liana__cpu_find_source(graph->outputs[i].node)->id] = false;
+    for (size_t i = 0; i < graph->num_assignments; i++)
+        nodes[liana__cpu_find_source(graph->assignments[i].value)->id] = false;
     for (size_t i = 0; i < schedule->count; i++) {
         const liana__node *node = graph->nodes[schedule->order[i]];
         nodes[node->id] = nodes[node->id] && is_worth_keeping(executable, node);
@@ -97,8 +91,8 @@ liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__c
 }
 
 /* A step whose kernel packs an input that is there before an execution begins. Where weights are trained they change
- * after a few shards, and laying them out for each of these takes less than is lost in the noise; what was laid out
- * would be held by the program of each shard size (ResNet50: 90 MiB each in bf16, 180 in f32). */
+ * after a few shards, and laying them out once for each of these (packed.c) takes less than is lost in the noise; what
+ * was laid out would be held by the program of each shard size (ResNet50: 90 MiB each in bf16, 180 in f32). */
 static liana_status keep_packed(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     const liana__prepared *prepared = &step->prepared;
@@ -106,7 +100,7 @@ static liana_status keep_packed(liana__cpu_executable *executable, liana__cpu_st
     if (!step->kernel->pack || prepared->packed_size == 0 || is_trained) return LIANA_OK;
     const liana__node *input = step->whole->inputs[prepared->packed_input];
     if (step->node->inputs[prepared->packed_input] != input) return LIANA_OK; /* a slice of it */
-    const liana__node *source = find_source(input);
+    const liana__node *source = liana__cpu_find_source(input);
     if (!liana__is_variable(source) && !executable->kept.values[source->id]) return LIANA_OK;
     return allocate(&executable->kept, prepared->packed_size, &step->packed, error);
 }
@@ -119,7 +113,7 @@ liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__e
         LIANA_TRY(keep_packed(executable, &executable->steps[i], error));
     }
     for (size_t id = 1; id < graph->num_nodes; id++) {
-        if (!kept->values[id]) kept->values[id] = kept->values[find_source(graph->nodes[id])->id];
+        if (!kept->values[id]) kept->values[id] = kept->values[liana__cpu_find_source(graph->nodes[id])->id];
     }
     return LIANA_OK;
 }
@@ -134,22 +128,6 @@ static bool is_stale(const liana__cpu_executable *executable, liana__buffer *con
     return false;
 }
 
-static liana_status pack(const liana__cpu_run *run, const liana__cpu_step *step)
-{
-    const liana__node *node = step->node;
-    for (uint32_t i = 0; i < node->num_inputs; i++) run->worker->sources[i] = NULL;
-    uint32_t input = step->prepared.packed_input;
-    run->worker->sources[input] = run->worker->values[node->inputs[input]->id];
-    const liana__call call = {.node = node,
-                              .src = run->worker->sources,
-                              .scratch = run->scratch,
-                              .plan = step->prepared.plan};
-    liana_status status = step->kernel->pack(&call, step->packed);
-    if (status == LIANA_OK) return LIANA_OK;
-    return liana__fail(run->error, status, "%s:%d: packing weights for %s (kernel %s) failed", node->where.file,
-                       node->where.line, node->op->name, step->kernel->name);
-}
-
 static liana_status refresh(const liana__cpu_run *run, liana__buffer *const *variables)
 {
     const liana__cpu_executable *executable = run->executable;
@@ -158,7 +136,8 @@ static liana_status refresh(const liana__cpu_run *run, liana__buffer *const *var
         if (segment->kept) LIANA_TRY(liana__cpu_run_slice(run, segment, 0));
     }
     for (size_t i = 0; i < executable->num_steps; i++) {
-        if (executable->steps[i].packed) LIANA_TRY(pack(run, &executable->steps[i]));
+        const liana__cpu_step *step = &executable->steps[i];
+        if (step->packed) LIANA_TRY(liana__cpu_pack_step(run, step, step->packed));
     }
     for (size_t i = 0; i < executable->graph->num_variables; i++) {
         executable->kept.versions[i] = variables[i]->version;

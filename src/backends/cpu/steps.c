@@ -192,5 +192,6 @@ void liana__cpu_free_steps(liana__cpu_executable *executable)
     liana__arena_free(&executable->arena);
     executable->steps = NULL;
     executable->segments = NULL;
-    executable->num_steps = executable->num_segments = executable->scratch_size = 0;
+    executable->num_steps = executable->num_segments = 0;
+    executable->scratch_size = executable->packed_size = 0;
 }

@@ -58,10 +58,7 @@ static void note_done(const team *own, const liana__cpu_phase *phase, liana__cpu
 static liana_status run_segments(const liana__cpu_run *run, const liana__cpu_phase *phase)
 {
     for (size_t i = phase->first_segment; i < phase->end_segment; i++) {
-        const liana__cpu_segment *segment = &run->executable->segments[i];
-        for (size_t slice = 0; slice < segment->num_slices && !segment->kept; slice++) {
-            LIANA_TRY(liana__cpu_run_slice(run, segment, slice));
-        }
+        LIANA_TRY(liana__cpu_run_segment(run, &run->executable->segments[i]));
     }
     return LIANA_OK;
 }

@@ -187,28 +187,6 @@ typedef struct winograd_job {
 LIANA__INLINE vector_float winograd_store(const int m, liana_dtype dtype, const winograd_job *job, winograd_place at,
                                           int64_t column, int64_t lanes, vector_float (*y)[WINOGRAD_RESULTS]);
 
-/* The results of a block in the columns of a panel. Whether all of them are finite. */
-LIANA__INLINE bool transform_output(const int m, liana_dtype dtype, const winograd_job *job, int64_t first,
-                                    int64_t count, const packed_panel *panel)
-{
-    const winograd_plan *p = &job->plan;
-    const int64_t width = panel->vectors * VECTOR_LENGTH;
-    vector_float faults = vector_set(0);
-    for (int64_t t = 0; t < count; t++) {
-        const winograd_place at = winograd_place_of(&p->grid, first + t);
-        for (int v = 0; v < panel->vectors; v++) {
-            vector_float y[WINOGRAD_RESULTS][WINOGRAD_RESULTS];
-            winograd_output_cells(m, job->room.sums + t * width + v * VECTOR_LENGTH, p->sums_cell, y);
-            faults += winograd_store(m, dtype, job, at, panel->first + v * VECTOR_LENGTH,
-                                     v + 1 < panel->vectors ? VECTOR_LENGTH : panel->last, y);
-        }
-    }
-    for (int i = 0; i < VECTOR_LENGTH; i++) {
-        if (faults[i] != 0) return false;
-    }
-    return true;
-}
-
 /* A tile's results in one vector of filters, whose window begins at `window`, summed up directly. */
 LIANA__INLINE void sum_tile(const int m, liana_dtype dtype, const winograd_job *job, const void *const *cells,
                             const float *window, int64_t width, vector_float (*y)[WINOGRAD_RESULTS])
@@ -229,22 +207,43 @@ LIANA__INLINE void sum_tile(const int m, liana_dtype dtype, const winograd_job *
     }
 }
 
-/* A block in the columns of a panel, for numbers that are not finite: the transforms spread an infinity or a NaN over
- * all of a tile, and what is nearly too large may become infinite on the way. */
-LIANA__INLINE void sum_directly(const int m, liana_dtype dtype, const winograd_job *job, int64_t first, int64_t count,
-                                const packed_panel *panel)
+/* For numbers that are not finite: the transforms spread an infinity or a NaN over all of a tile, and what is nearly
+ * too large may become infinite on the way. `window` is the panel's, from the vector's first filter on. */
+static __attribute__((noinline)) void store_directly(const int m, liana_dtype dtype, const winograd_job *job,
+                                                     int64_t tile, int64_t column, int64_t lanes, const float *window,
+                                                     int64_t width)
+{
+    const void *cells[WINOGRAD_CELLS * WINOGRAD_CELLS];
+    vector_float y[WINOGRAD_RESULTS][WINOGRAD_RESULTS];
+    winograd_find_input(m, dtype, &job->plan.grid, job->plan.depth, tile, job->call->src[0], job->room.zeros, cells);
+    sum_tile(m, dtype, job, cells, window, width, y);
+    winograd_store(m, dtype, job, winograd_place_of(&job->plan.grid, tile), column, lanes, y);
+}
+
+static __attribute__((noinline)) void gather_again(liana_dtype dtype, const winograd_job *job,
+                                                   const packed_panel *panel)
 {
     gather_window(dtype, &job->plan, panel, job->call->src[1], &job->room);
+}
+
+/* The results of a block in the columns of a panel, whose window has been gathered or will be if it is needed. */
+LIANA__INLINE void transform_output(const int m, liana_dtype dtype, const winograd_job *job, int64_t first,
+                                    int64_t count, const packed_panel *panel, bool gathered)
+{
+    const winograd_plan *p = &job->plan;
+    const int64_t width = panel->vectors * VECTOR_LENGTH;
     for (int64_t t = 0; t < count; t++) {
-        const void *cells[WINOGRAD_CELLS * WINOGRAD_CELLS];
-        const winograd_place at = winograd_place_of(&job->plan.grid, first + t);
-        winograd_find_input(m, dtype, &job->plan.grid, job->plan.depth, first + t, job->call->src[0], job->room.zeros,
-                            cells);
+        const winograd_place at = winograd_place_of(&p->grid, first + t);
         for (int v = 0; v < panel->vectors; v++) {
+            const int64_t column = panel->first + v * VECTOR_LENGTH;
+            const int64_t lanes = v + 1 < panel->vectors ? VECTOR_LENGTH : panel->last;
             vector_float y[WINOGRAD_RESULTS][WINOGRAD_RESULTS];
-            sum_tile(m, dtype, job, cells, job->room.window + v * VECTOR_LENGTH, panel->vectors * VECTOR_LENGTH, y);
-            winograd_store(m, dtype, job, at, panel->first + v * VECTOR_LENGTH,
-                           v + 1 < panel->vectors ? VECTOR_LENGTH : panel->last, y);
+            winograd_output_cells(m, job->room.sums + t * width + v * VECTOR_LENGTH, p->sums_cell, y);
+            const vector_float fault = winograd_store(m, dtype, job, at, column, lanes, y);
+            if (!vector_any(fault != fault)) continue;
+            if (!gathered) gather_again(dtype, job, panel);
+            gathered = true;
+            store_directly(m, dtype, job, first + t, column, lanes, job->room.window + v * VECTOR_LENGTH, width);
         }
     }
 }
@@ -289,9 +288,7 @@ LIANA__INLINE void run_block(const int m, liana_dtype dtype, const winograd_job 
             transform_window(m, p, panel.vectors * VECTOR_LENGTH, job->room.window, job->room.kernel);
         }
         multiply_panel(&panel, p, count, transformed, &job->room);
-        if (!transform_output(m, dtype, job, first, count, &panel)) {
-            sum_directly(m, dtype, job, first, count, &panel);
-        }
+        transform_output(m, dtype, job, first, count, &panel, !kernel);
     }
 }
 

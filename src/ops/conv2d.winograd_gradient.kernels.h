@@ -144,10 +144,7 @@ LIANA__INLINE bool transform_sums(const int m, const winograd_plan *p, const pac
             }
         }
     }
-    for (int i = 0; i < VECTOR_LENGTH; i++) {
-        if (i < p->filters && faults[i] != 0) return false;
-    }
-    return true;
+    return !vector_any(faults != faults);
 }
 
 /* One cell of the window for a channel, in a vector of filters. */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { COUNT = 50, SIZE = LIANA__TINY_SIZE, CLASSES = LIANA__TINY_CLASSES };
 
@@ -270,11 +271,14 @@ static void test_fits_go_on_in_the_middle_of_an_epoch(void **state)
 typedef struct calls {
     atomic_int filter;
     atomic_int map;
+    int slow_from; /* calls of the filter that are made at full speed; 0: all */
 } calls;
 
 static bool count_filter(void *user, const liana_example_address *address, const liana_element *element)
 {
-    atomic_fetch_add(&((calls *)user)->filter, 1);
+    calls *seen = user;
+    const int before = atomic_fetch_add(&seen->filter, 1);
+    if (seen->slow_from && before >= seen->slow_from) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return keep_most(NULL, address, element);
 }
 
@@ -305,9 +309,9 @@ static void test_streams_are_not_gone_through_before(void **state)
     liana__test_tiny_records("many.tfrec", 1, 0, MANY, NULL, 0);
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
-    calls seen = {0};
+    calls seen = {.slow_from = MANY / 2};
     liana_dataset *data = make_stream(context, &seen);
-    /* An epoch of 3 steps: what is read ahead is far from all. */
+    /* An epoch of 3 steps: what is read ahead is far from all, if reading takes its time. */
     float steps[2][16][CLASSES];
     liana_fit_options options = {.training = data, .batch_size = 8, .epochs = 1, .steps_per_epoch = 3};
     assert_int_equal(fit(context, &options, steps[0]), LIANA_OK);

@@ -98,6 +98,9 @@ typedef struct stream {
     bool open_ended; /* the end of the first pass will say its length */
     liana__cursor *cursor;
     uint64_t next; /* the position that it gives next */
+    /* Reading begins at `first`: whoever is asked first, possibly behind it, opens the stream there. */
+    uint64_t first;
+    bool begins;
     waiting *waiting;
 } stream;
 
@@ -210,7 +213,9 @@ static liana_status read_stream(const view *own, const liana_example_address *ad
         return LIANA_OK;
     }
     if (!from->cursor || position < from->next || position - from->next >= WAITING) {
-        LIANA_TRY(open_at(own, address->seed, position, error));
+        const bool near = from->begins && position - from->first < WAITING;
+        from->begins = false;
+        LIANA_TRY(open_at(own, address->seed, near ? from->first : position, error));
     }
     while (from->next < position) {
         waiting *place = &from->waiting[from->next % WAITING];
@@ -324,6 +329,16 @@ static void expect(const liana__source *base, uint64_t index)
     if (source) liana__source_expect(source, index);
 }
 
+static void begin(const liana__source *base, uint64_t position)
+{
+    stream *from = ((const view *)base)->stream;
+    if (!from) return;
+    liana__cursor_close(from->cursor);
+    from->cursor = NULL;
+    from->first = position;
+    from->begins = true;
+}
+
 static void take_memory(const liana__source *base, size_t bytes)
 {
     const view *own = (const view *)base;
@@ -349,6 +364,7 @@ static const liana__source_kind view_kind = {
     .read_at = read_at,
     .address = address_of,
     .expect = expect,
+    .begin = begin,
     .scratch_size = sizeof(view_scratch),
     .scratch_free = free_scratch,
     .scratch_bytes = scratch_bytes,

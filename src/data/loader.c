@@ -566,6 +566,8 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
         loader->failed = false;
         loader->begun = true;
         loader->first_epoch = epoch;
+        const uint64_t position = start.span.start + step * (uint64_t)loader->options.batch_size;
+        if (loader->source->kind->begin) loader->source->kind->begin(loader->source, position);
         loader->paused = false;
         atomic_store(&loader->cancelled, false);
         pthread_cond_broadcast(&loader->work);

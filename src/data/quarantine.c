@@ -33,6 +33,12 @@ static void expect(const liana__source *base, uint64_t index)
     liana__source_expect(source->inner, inner_index(source, index));
 }
 
+static void begin(const liana__source *base, uint64_t position)
+{
+    const liana__source *inner = ((const remaining_source *)base)->inner;
+    inner->kind->begin(inner, position);
+}
+
 static void take_memory(const liana__source *base, size_t bytes)
 {
     const liana__source *inner = ((const remaining_source *)base)->inner;
@@ -209,6 +215,7 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
                                       .address = address,
                                       .offset = offset,
                                       .expect = expect,
+                                      .begin = inner->begin ? begin : NULL,
                                       .scratch_size = inner->scratch_size,
                                       .num_buffers = inner->num_buffers,
                                       .scratch_free = inner->scratch_free,

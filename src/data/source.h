@@ -105,6 +105,9 @@ typedef struct liana__source_kind {
     int64_t (*offset)(const liana__source *source, uint64_t index);
     /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile; NULL: needless. */
     void (*expect)(const liana__source *source, uint64_t index);
+    /* While nobody reads: says that positions will be read from this one on, by several threads, so that another may be
+     * the first that is asked for. NULL: no matter. */
+    void (*begin)(const liana__source *source, uint64_t position);
     /* What one thread needs to read, zeroed before its first use; 0 where that is nothing. It begins with so many
      * liana__file_buffers, which are freed and bounded for the kind. */
     size_t scratch_size;

@@ -365,7 +365,7 @@ static void test_choice(void **state)
     (void)state;
 #if defined(LIANA_X86)
     const problem usual = {16, 24, 24, 128, 128}, single = {1, 12, 12, 256, 256}, narrow = {16, 24, 24, 8, 128};
-    const problem tiny = {64, 2, 2, 128, 128}, fifth = {16, 5, 5, 128, 128};
+    const problem tiny = {64, 2, 2, 128, 128}, fifth = {16, 5, 5, 128, 128}, vast = {16, 24, 24, 1024, 1024};
     for (int pass = 0; pass < 3; pass++) {
         const liana__conv_pass which = (liana__conv_pass)pass;
         assert_null(declines(&usual, LIANA_F32, which, LIANA__ISA_AVX512));
@@ -375,6 +375,8 @@ static void test_choice(void **state)
         assert_string_equal(declines(&narrow, LIANA_F32, which, LIANA__ISA_AVX512), "too few channels or filters");
         assert_string_equal(declines(&tiny, LIANA_F32, which, LIANA__ISA_AVX512),
                             "too little of its tiles lies in the image");
+        assert_string_equal(declines(&vast, LIANA_F32, which, LIANA__ISA_AVX512),
+                            "the transformed kernel would take too much memory");
         assert_null(declines(&fifth, LIANA_F32, which, LIANA__ISA_AVX512));
         assert_string_equal(declines(&fifth, LIANA_BF16, which, LIANA__ISA_AVX512_BF16),
                             "too little of its tiles lies in the image");

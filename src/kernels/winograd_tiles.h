@@ -74,8 +74,13 @@ static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turn
     return winograd_grid_in_tiles(g, turned, small ? 3 : 4);
 }
 
-/* Whether the fewer products take less time than all of them, on a processor with that instruction set. */
-static inline bool winograd_preferred(const winograd_grid *grid, liana_dtype dtype, liana__isa isa, const char **reason)
+/* A transformed kernel is four times as large as the kernel: so many bytes of it at most, for each thread. */
+enum { WINOGRAD_LARGEST_KERNEL = 64 << 20 };
+
+/* Whether the fewer products take less time than all of them, on a processor with that instruction set. As
+ * bench_products measures it beside oneDNN 2.6 and direct sums (docs/performance.md). */
+static inline bool winograd_preferred(const winograd_grid *grid, int64_t channels, int64_t filters, liana_dtype dtype,
+                                      liana__isa isa, const char **reason)
 {
     const bool narrow = dtype == LIANA_BF16;
 #if LIANA_VECTOR_BYTES == 32
@@ -86,7 +91,11 @@ static inline bool winograd_preferred(const winograd_grid *grid, liana_dtype dty
     if (narrow && isa >= LIANA__ISA_AMX) return false;
     /* One instruction adds two products of bf16. */
     *reason = "too little of its tiles lies in the image";
-    return winograd_saves(grid, narrow && isa >= LIANA__ISA_AVX512_BF16 ? 3 : 2);
+    if (!winograd_saves(grid, narrow && isa >= LIANA__ISA_AVX512_BF16 ? 3 : 2)) return false;
+    *reason = "too few channels or filters";
+    if (channels < VECTOR_LENGTH || filters < VECTOR_LENGTH) return false;
+    *reason = "the transformed kernel would take too much memory";
+    return channels <= WINOGRAD_LARGEST_KERNEL / (int64_t)sizeof(float) / winograd_cells(grid->m) / filters;
 }
 
 static inline winograd_place winograd_place_of(const winograd_grid *grid, int64_t tile)

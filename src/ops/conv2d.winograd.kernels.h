@@ -97,16 +97,13 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return winograd_is_window(&g);
 }
 
-/* As bench_products measures it beside oneDNN 2.6 (docs/performance.md). Fewer tiles do not pay for the transforms of
- * the kernel. */
+/* Fewer do not pay for the transforms of the kernel. */
 enum { LEAST_TILES = 64 };
 
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const winograd_plan p = plan_winograd(node);
-    if (!winograd_preferred(&p.grid, node->inputs[0]->dtype, isa, reason)) return false;
-    *reason = "too few channels or filters";
-    if (p.depth < VECTOR_LENGTH || p.columns < VECTOR_LENGTH) return false;
+    if (!winograd_preferred(&p.grid, p.depth, p.columns, node->inputs[0]->dtype, isa, reason)) return false;
     *reason = "too few pixels to transform the kernel for";
     return p.grid.count >= LEAST_TILES;
 }

@@ -232,13 +232,10 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return winograd_is_window(&g);
 }
 
-/* As bench_products measures it beside oneDNN 2.6 and packed lines (docs/performance.md). */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const winograd_plan p = plan_winograd(node);
-    if (!winograd_preferred(&p.grid, node->inputs[0]->dtype, isa, reason)) return false;
-    *reason = "too few channels or filters";
-    return p.channels >= VECTOR_LENGTH && p.filters >= VECTOR_LENGTH;
+    return winograd_preferred(&p.grid, p.channels, p.filters, node->inputs[0]->dtype, isa, reason);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)

@@ -66,9 +66,7 @@ enum { LEAST_TILES = 16 };
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const winograd_plan p = plan_winograd(node);
-    if (!winograd_preferred(&p.grid, LIANA_F32, isa, reason)) return false;
-    *reason = "too few channels or filters";
-    if (p.depth < VECTOR_LENGTH || p.columns < VECTOR_LENGTH) return false;
+    if (!winograd_preferred(&p.grid, p.depth, p.columns, LIANA_F32, isa, reason)) return false;
     *reason = "too few pixels to transform the kernel for";
     return p.grid.count >= LEAST_TILES;
 }

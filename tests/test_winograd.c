@@ -21,14 +21,13 @@ static liana_context *context;
 static int set_up(void **state)
 {
     (void)state;
-    return liana_context_create(NULL, &context) == LIANA_OK ? 0 : -1;
+    return liana__test_open_devices(0, &context, NULL, NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    liana_context_destroy(context);
-    return 0;
+    return liana__test_close_devices(context, NULL, NULL);
 }
 
 typedef struct problem {

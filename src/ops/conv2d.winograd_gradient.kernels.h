@@ -40,15 +40,28 @@ static winograd_plan plan_winograd(const liana__node *node)
     return p;
 }
 
-/* Where things lie in the scratch memory. */
-typedef struct winograd_room {
-    float *x, *dy, *sums, *zeros;
-} winograd_room;
-
 static int64_t most_channels(const winograd_plan *p)
 {
     return p->channels > p->filters ? p->channels : p->filters;
 }
+
+/* Floats of the sums that are kept at a time. */
+static int64_t sums_size(const winograd_plan *p)
+{
+    return p->kept_panels * winograd_cells(p->grid.m) * p->sums_cell;
+}
+
+/* In bytes. */
+static size_t winograd_scratch(const winograd_plan *p)
+{
+    const int64_t tiles = winograd_cells(p->grid.m) * (p->x_cell + p->dy_cell);
+    return (size_t)(tiles + sums_size(p) + most_channels(p)) * sizeof(float);
+}
+
+/* Where things lie in the scratch memory. */
+typedef struct winograd_room {
+    float *x, *dy, *sums, *zeros;
+} winograd_room;
 
 static winograd_room place_winograd(const winograd_plan *p, void *scratch)
 {
@@ -56,14 +69,8 @@ static winograd_room place_winograd(const winograd_plan *p, void *scratch)
     winograd_room room = {.x = scratch};
     room.dy = room.x + cells * p->x_cell;
     room.sums = room.dy + cells * p->dy_cell;
-    room.zeros = room.sums + p->kept_panels * cells * p->sums_cell;
+    room.zeros = room.sums + sums_size(p);
     return room;
-}
-
-static size_t scratch_of(const winograd_plan *p)
-{
-    const winograd_room room = place_winograd(p, NULL);
-    return (size_t)((const char *)room.zeros - (const char *)room.x) + (size_t)most_channels(p) * sizeof(float);
 }
 
 /* ---- sums ---- */
@@ -242,7 +249,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 {
     (void)error;
     const winograd_plan p = plan_winograd(node);
-    prepared->scratch_size = scratch_of(&p);
+    prepared->scratch_size = winograd_scratch(&p);
     return LIANA_OK;
 }
 

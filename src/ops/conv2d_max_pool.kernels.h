@@ -18,7 +18,6 @@
 #include "ops/conv2d_max_pool.h"
 
 enum {
-    TAPS = POOLING_TAPS,
     FILTER_VECTORS = 2, /* that are computed at once */
     FILTER_BLOCK = FILTER_VECTORS * VECTOR_LENGTH,
     MOST_WINDOWS = LIANA_VECTOR_BYTES == 64 ? 3 : 1, /* as many as the registers hold */
@@ -214,8 +213,8 @@ LIANA__INLINE void run_windows(const int windows, const int step, const forward_
     convolve(windows, step, job, x, sum);
     for (int k = 0; k < windows; k++) {
         for (int v = 0; v < FILTER_VECTORS; v++) {
-            const vector_float results[TAPS] = {sum[0][2 * k][v], sum[0][2 * k + 1][v], sum[1][2 * k][v],
-                                                sum[1][2 * k + 1][v]};
+            const vector_float results[POOLING_TAPS] = {sum[0][2 * k][v], sum[0][2 * k + 1][v], sum[1][2 * k][v],
+                                                        sum[1][2 * k + 1][v]};
             vector_float winner;
             const vector_float best = pooling_best(results, job->relu, &winner);
             float *target = y + k * job->g->filters + v * VECTOR_LENGTH;
@@ -367,9 +366,9 @@ static division cut_of(const liana__geometry *g)
 
 /* By the place in the pooling's window: the filters that won there with a gradient. */
 typedef struct lists {
-    int32_t sources[TAPS][LIST_FILTERS + VECTOR_LENGTH];
-    float gradients[TAPS][LIST_FILTERS + VECTOR_LENGTH];
-    int64_t counts[TAPS];
+    int32_t sources[POOLING_TAPS][LIST_FILTERS + VECTOR_LENGTH];
+    float gradients[POOLING_TAPS][LIST_FILTERS + VECTOR_LENGTH];
+    int64_t counts[POOLING_TAPS];
 } lists;
 
 static void make_lists(const float *gradients, const float *places, int64_t filters, int32_t filter_size, lists *made)
@@ -383,7 +382,7 @@ static void make_lists(const float *gradients, const float *places, int64_t filt
         __m512i source =
             _mm512_mullo_epi32(_mm512_add_epi32(iota, _mm512_set1_epi32((int)f)), _mm512_set1_epi32(filter_size));
         __mmask16 some = _mm512_mask_cmp_ps_mask(part, gradient, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-        for (int tap = 0; tap < TAPS; tap++) {
+        for (int tap = 0; tap < POOLING_TAPS; tap++) {
             __mmask16 here = _mm512_mask_cmp_ps_mask(some, place, _mm512_set1_ps((float)tap), _CMP_EQ_OQ);
             int64_t count = made->counts[tap];
             _mm512_storeu_ps(made->gradients[tap] + count, _mm512_maskz_compress_ps(here, gradient));
@@ -393,7 +392,7 @@ static void make_lists(const float *gradients, const float *places, int64_t filt
     }
 #else
     for (int64_t f = 0; f < filters; f++) {
-        int tap = (int)places[f] & (TAPS - 1);
+        int tap = (int)places[f] & (POOLING_TAPS - 1);
         int64_t count = made->counts[tap];
         made->gradients[tap][count] = gradients[f];
         made->sources[tap][count] = (int32_t)f * filter_size;
@@ -437,7 +436,7 @@ static void add_filters(const input_job *job, int64_t block, int64_t first, int6
         float *window = image + block * planes->block_size + row * planes->row_size + column * planes->step;
         int64_t at = k * g->filters + first;
         make_lists(job->gradients + at, job->places + at, count, (int32_t)(cells * planes->step), &found);
-        for (int tap = 0; tap < TAPS; tap++) {
+        for (int tap = 0; tap < POOLING_TAPS; tap++) {
             const winners w = {found.sources[tap], found.gradients[tap], found.counts[tap]};
             if (w.count == 0) continue;
             float *target = window + tap / 2 * planes->row_size + tap % 2 * planes->step;
@@ -499,15 +498,15 @@ static void make_filter_lists(const liana__conv2d_max_pool_geometry *p, const la
                               const float *places, const filter_lists *made)
 {
     int64_t windows = p->pooled[0] * p->pooled[1], filters = p->conv.filters;
-    const int32_t steps[TAPS] = {0, (int32_t)planes->step, (int32_t)planes->row_size,
-                                 (int32_t)(planes->row_size + planes->step)};
+    const int32_t steps[POOLING_TAPS] = {0, (int32_t)planes->step, (int32_t)planes->row_size,
+                                         (int32_t)(planes->row_size + planes->step)};
     memset(made->counts, 0, (size_t)filters * sizeof *made->counts);
     for (int64_t k = 0; k < windows; k++) {
         int32_t first = (int32_t)(2 * (k / p->pooled[1] * planes->row_size + k % p->pooled[1] * planes->step));
         for (int64_t f = 0; f < filters; f++) {
             int64_t at = f * windows + made->counts[f];
             float gradient = gradients[k * filters + f];
-            made->sources[at] = first + steps[(int)places[k * filters + f] & (TAPS - 1)];
+            made->sources[at] = first + steps[(int)places[k * filters + f] & (POOLING_TAPS - 1)];
             made->gradients[at] = gradient;
             made->counts[f] += gradient != 0;
         }
@@ -578,7 +577,7 @@ LIANA__INLINE void add_channel(const int rows, const int columns, const int vect
             gradient[v] = whole ? vector_load(gradients + at) : vector_load_part(gradients + at, left > 0 ? left : 0);
             place[v] = whole ? vector_load(places + at) : vector_load_part(places + at, left > 0 ? left : 0);
         }
-        for (int tap = 0; tap < TAPS; tap++) {
+        for (int tap = 0; tap < POOLING_TAPS; tap++) {
             vector_float share[2];
             for (int v = 0; v < vectors; v++) {
                 share[v] = (vector_float)((vector_int)gradient[v] & (place[v] == vector_set((float)tap)));

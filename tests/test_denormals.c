@@ -325,12 +325,12 @@ static void test_sums_of_shards_are_flushed(void **state)
     close_product(&own);
 }
 
-static bool saw_flushes;
+static atomic_bool saw_flushes; /* by all workers of a team */
 
 static liana_status fail_at_once(const liana__call *call)
 {
     (void)call;
-    saw_flushes = thread_flushes();
+    atomic_store(&saw_flushes, thread_flushes());
     return LIANA_INTERNAL;
 }
 
@@ -345,14 +345,14 @@ static void test_setting_is_restored_after_a_failure(void **state)
     for (int i = 0; i < 4; i++) {
         bool flushes = i % 2, together = i / 2;
         liana__error error = {0};
-        saw_flushes = false;
+        atomic_store(&saw_flushes, false);
         set_thread(flushes);
         liana_status status = together ? backend->execute_together(executable, own.inputs, NULL, own.outputs, &error)
                                        : backend->execute(executable, 0, own.inputs, NULL, own.outputs, &error);
         bool after = thread_flushes();
         set_thread(false);
         assert_fails(status, LIANA_INTERNAL, &error, "failing");
-        assert_true(saw_flushes);
+        assert_true(atomic_load(&saw_flushes));
         assert_int_equal(after, flushes);
     }
     close_product(&own);

@@ -122,7 +122,7 @@ static void next_checksums(liana__loader *loader, size_t image_size, int count, 
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
         assert_non_null(batch);
         assert_int_equal((uintptr_t)batch->images % LIANA__ALIGNMENT, 0);
-        assert_true(batch->wait_seconds >= 0 && batch->wait_seconds < 60);
+        assert_true(batch->wait_seconds >= 0);
         sums[i] = batch_checksum(batch, image_size);
         liana__loader_release(loader, batch);
     }

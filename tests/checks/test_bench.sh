@@ -77,7 +77,7 @@ for program in liana bench_step bench_run bench_report; do ln -s "$build/$progra
 WORKLOADS='mlp* infer1-MobileNet*' ROUNDS=1 STEPS=1 SECONDS_EACH=0 PYTHON="$folder/no-python" \
     bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
 grep -q '^skipped: the peer' "$folder/said" || fail "bench.sh does not say that there is no peer"
-grep -q '^MLP 784-512-10, steps *float32 *[1-9]' "$folder/build/bench/table.txt" || fail "no row for mlp-step"
+grep -q '^MLP 784-512-10, steps *float32 *[0-9]' "$folder/build/bench/table.txt" || fail "no row for mlp-step"
 grep -q '"workload": "infer1-MobileNetV2"' "$folder/build/bench/table.json" || fail "no row for infer1-MobileNetV2"
 status=0
 WORKLOADS='train-VGG*' bench/bench.sh "$folder/build" 2>"$folder/said" || status=$?

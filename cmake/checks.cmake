@@ -16,6 +16,7 @@ liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)
   liana_add_check(install_and_use tests/install/test_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
+  liana_add_check(loaded_libraries tests/checks/test_loaded_libraries.sh ${PROJECT_BINARY_DIR})
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
   # -O0: only the compilers' and the linker's words count. (GCC then warns of cuts in messages that it can rule out
   # when it optimises.)

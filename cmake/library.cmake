@@ -67,15 +67,10 @@ if(LIANA_SANITIZE)
 endif()
 target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
   ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
+target_include_directories(liana_options SYSTEM INTERFACE ${LIANA_LOADED_INCLUDES})
 target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
-  PkgConfig::EXIF PkgConfig::CAIRO PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB
-  Threads::Threads m)
-if(LIANA_HDF5)
-  target_link_libraries(liana_options INTERFACE PkgConfig::HDF5)
-endif()
-if(LIANA_REMOTE)
-  target_link_libraries(liana_options INTERFACE PkgConfig::CURL PkgConfig::CRYPTO PkgConfig::EXPAT)
-endif()
+  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB Threads::Threads m
+  ${CMAKE_DL_LIBS})
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})
 target_link_libraries(liana_objects PRIVATE liana_options)

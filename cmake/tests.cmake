@@ -29,6 +29,12 @@ foreach(source ${LIANA_TEST_SOURCES})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
   add_dependencies(${name} liana)
 endforeach()
+if(LIANA_HDF5)
+  # They write files of their own with it.
+  foreach(name test_hdf5 test_model_zoo)
+    target_link_libraries(${name} PRIVATE PkgConfig::HDF5)
+  endforeach()
+endif()
 
 # The small corpora of the fuzz targets: replay_X feeds fuzz_X with tests/fuzz/corpus/fuzz_X.
 file(GLOB LIANA_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)

@@ -13,7 +13,7 @@ add_library(liana_test_harness STATIC ${LIANA_TEST_HARNESS} ${LIANA_SAMPLE_SOURC
 target_link_libraries(liana_test_harness PUBLIC liana_cli liana_static liana_options PkgConfig::CMOCKA)
 target_include_directories(liana_test_harness PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  LIANA_COMMAND="$<TARGET_FILE_DIR:liana_shared>/liana")
+  LIANA_COMMAND="$<TARGET_FILE_DIR:liana_static>/liana")
 set(LIANA_TEST_ENVIRONMENT)
 if(LIANA_SANITIZE)
   set(LIANA_TEST_ENVIRONMENT

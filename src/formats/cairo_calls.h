@@ -6,24 +6,22 @@
 
 #include <cairo-svg.h>
 
-#define LIANA__CAIRO_NAMES(X)                                                                                          \
-    X(cairo_arc)                                                                                                       \
-    X(cairo_clip)                                                                                                      \
-    X(cairo_close_path)                                                                                                \
-    X(cairo_create) X(cairo_curve_to) X(cairo_destroy) X(cairo_fill) X(cairo_fill_preserve) X(cairo_get_source)        \
-        X(cairo_image_surface_create) X(cairo_image_surface_get_data) X(cairo_image_surface_get_stride)                \
-            X(cairo_line_to) X(cairo_move_to) X(cairo_new_path) X(cairo_paint) X(cairo_pattern_add_color_stop_rgb)     \
-                X(cairo_pattern_add_color_stop_rgba) X(cairo_pattern_create_linear) X(cairo_pattern_create_radial)     \
-                    X(cairo_pattern_destroy) X(cairo_pattern_set_filter) X(cairo_rectangle) X(cairo_rel_line_to)       \
-                        X(cairo_restore) X(cairo_rotate) X(cairo_save) X(cairo_scale) X(cairo_select_font_face)        \
-                            X(cairo_set_dash) X(cairo_set_font_size) X(cairo_set_line_join) X(cairo_set_line_width)    \
-                                X(cairo_set_source) X(cairo_set_source_rgb) X(cairo_set_source_rgba)                   \
-                                    X(cairo_set_source_surface) X(cairo_show_text) X(cairo_status)                     \
-                                        X(cairo_status_to_string) X(cairo_stroke) X(cairo_surface_destroy)             \
-                                            X(cairo_surface_finish) X(cairo_surface_flush) X(cairo_surface_mark_dirty) \
-                                                X(cairo_surface_status) X(cairo_surface_write_to_png_stream)           \
-                                                    X(cairo_svg_surface_create_for_stream) X(cairo_text_extents)       \
-                                                        X(cairo_translate)
+/* clang-format off */
+#define LIANA__CAIRO_NAMES(X) \
+    X(cairo_arc) X(cairo_clip) X(cairo_close_path) X(cairo_create) X(cairo_curve_to) X(cairo_destroy)         \
+    X(cairo_fill) X(cairo_fill_preserve) X(cairo_get_source) X(cairo_image_surface_create)                    \
+    X(cairo_image_surface_get_data) X(cairo_image_surface_get_stride) X(cairo_line_to) X(cairo_move_to)       \
+    X(cairo_new_path) X(cairo_paint) X(cairo_pattern_add_color_stop_rgb) X(cairo_pattern_add_color_stop_rgba) \
+    X(cairo_pattern_create_linear) X(cairo_pattern_create_radial) X(cairo_pattern_destroy)                    \
+    X(cairo_pattern_set_filter) X(cairo_rectangle) X(cairo_rel_line_to) X(cairo_restore) X(cairo_rotate)      \
+    X(cairo_save) X(cairo_scale) X(cairo_select_font_face) X(cairo_set_dash) X(cairo_set_font_size)           \
+    X(cairo_set_line_join) X(cairo_set_line_width) X(cairo_set_source) X(cairo_set_source_rgb)                \
+    X(cairo_set_source_rgba) X(cairo_set_source_surface) X(cairo_show_text) X(cairo_status)                   \
+    X(cairo_status_to_string) X(cairo_stroke) X(cairo_surface_destroy) X(cairo_surface_finish)                \
+    X(cairo_surface_flush) X(cairo_surface_mark_dirty) X(cairo_surface_status)                                \
+    X(cairo_surface_write_to_png_stream) X(cairo_svg_surface_create_for_stream) X(cairo_text_extents)         \
+    X(cairo_translate)
+/* clang-format on */
 
 LIANA__LIBRARY_DECLARE(cairo, LIANA__CAIRO_NAMES);
 

@@ -12,32 +12,32 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 
-#define LIANA__CURL_NAMES(X)                                                                                      \
-    X(curl_easy_cleanup)                                                                                          \
-    X(curl_easy_getinfo)                                                                                          \
-    X(curl_easy_init)                                                                                             \
-    X(curl_easy_setopt) X(curl_easy_strerror) X(curl_global_cleanup) X(curl_global_init) X(curl_multi_add_handle) \
-        X(curl_multi_cleanup) X(curl_multi_info_read) X(curl_multi_init) X(curl_multi_perform) X(curl_multi_poll) \
-            X(curl_multi_remove_handle) X(curl_multi_strerror) X(curl_slist_append) X(curl_slist_free_all)
+/* clang-format off */
+#define LIANA__CURL_NAMES(X) \
+    X(curl_easy_cleanup) X(curl_easy_getinfo) X(curl_easy_init) X(curl_easy_setopt) X(curl_easy_strerror) \
+    X(curl_global_cleanup) X(curl_global_init) X(curl_multi_add_handle) X(curl_multi_cleanup)             \
+    X(curl_multi_info_read) X(curl_multi_init) X(curl_multi_perform) X(curl_multi_poll)                   \
+    X(curl_multi_remove_handle) X(curl_multi_strerror) X(curl_slist_append) X(curl_slist_free_all)
+/* clang-format on */
 
 LIANA__LIBRARY_DECLARE(curl, LIANA__CURL_NAMES);
 
-#define LIANA__CRYPTO_NAMES(X)                                                                              \
-    X(BIO_free)                                                                                             \
-    X(BIO_new_mem_buf)                                                                                      \
-    X(EVP_DecodeBlock)                                                                                      \
-    X(EVP_Digest) X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) X(EVP_DigestSign) X(EVP_DigestSignInit)        \
-        X(EVP_DigestUpdate) X(EVP_EncodeBlock) X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_PKEY_get_base_id) \
-            X(EVP_PKEY_free) X(EVP_md5) X(EVP_sha256) X(HMAC) X(OPENSSL_cleanse) X(PEM_read_bio_PrivateKey)
+/* clang-format off */
+#define LIANA__CRYPTO_NAMES(X) \
+    X(BIO_free) X(BIO_new_mem_buf) X(EVP_DecodeBlock) X(EVP_Digest) X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) \
+    X(EVP_DigestSign) X(EVP_DigestSignInit) X(EVP_DigestUpdate) X(EVP_EncodeBlock) X(EVP_MD_CTX_free)          \
+    X(EVP_MD_CTX_new) X(EVP_PKEY_get_base_id) X(EVP_PKEY_free) X(EVP_md5) X(EVP_sha256) X(HMAC)                \
+    X(OPENSSL_cleanse) X(PEM_read_bio_PrivateKey)
+/* clang-format on */
 
 LIANA__LIBRARY_DECLARE(crypto, LIANA__CRYPTO_NAMES);
 
-#define LIANA__EXPAT_NAMES(X)                                                                                    \
-    X(XML_ErrorString)                                                                                           \
-    X(XML_GetCurrentLineNumber)                                                                                  \
-    X(XML_GetErrorCode)                                                                                          \
-    X(XML_Parse) X(XML_ParserCreateNS) X(XML_ParserFree) X(XML_SetCharacterDataHandler) X(XML_SetElementHandler) \
-        X(XML_SetStartDoctypeDeclHandler) X(XML_SetUserData) X(XML_StopParser)
+/* clang-format off */
+#define LIANA__EXPAT_NAMES(X) \
+    X(XML_ErrorString) X(XML_GetCurrentLineNumber) X(XML_GetErrorCode) X(XML_Parse) X(XML_ParserCreateNS)       \
+    X(XML_ParserFree) X(XML_SetCharacterDataHandler) X(XML_SetElementHandler) X(XML_SetStartDoctypeDeclHandler) \
+    X(XML_SetUserData) X(XML_StopParser)
+/* clang-format on */
 
 LIANA__LIBRARY_DECLARE(expat, LIANA__EXPAT_NAMES);
 

@@ -2,6 +2,7 @@
 #include "harness/remote_server.h"
 
 #include "remote/aws_credentials.h"
+#include "remote/calls.h"
 #include "remote/remote.h"
 
 #include <stdlib.h>
@@ -165,6 +166,14 @@ static void test_who_is_asked(void **state)
     liana__arena_free(&arena);
 }
 
+static int load_libraries(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    assert_ok(liana__remote_load(&error), &error);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,5 +185,5 @@ int main(void)
         TEST(test_who_is_asked),
 #undef TEST
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_libraries, NULL);
 }

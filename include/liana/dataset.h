@@ -84,8 +84,9 @@ LIANA_API size_t liana_dataset_components(const liana_dataset *dataset, const li
 /* Reads all labels and gives the number of classes: the largest label plus one. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes);
 
-/* The same, of datasets that have an image component. Height, width and channels of the first image. A model's input
- * may have another size: images are resized to it. */
+/* The same, of datasets that have an image component. Height and width of the first image, and channels: of pixels, as
+ * many as they have; of encoded files 3, whatever the first one is. A model's input may be of another size, or of 1
+ * channel: images are made so. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3]);
 
 /* ---- where elements come from ----

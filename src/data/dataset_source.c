@@ -125,8 +125,9 @@ static liana_status count_elements(const liana_dataset *dataset, stream *from, l
     static const liana__at first;
     while (dataset->kind->apply || dataset->kind == &liana__stage_shuffle) dataset = dataset->inputs[0];
     atomic_llong *counted = &((liana_dataset *)dataset)->counted;
-    from->length = (uint64_t)atomic_load(counted);
-    if (from->length--) return LIANA_OK;
+    long long known = atomic_load(counted); /* one more than the length; 0: not counted yet */
+    if (known) from->length = (uint64_t)known - 1;
+    if (known) return LIANA_OK;
     liana__cursor *cursor;
     LIANA_TRY(liana__cursor_open(dataset, from->pace, &first, &cursor, error));
     liana_status status = LIANA_OK;
@@ -134,10 +135,12 @@ static liana_status count_elements(const liana_dataset *dataset, stream *from, l
         liana_element element;
         status = liana__cursor_next(cursor, &element, error);
     }
-    from->length = cursor->index;
+    uint64_t length = cursor->index;
     liana__cursor_close(cursor);
+    /* A failure in between says nothing of the length. */
     if (status != LIANA_END_OF_DATA) return status;
-    atomic_store(counted, (long long)from->length + 1);
+    from->length = length;
+    atomic_store(counted, (long long)length + 1);
     return LIANA_OK;
 }
 
@@ -481,10 +484,12 @@ liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t sha
 {
     liana__error *error = &dataset->context->error;
     liana__source *source;
-    int channels = 0;
+    liana__probe first = {0};
     LIANA_TRY(liana__dataset_view(dataset, 1, &source, error));
-    liana_status status = liana__decode_probe(source, &shape[0], &shape[1], &channels, error);
+    liana_status status = liana__decode_probe(source, &first, error);
     liana__dataset_close_view(source);
-    shape[2] = channels;
+    shape[0] = first.height;
+    shape[1] = first.width;
+    shape[2] = first.encoded ? 3 : first.channels;
     return status;
 }

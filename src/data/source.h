@@ -59,8 +59,11 @@ typedef struct liana__source_options {
     const char *id_feature;
     /* IDX: the file of labels; NULL looks for it beside the file of images. */
     const char *labels;
-    /* Folders and CSV: the names of the classes in the order of their labels; empty takes them in byte order. */
+    /* Folders and CSV: the names of the classes in the order of their labels, which any name must be one of; empty takes
+     * those that occur, in byte order. */
     liana__strings class_names;
+    /* Labels are among class_names, which other data have: numbers do not say which of them they mean. */
+    bool labels_are_names;
     /* Only the first so many records; 0: all. */
     uint64_t take;
     /* Refuse data without labels when it is opened. */

@@ -145,6 +145,17 @@ void liana__image_files_expect(const liana__image_files *files, uint64_t index)
     if (!file->reason) liana__file_expect(file->path);
 }
 
+void liana__image_files_visit(const liana__image_files *files, uint64_t count,
+                              void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const liana__image_file *file = &files->items[i];
+        if (!file->path || file->reason) continue;
+        const char *name = file->names_itself ? liana__path_name(liana__remote_name(file->path)) : file->id;
+        visit(user, file->path, name, false);
+    }
+}
+
 void liana__image_files_free(liana__image_files *files)
 {
     liana__arena_free(&files->arena);

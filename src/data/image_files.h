@@ -50,6 +50,10 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
 /* Has the system fetch the file, which will be read soon. */
 void liana__image_files_expect(const liana__image_files *files, uint64_t index);
 
+/* For a kind's visit_files: the first `count` files. */
+void liana__image_files_visit(const liana__image_files *files, uint64_t count,
+                              void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
+
 void liana__image_files_free(liana__image_files *files);
 
 /* The index of a name in names[0..count), or -1. */

@@ -243,6 +243,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
         const char *path;
         LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));
     }
+    liana__run_note_contents(run, &(liana__run_options){0});
     watcher own = {run, options};
     liana__fit_options wanted = {.trainer = run->trainer,
                                  .variables = &run->variables,

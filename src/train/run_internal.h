@@ -17,6 +17,8 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
 
 /* run.c: notes in run->state what the training data are, for checkpoints. Before one is loaded. */
 liana_status liana__run_note_data(liana__run *run, liana__error *error);
+/* The same of their contents, as far as they are not known. After one is loaded, or none. */
+void liana__run_note_contents(liana__run *run, const liana__run_options *options);
 
 /* run_classes.c: what a labelled source says of the classes. The first training data say it for the run, unless the
  * configuration does; others that number their classes by names where the run has none are INVALID_DATA. `pattern`

@@ -75,6 +75,12 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
 }
 
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    liana__image_files_visit(&((const csv_source *)base)->files, base->num_records, visit, user);
+}
+
 static void expect(const liana__source *base, uint64_t index)
 {
     liana__image_files_expect(&((const csv_source *)base)->files, index);
@@ -535,6 +541,7 @@ const liana__source_kind liana__source_csv = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

@@ -16,6 +16,7 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */
+    size_t num_direct;         /* images that lie in a class folder itself, not below it */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
@@ -49,6 +50,12 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1};
 }
 
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    liana__image_files_visit(&((const folder_source *)base)->files, base->num_records, visit, user);
+}
+
 static void expect(const liana__source *base, uint64_t index)
 {
     liana__image_files_expect(&((const folder_source *)base)->files, index);
@@ -75,6 +82,7 @@ static liana_status add_file(folder_source *source, const char *path, size_t id_
  * first, then its folders, both in byte order. Hidden files and folders are left out. */
 typedef struct walk {
     folder_source *source;
+    const char *root;
     size_t id_start;
     int64_t label;
     liana__folder_set visited;
@@ -106,6 +114,7 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
             LIANA_TRY(add_images(own, path, true, error));
         } else if (is_image) {
             LIANA_TRY(add_file(own->source, path, own->id_start, own->label, error));
+            own->source->num_direct += folder == own->root;
         } else {
             own->source->base.num_ignored++;
         }
@@ -130,7 +139,7 @@ static liana_status add_images(walk *own, const char *folder, bool with_folders,
 static liana_status walk_folder(folder_source *source, const char *folder, size_t id_start, int64_t label,
                                 bool with_folders, liana__error *error)
 {
-    walk own = {.source = source, .id_start = id_start, .label = label};
+    walk own = {.source = source, .root = folder, .id_start = id_start, .label = label};
     liana_status status = add_images(&own, folder, with_folders, error);
     liana__folder_set_free(&own.visited);
     return status;
@@ -248,6 +257,32 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
 }
 
+/* Folders of the parts of data, which have the class folders in them. */
+static bool names_part(const char *name)
+{
+    static const char *const parts[] = {"train", "training", "val", "valid", "validation", "test", "testing"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strcasecmp(name, parts[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Where no class folder has an image of its own, the folder above may have been meant as one: it surely was where there
+ * is one class, or the classes are called as parts of data are. */
+static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
+{
+    if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {
+        return LIANA_OK;
+    }
+    bool parts = true;
+    for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
+    if (source->num_classes > 1 && !parts) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "no image (.jpg, .jpeg or .png) in the folder of class '%s' itself, only in folders below it; "
+                       "is the folder that was named, '%s', one level too high? (data.class_names says that it is not)",
+                       source->classes[0], source->paths->items[0]);
+}
+
 static liana_status fill_source(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                 liana__error *error)
 {
@@ -260,6 +295,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
             LIANA_TRY(add_file(source, path, (size_t)(liana__path_name(path) - path), -1, error));
         }
     }
+    if (source->files.count) LIANA_TRY(check_level(source, options, error));
     if (paths->count > 1) LIANA_TRY(liana__image_files_distinguish(&source->files, error));
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
@@ -292,6 +328,7 @@ const liana__source_kind liana__source_folder = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

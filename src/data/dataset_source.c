@@ -412,6 +412,26 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset)
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
+static bool is_batched(const liana_dataset *dataset)
+{
+    bool batched = dataset->kind == &liana__stage_batch;
+    for (size_t i = 0; i < dataset->num_inputs && !batched; i++) batched = is_batched(dataset->inputs[i]);
+    return batched;
+}
+
+/* Whoever comes from tf.data makes batches. */
+static liana_status fail_components(const liana_dataset *dataset, liana_status status, liana__error *error)
+{
+    if (error && is_batched(dataset)) {
+        liana__error own = *error;
+        liana__fail(error, status,
+                    "%s; leave liana_dataset_batch out: the model makes batches of single examples itself, of the "
+                    "batch_size of its options",
+                    own.message);
+    }
+    return liana__fail_within(error, "the dataset '%s'", dataset->name);
+}
+
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error)
 {
@@ -428,7 +448,7 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     own->base.block_starts = dataset->block_starts;
     liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);
     if (status == LIANA_OK) status = check_label(&dataset->spec, &own->label, error);
-    if (status != LIANA_OK) liana__fail_within(error, "the dataset '%s'", dataset->name);
+    if (status != LIANA_OK) fail_components(dataset, status, error);
     own->id = find_id(&dataset->spec);
     own->base.has_labels = own->label >= 0;
     own->base.num_records = dataset->length > 0 ? (uint64_t)dataset->length : 0;

@@ -183,7 +183,8 @@ static void show_labels(const liana__source *source, liana__text *text)
     void *scratch = liana__source_scratch_create(source);
     for (uint64_t i = 0; scratch && i < source->num_records && i < LABELS_SHOWN && count < most; i++) {
         liana__record record;
-        if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK || !record.has_label) continue;
+        liana__error own = {0};
+        if (liana__source_read(source, i, scratch, &record, &own) != LIANA_OK || !record.has_label) continue;
         bool is_new = true;
         for (size_t k = 0; k < count; k++) is_new = is_new && shown[k] != record.label;
         if (!is_new) continue;

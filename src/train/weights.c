@@ -132,21 +132,31 @@ static liana_status read_layer(const liana_model *model, const liana__layer *lay
     return LIANA_OK;
 }
 
+static void add_rest(liana__text *text, size_t count)
+{
+    if (count > MOST_NAMED) liana__text_add(text, " and %zu more", count - MOST_NAMED);
+}
+
 static liana_status fail_faults(const liana__weight_source *source, const liana_model *model, const faults *found,
                                 liana__error *error)
 {
     liana__text text = {0};
     if (found->num_missing) {
-        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s%s",
-                        found->num_missing, found->num_expected, found->missing.data ? found->missing.data : "",
-                        found->num_missing > MOST_NAMED ? ", ..." : "");
-        liana__text_add(&text, " (the file has %s%s%s)", source->num_layers ? source->layers[0].name : "no layers",
-                        source->num_layers > 1 ? ", " : "", source->num_layers > 1 ? source->layers[1].name : "");
+        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s",
+                        found->num_missing, found->num_expected, found->missing.data ? found->missing.data : "");
+        add_rest(&text, found->num_missing);
+        liana__text_add(&text, " (the file has ");
+        for (size_t i = 0; i < source->num_layers && i < MOST_NAMED; i++) {
+            liana__text_add(&text, "%s%s", i ? ", " : "", source->layers[i].name);
+        }
+        if (!source->num_layers) liana__text_add(&text, "no layers");
+        add_rest(&text, source->num_layers);
+        liana__text_add(&text, ")");
     }
     if (found->num_different) {
-        liana__text_add(&text, "%s%s%s", found->num_missing ? "; " : "",
-                        found->different.data ? found->different.data : "",
-                        found->num_different > MOST_NAMED ? "; ..." : "");
+        liana__text_add(&text, "%s%s", found->num_missing ? "; " : "",
+                        found->different.data ? found->different.data : "");
+        add_rest(&text, found->num_different);
     }
     liana__fail(error, LIANA_INVALID_DATA, "%s: these are not the weights of the model '%s': %s", source->path,
                 liana__model_name(model), text.data ? text.data : "");

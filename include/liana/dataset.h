@@ -44,10 +44,13 @@ typedef struct liana_dataset_options {
     const char *image_feature; /* names of tf.Example features; NULL: the usual ones are looked for */
     const char *label_feature;
     const char *id_feature;
-    /* Folders: number the classes as this dataset does, which need only be open here; a folder with another name is
-     * refused. NULL: in the byte order of the folders' names. Set it for validation data: a class without a folder
-     * there would shift the numbers of those after it. */
+    /* Folders and CSV lists: number the classes as this dataset does, which need only be open here; another name is
+     * refused, and so are numbers where it has names. NULL: in the byte order of the names. Set it for validation data:
+     * a class that they lack would shift the numbers of those after it. */
     const liana_dataset *classes_of;
+    /* In place of it, the names in the order of their numbers, NULL behind the last one. Where labels are numbers, this
+     * says what they mean. */
+    const char *const *class_names;
     int64_t label_offset; /* added to every label: -1 where the files count classes from 1 */
     int64_t take;         /* only the first so many examples; 0: all */
     bool antialias;       /* average over all pixels when images are shrunk to the model's input, as Pillow and

@@ -91,6 +91,7 @@ struct liana_dataset {
     /* How a model takes the images. */
     liana__source *source; /* the files themselves; NULL where stages stand between */
     liana_scale scale;
+    liana__strings class_names; /* that its opener gave; in the arena */
     int64_t label_offset; /* added to the source's labels */
     bool antialias;
 };

@@ -406,9 +406,58 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
     return LIANA_OK;
 }
 
+/* Stages after which `label` may be something else than in the files. */
+static bool changes_labels(const liana__stage_kind *kind)
+{
+    return kind == &liana__stage_map || kind == &liana__stage_interleave || kind == &liana__stage_zip ||
+           kind == &liana__stage_rename || kind == &liana__stage_unbatch;
+}
+
+bool liana__dataset_has_numbers(const liana_dataset *dataset)
+{
+    while (!dataset->source && dataset->num_inputs && !changes_labels(dataset->kind)) dataset = dataset->inputs[0];
+    return dataset->source && dataset->source->has_labels && !dataset->source->class_names.count;
+}
+
+static liana__strings count_names(const char *const *names)
+{
+    liana__strings list = {0, names};
+    while (names && names[list.count]) list.count++;
+    return list;
+}
+
+liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
+                                        liana__error *error)
+{
+    wanted->class_names = count_names(options->class_names);
+    if (!options->classes_of) return LIANA_OK;
+    if (options->class_names) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "classes_of and class_names exclude each other; leave one out");
+    }
+    wanted->class_names = liana__dataset_class_names(options->classes_of);
+    wanted->labels_are_names = wanted->class_names.count > 0;
+    return LIANA_OK;
+}
+
+liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
+                                         liana__error *error)
+{
+    liana__strings names = count_names(options->class_names);
+    const char **items = liana__arena_allocate(&dataset->arena, (names.count + 1) * sizeof *items);
+    for (size_t i = 0; items && i < names.count; i++) {
+        items[i] = liana__arena_string(&dataset->arena, names.items[i]);
+    }
+    if (dataset->arena.failed) return liana__fail_memory(error, "the names of the classes");
+    dataset->class_names = (liana__strings){names.count, items};
+    dataset->scale = options->scale;
+    dataset->antialias = options->antialias;
+    return LIANA_OK;
+}
+
 liana__strings liana__dataset_class_names(const liana_dataset *dataset)
 {
-    while (!dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    while (!dataset->class_names.count && !dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    if (dataset->class_names.count) return dataset->class_names;
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 

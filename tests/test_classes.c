@@ -40,7 +40,7 @@ static void make_folder(const char *name)
 static void write_folders(const char *root, int without)
 {
     char name[128];
-    for (int class = 0; class < NUM_CLASSES; class++) {
+    for (int class = 0; class < NUM_CLASSES; class ++) {
         if (class == without) continue;
         snprintf(name, sizeof name, "%s/%s", root, NAMES[class]);
         make_folder(name);
@@ -57,7 +57,7 @@ static void write_list(const char *name, const char *const *labels, int without)
     liana__text text = {0};
     liana__text_add(&text, "image,label\n");
     for (int i = 0; i < PER_CLASS; i++) {
-        for (int class = 0; class < NUM_CLASSES; class++) {
+        for (int class = 0; class < NUM_CLASSES; class ++) {
             if (class != without) liana__text_add(&text, "all/%s/%d.png,%s\n", NAMES[class], i, labels[class]);
         }
     }
@@ -211,6 +211,25 @@ static void test_a_resumed_run_keeps_its_classes(void **state)
     assert_true(last_accuracy() == 1);
 }
 
+/* What a run refuses, `liana check` finds. */
+static void test_check_finds_other_classes(void **state)
+{
+    (void)state;
+    char first[600], second[600];
+    set_up();
+    const char *config = liana__test_path("config.yaml");
+    snprintf(first, sizeof first, "data.validation=%s", liana__test_path("turned.csv"));
+    assert_refused(liana__test_command("check", config, first), 1,
+                   "turned.csv': none of its labels is the name of a class", "4 classes: cat, dog, eel, fox",
+                   "4 classes: 0, 1, 2, 3");
+    assert_refused(train("all", "turned.csv", "data.on_bad_record=skip"), 1,
+                   "none of its labels is the name of a class");
+    snprintf(first, sizeof first, "data.train=%s", liana__test_path("turned.csv"));
+    snprintf(second, sizeof second, "data.validation=%s", liana__test_path("all"));
+    assert_refused(liana__test_command("check", config, first, second), 1,
+                   "validation: its labels are names (4 classes: cat, dog, eel, fox)");
+}
+
 static void test_lists_are_shown_in_short(void **state)
 {
     (void)state;
@@ -238,7 +257,8 @@ static void test_grey_first_images_do_not_make_data_grey(void **state)
     assert_code(got, 0);
     forget_run();
     /* The model says it. */
-    got = train("all", "few", "model.layers=[InputLayer: {shape: [8, 8, 1]}, Flatten, Dense: {units: 4, activation: softmax}]");
+    got = train("all", "few",
+                "model.layers=[InputLayer: {shape: [8, 8, 1]}, Flatten, Dense: {units: 4, activation: softmax}]");
     assert_null(strstr(got.out, "the first image is grey"));
     assert_non_null(strstr(got.out, "images 8x8x1"));
     assert_code(got, 0);
@@ -284,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_parts_are_numbered_by_the_run),
         cmocka_unit_test(test_numbers_are_no_names),
         cmocka_unit_test(test_a_resumed_run_keeps_its_classes),
+        cmocka_unit_test(test_check_finds_other_classes),
         cmocka_unit_test(test_lists_are_shown_in_short),
         cmocka_unit_test(test_grey_first_images_do_not_make_data_grey),
         cmocka_unit_test(test_ids_of_predictions_are_unique),

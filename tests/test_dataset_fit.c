@@ -320,8 +320,8 @@ static void test_batched_datasets_are_refused(void **state)
     (void)state;
     fixture own = set_up(2);
     liana_model *model = make_model(own.context);
-    liana_dataset *batched = liana_dataset_batch(liana_dataset_retain(own.training),
-                                                 &(liana_batch_options){.batch_size = 8});
+    liana_dataset *batched =
+        liana_dataset_batch(liana_dataset_retain(own.training), &(liana_batch_options){.batch_size = 8});
     refused(liana_fit(model, &(liana_fit_options){.training = batched}), LIANA_INVALID_ARGUMENT,
             "leave liana_dataset_batch out");
     liana_dataset_close(batched);

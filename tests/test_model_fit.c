@@ -443,7 +443,8 @@ static void test_class_folders_that_differ(void **state)
     assert_string_equal(names[3], "d");
     assert_null(names[4]);
     liana_dataset_close(few);
-    done(liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
+    done(
+        liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
     done(liana_evaluate(model, few, NULL, &results));
     liana_dataset_close(few);
     /* Numbers whose meaning is said; and not said, beside names. */

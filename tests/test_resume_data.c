@@ -137,7 +137,7 @@ static void write_folders(void)
     static const char *const classes[] = {"cat", "dog", "eel"};
     char name[64];
     liana__error error = {0};
-    for (int class = 0; class < 3; class++) {
+    for (int class = 0; class < 3; class ++) {
         snprintf(name, sizeof name, "data/%s", classes[class]);
         assert_ok(liana__folder_make(liana__test_path(name), &error), &error);
         for (int i = 0; i < 4; i++) {
@@ -159,8 +159,8 @@ static liana__test_result train_on(const char *data, bool resume)
     char source[300];
     snprintf(source, sizeof source, "data.train=%s", liana__test_path(data));
     liana__test_write("small.yaml", config, sizeof config - 1);
-    const char *words[] = {"train", liana__test_path("small.yaml"),  "--out", liana__test_path("run"),
-                           source,  resume ? "--resume" : NULL, NULL};
+    const char *words[] = {"train", liana__test_path("small.yaml"), "--out", liana__test_path("run"),
+                           source,  resume ? "--resume" : NULL,     NULL};
     return liana__test_command_words(words);
 }
 
@@ -183,8 +183,8 @@ static void test_runs_refuse_other_images(void **state)
     /* Another image of the same size in the place of one. */
     write_image("data/dog/2.png", 0, 3);
     set_times("data/dog/2.png", 1000000500);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' has other contents",
-                   "600 bytes", "2001-09-09 01:55:00 UTC", "2001-09-09 01:46:42 UTC", "put the former data back");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' has other contents", "600 bytes",
+                   "2001-09-09 01:55:00 UTC", "2001-09-09 01:46:42 UTC", "put the former data back");
     /* Of another size, renamed, missing, new, of another class. */
     liana__test_write("data/dog/2.png", "short", 5);
     assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' had 600 bytes, and has 5 now");
@@ -196,8 +196,7 @@ static void test_runs_refuse_other_images(void **state)
     assert_refused(train_on("data", true), 1, BEFORE "'dog/3.png' is where 'dog/2.png' was");
     assert_int_equal(rename(liana__test_path("data/eel/9.png"), path), 0);
     write_image("data/eel/9.png", 2, 5);
-    assert_refused(train_on("data", true), 1,
-                   BEFORE "'eel/9.png' is new: 12 files were there, and now there are 13");
+    assert_refused(train_on("data", true), 1, BEFORE "'eel/9.png' is new: 12 files were there, and now there are 13");
     assert_int_equal(unlink(liana__test_path("data/eel/9.png")), 0);
     /* Only touched, all of them. */
     assert_code(train_on("data", true), 0);
@@ -399,14 +398,10 @@ static void test_fits_refuse_other_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_refuse_other_data),
-        cmocka_unit_test(test_runs_of_stages_refuse_other_data),
-        cmocka_unit_test(test_runs_refuse_other_images),
-        cmocka_unit_test(test_runs_refuse_other_lists),
-        cmocka_unit_test(test_runs_refuse_other_contents),
-        cmocka_unit_test(test_older_checkpoints_go_on),
-        cmocka_unit_test(test_long_lists_and_large_files),
-        cmocka_unit_test(test_fits_refuse_other_data),
+        cmocka_unit_test(test_runs_refuse_other_data),     cmocka_unit_test(test_runs_of_stages_refuse_other_data),
+        cmocka_unit_test(test_runs_refuse_other_images),   cmocka_unit_test(test_runs_refuse_other_lists),
+        cmocka_unit_test(test_runs_refuse_other_contents), cmocka_unit_test(test_older_checkpoints_go_on),
+        cmocka_unit_test(test_long_lists_and_large_files), cmocka_unit_test(test_fits_refuse_other_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

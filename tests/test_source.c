@@ -132,8 +132,7 @@ static void test_feature_names_are_found_by_looking(void **state)
                  LIANA_NOT_FOUND, &error, "record 0", "'image'", "trip_miles", "data.features.image");
     assert_fails(try_source(liana__test_data("flowers192/val"), &(liana__source_options){.label_feature = "clas"},
                             &error),
-                 LIANA_NOT_FOUND, &error, "flowers00-172.tfrec", "record 0", "'clas'", "class",
-                 "data.features.label");
+                 LIANA_NOT_FOUND, &error, "flowers00-172.tfrec", "record 0", "'clas'", "class", "data.features.label");
 }
 
 static void test_mnist_has_its_images_and_labels(void **state)

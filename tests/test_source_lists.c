@@ -161,8 +161,8 @@ static void test_one_label_is_written_in_one_way(void **state)
     (void)state;
     liana__error error = {0};
     write_images();
-    check_labels("path,label\nimg/1.jpg,0\nimg/2.jpg,1.0\nimg/1.jpg,1\nimg/1.jpg, 2. \nimg/1.jpg,+3\nimg/1.jpg,1e1\n", 6,
-                 (const int64_t[]){0, 1, 1, 2, 3, 10});
+    check_labels("path,label\nimg/1.jpg,0\nimg/2.jpg,1.0\nimg/1.jpg,1\nimg/1.jpg, 2. \nimg/1.jpg,+3\nimg/1.jpg,1e1\n",
+                 6, (const int64_t[]){0, 1, 1, 2, 3, 10});
     const char *path = write_text("l.csv", "path,label\nimg/1.jpg,0\nimg/2.jpg,1.5\n");
     assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "l.csv', line 3", "'1.5'",
                  "no whole number");
@@ -175,8 +175,8 @@ static void test_one_label_is_written_in_one_way(void **state)
     write_text("m.csv", "path,label\nimg/1.jpg,rose\nimg/1.jpg,Sea  Daisy\n");
     const char *both[] = {path, liana__test_path("m.csv")};
     liana__source *source;
-    assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error,
-                 "l.csv', line 2", "'sea daisy'", "m.csv', line 3", "'Sea  Daisy'");
+    assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2",
+                 "'sea daisy'", "m.csv', line 3", "'Sea  Daisy'");
     /* Two classes, for whoever says so. */
     static const char *const letters[] = {"A", "a"};
     path = write_text("l.csv", "path,label\nimg/1.jpg,a\nimg/2.jpg,A\n");

@@ -92,7 +92,7 @@ struct liana_dataset {
     liana__source *source; /* the files themselves; NULL where stages stand between */
     liana_scale scale;
     liana__strings class_names; /* that its opener gave; in the arena */
-    int64_t label_offset; /* added to the source's labels */
+    int64_t label_offset;       /* added to the source's labels */
     bool antialias;
 };
 

@@ -432,7 +432,8 @@ liana_status liana__dataset_ask_classes(const liana_dataset_options *options, li
     wanted->class_names = count_names(options->class_names);
     if (!options->classes_of) return LIANA_OK;
     if (options->class_names) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "classes_of and class_names exclude each other; leave one out");
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "classes_of and class_names exclude each other; leave one out");
     }
     wanted->class_names = liana__dataset_class_names(options->classes_of);
     wanted->labels_are_names = wanted->class_names.count > 0;

@@ -102,8 +102,7 @@ static liana_status check_file(const liana__value *before, const liana__data_fil
         return fail_changed(what, error);
     }
     if (now->last && (number_at(before, "names") != now->names || !same_size)) {
-        snprintf(what, sizeof what,
-                 "of the %lld files from '%.120s' to '%.120s' at least one has another name or size",
+        snprintf(what, sizeof what, "of the %lld files from '%.120s' to '%.120s' at least one has another name or size",
                  (long long)now->count, now->name, now->last);
         return fail_changed(what, error);
     }

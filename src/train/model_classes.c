@@ -120,7 +120,8 @@ liana_status liana__classes_from_run(liana_model *model, const char *folder, lia
     liana__config config;
     liana__error own = {0};
     const char *path = liana__path_join(&arena, folder, "config.yaml");
-    bool loaded = path && liana__file_exists(path) && liana__config_load(path, NULL, 0, &arena, &config, &own) == LIANA_OK;
+    bool loaded =
+        path && liana__file_exists(path) && liana__config_load(path, NULL, 0, &arena, &config, &own) == LIANA_OK;
     liana_status status = LIANA_OK;
     if (loaded && config.data.num_classes) status = set_names(model, &config.data.class_names, error);
     liana__arena_free(&arena);

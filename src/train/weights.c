@@ -65,8 +65,8 @@ static const liana__source_weight *match_weight(const liana__weight_source *sour
 }
 
 /* What makes the kernel of a first layer fit: it is as deep as images have channels. */
-static const char *channels_hint(const liana_model *model, const liana__layer *layer,
-                                 const liana__source_weight *found, const liana__weight *weight, char *hint, size_t size)
+static const char *channels_hint(const liana_model *model, const liana__layer *layer, const liana__source_weight *found,
+                                 const liana__weight *weight, char *hint, size_t size)
 {
     liana_shape images = liana__model_input_shape(model);
     int axis = found->rank - 2;
@@ -142,8 +142,8 @@ static liana_status fail_faults(const liana__weight_source *source, const liana_
 {
     liana__text text = {0};
     if (found->num_missing) {
-        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s",
-                        found->num_missing, found->num_expected, found->missing.data ? found->missing.data : "");
+        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s", found->num_missing,
+                        found->num_expected, found->missing.data ? found->missing.data : "");
         add_rest(&text, found->num_missing);
         liana__text_add(&text, " (the file has ");
         for (size_t i = 0; i < source->num_layers && i < MOST_NAMED; i++) {

@@ -336,25 +336,52 @@ static int64_t find_name(const name_list *classes, const char *cell)
     return liana__find_name(classes->items, classes->count, text);
 }
 
+/* Both lists of classes: those that there are, and those of the labels. */
+typedef struct both_lists {
+    liana__class_list_text listed;
+    liana__class_list_text found;
+} both_lists;
+
+static liana_status show_lists(csv_source *source, both_lists *both, liana__error *error)
+{
+    name_list own = {0};
+    LIANA_TRY(collect_names(source, &own, error));
+    both->listed = liana__class_list_show(&(liana__strings){source->classes.count, source->classes.items});
+    both->found = liana__class_list_show(&(liana__strings){own.count, own.items});
+    free(own.items);
+    return LIANA_OK;
+}
+
 static liana_status fail_name(csv_source *source, const list_reader *reader, size_t row, const char *cell,
                               liana__error *error)
 {
     const name_list *classes = &source->classes;
     const char *nearest = liana__nearest(cell, classes->items, classes->count);
-    liana__class_list_text listed = {""}, found = {""};
+    both_lists both = {{""}, {""}};
     /* Bad rows are told one by one, without the lists. */
-    if (source->lists_classes && !source->skip_damage) {
-        name_list own = {0};
-        LIANA_TRY(collect_names(source, &own, error));
-        listed = liana__class_list_show(&(liana__strings){classes->count, classes->items});
-        found = liana__class_list_show(&(liana__strings){own.count, own.items});
-        free(own.items);
-    }
+    if (source->lists_classes && !source->skip_damage) LIANA_TRY(show_lists(source, &both, error));
+    const char *listed = both.listed.text;
     return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s%s%s%s%s",
-                       reader->csv.lines[row], cell,
-                       nearest ? liana__hint(nearest).text : " (see data.class_names)",
-                       *listed.text ? ". There are " : "", listed.text, *listed.text ? "; the labels here are of " : "",
-                       found.text);
+                       reader->csv.lines[row], cell, nearest ? liana__hint(nearest).text : " (see data.class_names)",
+                       *listed ? ". There are " : "", listed, *listed ? "; the labels here are of " : "",
+                       both.found.text);
+}
+
+/* Where rows may be left out: that none of the labels is a class is no damage, but a list of other classes. */
+static liana_status check_any_label(csv_source *source, liana__error *error)
+{
+    if (!source->lists_classes || !source->skip_damage || source->ignore_labels) return LIANA_OK;
+    bool any = false, unknown = false;
+    for (size_t i = 0; i < source->files.count && !any; i++) {
+        any = source->files.items[i].label >= 0;
+        unknown = unknown || source->files.items[i].reason;
+    }
+    if (any || !unknown) return LIANA_OK;
+    both_lists both;
+    LIANA_TRY(show_lists(source, &both, error));
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s': none of its labels is the name of a class. There are %s; the labels here are of %s",
+                       source->lists[0], both.listed.text, both.found.text);
 }
 
 /* -1 for an empty cell. */
@@ -501,6 +528,7 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
         LIANA_TRY(add_rows(source, &readers[i], options->skip_damage, error));
     }
     source->starts[paths->count] = source->files.count;
+    LIANA_TRY(check_any_label(source, error));
     LIANA_TRY(liana__image_files_distinguish(&source->files, error));
     LIANA_TRY(fetch_images(source, readers, options, error));
     source->base.num_records = source->files.count;

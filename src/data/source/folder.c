@@ -11,8 +11,9 @@
 
 typedef struct folder_source {
     liana__source base;
-    liana__image_files files; /* ids: the path below the folder that was named, or the file's own name, if they differ */
-    const char **classes;     /* in the order of the labels */
+    liana__image_files
+        files;            /* ids: the path below the folder that was named, or the file's own name, if they differ */
+    const char **classes; /* in the order of the labels */
     size_t num_classes;
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */

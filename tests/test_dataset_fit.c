@@ -339,7 +339,7 @@ static liana_status fail_once(void *user, const liana_example_address *address, 
 {
     trouble *own = user;
     (void)input;
-    if (!own->ahead || address->position != 30) return LIANA_OK;
+    if (!own->ahead || address->position != 45) return LIANA_OK;
     own->ahead = false;
     return liana_element_fail(output, LIANA_IO_ERROR, "the server is away");
 }

@@ -418,13 +418,46 @@ static void test_class_folders_that_differ(void **state)
     done(liana_dataset_open(own.context, liana__test_path("val"), NULL, &validation));
     liana_model *model = make_model(own.context);
     refused(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}),
-            LIANA_INVALID_ARGUMENT, "class 0 is 'a' in the training data but 'b' in the validation data");
+            LIANA_INVALID_ARGUMENT,
+            "the training data have 4 classes: a, b, c, d; the validation data have 2 classes: b, d");
     liana_dataset_close(validation);
     liana_dataset_options options = {.classes_of = training};
     done(liana_dataset_open(own.context, liana__test_path("val"), &options, &validation));
     done(liana_dataset_count_classes(validation, &num_classes));
     assert_int_equal(num_classes, 4); /* 'd' is number 3 */
     done(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}));
+    /* The model knows what it was fitted to, also when it was saved and loaded. */
+    liana_results results;
+    liana_dataset *few;
+    done(liana_evaluate(model, validation, NULL, &results));
+    done(liana_dataset_open(own.context, liana__test_path("val"), NULL, &few));
+    refused(liana_evaluate(model, few, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "that have 4 classes: a, b, c, d; these have 2 classes: b, d");
+    refused(liana_evaluate(model, own.validation, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "4 classes: a, b, c, d; these have numbers for their classes");
+    done(liana_model_save(model, liana__test_path("saved")));
+    liana_model_destroy(model);
+    done(liana_model_load(own.context, liana__test_path("saved"), &model));
+    refused(liana_evaluate(model, few, NULL, &results), LIANA_INVALID_ARGUMENT, "these have 2 classes: b, d");
+    const char *const *names = liana_model_class_names(model);
+    assert_string_equal(names[3], "d");
+    assert_null(names[4]);
+    liana_dataset_close(few);
+    done(
+        liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
+    done(liana_evaluate(model, few, NULL, &results));
+    liana_dataset_close(few);
+    /* Numbers whose meaning is said; and not said, beside names. */
+    done(liana_dataset_open(own.context, liana__test_path("validation-images"),
+                            &(liana_dataset_options){.class_names = names}, &few));
+    done(liana_evaluate(model, few, NULL, &results));
+    liana_dataset_close(few);
+    refused(liana_fit(model, &(liana_fit_options){.training = training, .validation = own.validation}),
+            LIANA_INVALID_ARGUMENT, "the validation data have numbers for their classes");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .validation = validation}),
+            LIANA_INVALID_ARGUMENT, "the training data have numbers for their classes");
+    refused(liana_dataset_open(own.context, liana__test_path("validation-images"), &options, &few), LIANA_INVALID_DATA,
+            "but the run has names for its classes: 4 classes: a, b, c, d");
     liana_model_destroy(model);
     liana_dataset_close(training);
     liana_dataset_close(validation);

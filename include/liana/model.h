@@ -66,6 +66,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model,
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
+/* The names of the classes in the data that it was fitted to, in the order of its outputs, NULL behind the last one;
+ * NULL where these have none. liana_model_save keeps them. They live as long as the model. */
+LIANA_API const char *const *liana_model_class_names(const liana_model *model);
+
 /* The model as a table of layers with output shapes and numbers of parameters, as Keras's model.summary() prints it.
  * The string is malloc'ed for the caller to free(); NULL when memory could not be had. */
 LIANA_API char *liana_model_summary(const liana_model *model);

@@ -59,8 +59,11 @@ typedef struct liana__source_options {
     const char *id_feature;
     /* IDX: the file of labels; NULL looks for it beside the file of images. */
     const char *labels;
-    /* Folders and CSV: the names of the classes in the order of their labels; empty takes them in byte order. */
+    /* Folders and CSV: the names of the classes in the order of their labels, which any name must be one of; empty
+     * takes those that occur, in byte order. */
     liana__strings class_names;
+    /* Labels are among class_names, which other data have: numbers do not say which of them they mean. */
+    bool labels_are_names;
     /* Only the first so many records; 0: all. */
     uint64_t take;
     /* Refuse data without labels when it is opened. */
@@ -101,6 +104,11 @@ typedef struct liana__source_kind {
     liana_status (*read_at)(const liana__source *source, const liana_example_address *address, void *scratch,
                             liana__record *record, liana__error *error);
     liana__record_address (*address)(const liana__source *source, uint64_t index);
+    /* Calls `visit` for each file that is read beside those that addresses name with a record: files that are examples,
+     * or hold labels. `name` is the path below the folder that was named; `labels` says that it holds these. NULL:
+     * there are none. */
+    void (*visit_files)(const liana__source *source,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
     /* Where the record begins in its file; NULL where that has no meaning. */
     int64_t (*offset)(const liana__source *source, uint64_t index);
     /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile; NULL: needless. */

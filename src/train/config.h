@@ -87,14 +87,21 @@ typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_SKIP, /* its place stays empty */
 } liana__on_bad_record;
 
+/* What labels are in the data. */
+typedef enum liana__label_kind {
+    LIANA__LABELS_AUTO,  /* as the training data have them; with class_names, names or numbers */
+    LIANA__LABELS_NAMES, /* names of classes: numbers would say nothing */
+} liana__label_kind;
+
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
     liana__source_config test;
     liana__strings class_names; /* the names themselves, also where the YAML names a file of them; may be empty */
+    int label_kind;             /* liana__label_kind */
     int64_t num_classes;        /* the number of class_names if those are given; 0: as many as the data says */
     int64_t image_size[2];      /* height, width; 0, 0: as the images are */
-    int64_t channels;           /* 1 or 3; 0: as the images are */
+    int64_t channels;           /* 1 or 3; 0: as the model or the format says, else 3 */
     liana__features_config features;
     int64_t label_offset; /* added to every label */
     int scale;            /* liana__scale */

@@ -4,12 +4,14 @@
 #include "formats/safetensors.h"
 #include "remote/remote.h"
 #include "train/checkpoint.h"
+#include "train/model_classes.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/weights.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
@@ -26,8 +28,9 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
                                                  .data = model->values[i]};
         for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
     }
-    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
-    liana__safetensors_contents contents = {tensors, model->num_weights, &entry, 1};
+    const char *classes = liana__classes_text(model, arena);
+    liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION}, {"classes", classes}};
+    liana__safetensors_contents contents = {tensors, model->num_weights, entries, classes ? 2 : 1};
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 
@@ -96,6 +99,17 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     return status;
 }
 
+/* The classes stand beside the weights, or in a run's configuration. */
+static liana_status load_classes(liana_model *model, const char *folder, const char *weights, liana__error *error)
+{
+    if (strcmp(liana__path_name(weights), WEIGHTS) != 0) return liana__classes_from_run(model, folder, error);
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(weights, &file, error));
+    liana_status status = liana__classes_from_text(model, liana__safetensors_metadata(&file, "classes"), error);
+    liana__safetensors_close(&file);
+    return status;
+}
+
 /* Also what they were trained in, where that is recorded. */
 static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana_precision *precision,
                                  liana__error *error)
@@ -122,7 +136,8 @@ static liana_status load_remote_model(liana_model *model, const char *folder, li
     liana__value *architecture;
     LIANA_TRY(liana__json_read(paths.items[0], arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
-    return load_weights(model, paths.items[1], model->num_layers, arena, error);
+    LIANA_TRY(load_weights(model, paths.items[1], model->num_layers, arena, error));
+    return load_classes(model, folder, paths.items[1], error);
 }
 
 static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
@@ -144,7 +159,8 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
     LIANA_TRY(find_weights(folder, arena, &path, &model->precision, error));
-    return load_weights(model, path, model->num_layers, arena, error);
+    LIANA_TRY(load_weights(model, path, model->num_layers, arena, error));
+    return load_classes(model, folder, path, error);
 }
 
 liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)

@@ -1,6 +1,7 @@
 /* fit, evaluate and predict of the public interface: a run without a folder, on a model that is there already. */
 #include "data/dataset_source.h"
 #include "formats/yaml.h"
+#include "train/model_classes.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/run_internal.h"
@@ -243,6 +244,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
         const char *path;
         LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));
     }
+    liana__run_note_contents(run, &(liana__run_options){0});
     watcher own = {run, options};
     liana__fit_options wanted = {.trainer = run->trainer,
                                  .variables = &run->variables,
@@ -264,24 +266,10 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     return status;
 }
 
-/* Class folders are numbered by their names: other folders in the validation data would be other classes. */
-static liana_status check_classes(const liana_dataset *training, const liana_dataset *validation, liana__error *error)
-{
-    liana__strings ours = liana__dataset_class_names(training), theirs = liana__dataset_class_names(validation);
-    size_t same = 0;
-    while (same < ours.count && same < theirs.count && strcmp(ours.items[same], theirs.items[same]) == 0) same++;
-    if (!ours.count || !theirs.count || (same == ours.count && same == theirs.count)) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "class %zu is '%s' in the training data but '%s' in the validation data; open the validation "
-                       "data with the option classes_of = the training data",
-                       same, same < ours.count ? ours.items[same] : "(none)",
-                       same < theirs.count ? theirs.items[same] : "(none)");
-}
-
 static liana_status check_fit(const liana_fit_options *options, liana__error *error)
 {
     if (options->training && options->validation) {
-        LIANA_TRY(check_classes(options->training, options->validation, error));
+        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
     }
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
@@ -324,8 +312,10 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
     liana__run run;
     liana_status status = open_run(&run, &wanted, error);
     if (status == LIANA_OK) status = fit(&run, options, error);
-    if (status == LIANA_OK || status == LIANA_CANCELLED)
+    if (status == LIANA_OK || status == LIANA_CANCELLED) {
         model->precision = (liana_precision)run.config->train.precision;
+        if (liana__classes_remember(model, options->training, error) != LIANA_OK) status = error->status;
+    }
     close_run(&run);
     return status;
 }
@@ -368,6 +358,7 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
     if (dataset && !has_labels(dataset)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }
+    if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     return measure(&wanted, true, NULL, NULL, results, error);
 }
 

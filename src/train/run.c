@@ -90,6 +90,14 @@ liana_status liana__run_note_data(liana__run *run, liana__error *error)
     return liana__data_state_find(run->training.source, &run->arena, data, error);
 }
 
+void liana__run_note_contents(liana__run *run, const liana__run_options *options)
+{
+    liana__data_state *data = run->state.data;
+    if (!data) return;
+    if (*data->note) liana__run_note(options, "%s", data->note);
+    liana__data_state_read_contents(data);
+}
+
 static const char *checkpoint_folder(liana__run *run, const char *folder)
 {
     return liana__path_join(&run->arena, folder, "checkpoints");
@@ -204,6 +212,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     bool resumed = false;
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
+    if (options->training) liana__run_note_contents(run, options);
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
     return liana__run_start_loaders(run, options, error);
 }

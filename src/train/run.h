@@ -35,6 +35,7 @@ typedef struct liana__run {
     liana__run_data validation;
     liana__run_data test;
     liana__strings class_names; /* empty: not known */
+    bool numbered;              /* the classes have no names: labels are numbers */
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
     liana_scale scale;

@@ -17,6 +17,16 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
 
 /* run.c: notes in run->state what the training data are, for checkpoints. Before one is loaded. */
 liana_status liana__run_note_data(liana__run *run, liana__error *error);
+/* The same of their contents, as far as they are not known. After one is loaded, or none. */
+void liana__run_note_contents(liana__run *run, const liana__run_options *options);
+
+/* run_classes.c: what a labelled source says of the classes. The first training data say it for the run, unless the
+ * configuration does; others that number their classes by names where the run has none are INVALID_DATA. `pattern`
+ * names the data in messages. */
+liana_status liana__run_meet_classes(liana__run *run, const liana__source *source, const char *pattern, bool training,
+                                     liana__error *error);
+/* Finds number and names of the classes; of the training data, or as configured (source NULL). */
+liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
 /* run_cache.c: sets where the loader of a part of the data keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,

@@ -51,6 +51,16 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
 }
 
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    const idx_source *source = (const idx_source *)base;
+    for (size_t i = 0; i < source->num_pairs; i++) {
+        const idx_pair *pair = &source->pairs[i];
+        if (pair->has_labels) visit(user, pair->labels.name, liana__path_name(pair->labels.name), true);
+    }
+}
+
 /* Values of a mapped file, copied into the buffer, so that nobody who makes the file shorter ends the process; of an
  * inflated one where they are. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
@@ -306,6 +316,7 @@ const liana__source_kind liana__source_idx = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,
 };

@@ -38,15 +38,29 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return true;
 }
 
-/* Steps of 32 channels, or of 32 pixels of a gradient's sum, which should not be zeros for the most part. */
+/* A gradient's sum runs over the gaps of zeros too: where they are more than a tenth, Winograd's fewer products in f32
+ * are faster. */
+static bool prefers_gradient(const liana__geometry *g, const char **reason)
+{
+    *reason = "too few channels or filters for tiles";
+    if (g->channels < SIDE || g->filters < SIDE) return false;
+    if (g->window[0] != 3 || g->window[1] != 3) return true;
+    const window_grid w = plan_window_grid(g);
+    *reason = "too little of its sums lies in the images";
+    return 10 * g->batch * g->output[0] * g->output[1] >= 9 * w.count;
+}
+
+/* As bench_products measures it on an Intel with AMX (docs/performance.md). */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;
     const liana__geometry g = liana__conv2d_geometry(node);
-    *reason = "too few channels or filters for tiles";
-    if (is_kernel_gradient(node)) return g.channels >= SIDE && g.filters >= SIDE;
+    if (is_kernel_gradient(node)) return prefers_gradient(&g, reason);
     const window_plan p = plan_of(node);
-    return p.depth >= STEP_ELEMENTS && p.columns >= SIDE;
+    *reason = "too few channels or filters for tiles";
+    if (p.depth < STEP_ELEMENTS || p.columns < SIDE) return false;
+    *reason = "oneDNN is faster forward, where nothing follows";
+    return p.turned || liana__is_conv_affine(node);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)

@@ -40,10 +40,8 @@ static liana_status read_optimizer(const char *text, liana__arena *arena, const 
     }
     if (!map) return liana__fail_memory(error, "the optimizer");
     *optimizer = map;
-    const liana__value *name = liana__value_get(map->kind == LIANA__VALUE_MAP ? map : NULL, "name");
-    if (name && name->kind == LIANA__VALUE_STRING) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "optimizer: found '%s', expected a name or {name: NAME, learning_rate: RATE, ...}", text);
+    liana__optimizer_choice choice;
+    return liana__optimizer_read(map, "optimizer", arena, &choice, error);
 }
 
 static liana_status check_request(const request *wanted, liana__error *error)

@@ -234,6 +234,8 @@ static liana_status infer_shape(const liana_model *model, liana__layer *layer, c
     liana_tensor output = layer->type->call(&call);
     liana_status status = liana_graph_status(graph);
     layer->shape = liana_tensor_shape(output);
+    layer->is_softmax = call.logits.id != 0;
+    layer->is_identity = layer->num_inputs == 1 && output.id == inputs[0].id;
     if (status != LIANA_OK) take_graph_error(model, &layer->where, error);
     liana_graph_destroy(graph);
     return status;

@@ -35,6 +35,11 @@ liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *optio
         const char *name = train->metrics.items[i];
         options->metrics[i] = liana__metric_find(name, &nearest);
         if (!options->metrics[i]) return fail_unknown(run, "train.metrics", "metric", name, nearest, error);
+        for (size_t before = 0; before < i; before++) {
+            if (options->metrics[before] != options->metrics[i]) continue;
+            liana__place place = liana__config_place(run->config, "train.metrics");
+            return liana__fail_at(error, &place, "train.metrics", "'%s' is named twice; name each metric once", name);
+        }
         run->metric_names[i] = options->metrics[i]->name;
     }
     options->num_metrics = run->num_metrics = train->metrics.count;

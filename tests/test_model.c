@@ -696,7 +696,7 @@ static void test_frozen_batch_norm_runs_on_its_averages(void **state)
     assert_false(liana__weight_trainable(model, 6));
     assert_fails(liana_model_train_from(model, "secnd"), LIANA_NOT_FOUND, &context->error, "secnd", "'second'");
     liana__model_set_trainable(model, 0, model->num_layers, true);
-    liana__model_set_batch_norm_momentum(model, 0.9);
+    assert_ok(liana_model_set_batch_norm_momentum(model, 0.9), &context->error);
     graph = new_graph();
     results = call(graph, true);
     assert_int_equal(results.num_updates, 4);

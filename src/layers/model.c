@@ -440,11 +440,16 @@ liana_status liana_model_train_from(liana_model *model, const char *layer_name)
     return liana__model_train_from(model, layer_name, &model->context->error);
 }
 
-void liana__model_set_batch_norm_momentum(liana_model *model, double momentum)
+liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)
 {
+    if (!(momentum >= 0 && momentum <= 1)) {
+        return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT,
+                           "found the momentum %g, expected a number from 0 to 1", momentum);
+    }
     for (size_t i = 0; i < model->num_layers; i++) {
         if (model->layers[i].type != &liana__layer_batch_normalization) continue;
         liana_batch_normalization_options *options = model->layers[i].options;
         options->momentum = momentum;
     }
+    return LIANA_OK;
 }

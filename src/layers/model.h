@@ -113,8 +113,6 @@ void liana__model_summary(const liana_model *model, liana__text *text);
 void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable);
 /* Freezes the layers before `name`, and lets it and the later ones train. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
-/* The momentum of every BatchNormalization (in 0..1). */
-void liana__model_set_batch_norm_momentum(liana_model *model, double momentum);
 
 /* The initial value of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values);

@@ -133,14 +133,22 @@ void liana__run_close_data(liana__run_data *data)
 
 /* ---- classes ---- */
 
+/* Which of them occur is known then, too. */
+static liana_status count_classes(liana__run *run, const liana__source *source, liana__error *error)
+{
+    run->seen_classes = liana__arena_allocate(&run->arena, LIANA__MAX_CLASSES * sizeof *run->seen_classes);
+    if (!run->seen_classes) return liana__fail_memory(error, "the classes");
+    run->knows_classes = true;
+    return liana__source_count_classes(source, run->config->data.label_offset, &run->num_classes, run->seen_classes,
+                                       error);
+}
+
 static liana_status find_classes(liana__run *run, const liana__source *source, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
     if (source) LIANA_TRY(take_class_names(run, &source->class_names, error));
     run->num_classes = data->num_classes ? data->num_classes : (int64_t)run->class_names.count;
-    if (!run->num_classes && source) {
-        LIANA_TRY(liana__source_count_classes(source, data->label_offset, &run->num_classes, error));
-    }
+    if (!run->num_classes && source) LIANA_TRY(count_classes(run, source, error));
     data->num_classes = run->num_classes;
     if ((int64_t)run->class_names.count == run->num_classes) data->class_names = run->class_names;
     return LIANA_OK;
@@ -328,7 +336,8 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                         run->test.source ? (unsigned long long)run->test.source->num_records : 0,
                         (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
                         (long long)run->image_shape[2]);
-        return liana__run_find_balance(run, options, error);
+        LIANA_TRY(liana__run_find_balance(run, options, error));
+        return liana__run_find_seen_classes(run, options, error);
     }
     if (knows_shapes(run->config)) return find_shapes(run, NULL, error);
     const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;

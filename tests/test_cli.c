@@ -127,6 +127,40 @@ static void test_usage_errors(void **state)
                        "liana: convert: unknown option '--zebra=3'; 'liana convert --help' lists them\n");
     assert_usage_error(run("convert", "x", "-o"),
                        "liana: convert: unknown option '-o'; 'liana convert --help' lists them\n");
+    /* Options of other programs that are keys of the configuration. */
+    assert_usage_error(run("train", "x.yaml", "--epochs", "5"),
+                       "liana: train: unknown option '--epochs'; it is a key of the configuration, set as "
+                       "train.epochs=5\n");
+    assert_usage_error(run("train", "x.yaml", "--batch-size=64"),
+                       "liana: train: unknown option '--batch-size=64'; it is a key of the configuration, set as "
+                       "train.batch_size=64\n");
+    assert_usage_error(run("train", "--lr", "1e-3", "x.yaml"),
+                       "liana: train: unknown option '--lr'; it is a key of the configuration, set as "
+                       "train.optimizer.learning_rate=1e-3\n");
+    assert_usage_error(run("train", "x.yaml", "--momentum"),
+                       "liana: train: unknown option '--momentum'; it is a key of the configuration, set as "
+                       "train.optimizer.momentum=VALUE\n");
+    assert_usage_error(run("train", "x.yaml", "--train.seed", "--json"),
+                       "liana: train: unknown option '--train.seed'; it is a key of the configuration, set as "
+                       "train.seed=VALUE\n");
+    assert_usage_error(run("train", "x.yaml", "--data", "photos"),
+                       "liana: train: unknown option '--data'; it is a key of the configuration, set as "
+                       "data.train=photos\n");
+    assert_usage_error(run("train", "x.yaml", "--train.memory", "100"),
+                       "liana: train: unknown option '--train.memory'; it is a key of the configuration, set as "
+                       "train.memory=100\n");
+    assert_usage_error(run("train", "x.yaml", "--zebra", "1"),
+                       "liana: train: unknown option '--zebra'; 'liana train --help' lists them\n");
+    assert_usage_error(
+        run("train", "x.yaml", "--validation_split", "0.2"),
+        "liana: train: unknown option '--validation_split'; validation data are files of their own: "
+        "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train "
+        "and data.validation\n");
+    /* Keys that another subcommand does not have. */
+    assert_usage_error(run("synth", "flowers", "--epochs", "5"),
+                       "liana: synth: unknown option '--epochs'; 'liana synth --help' lists them\n");
+    assert_usage_error(run("convert", "x", "--epochs", "5"),
+                       "liana: convert: unknown option '--epochs'; 'liana convert --help' lists them\n");
     assert_usage_error(run("convert", "x", "--out"), "liana: convert: --out needs a value: --out DIR\n");
     assert_usage_error(run("convert", "x", "--out="), "liana: convert: --out has an empty value, expected DIR\n");
     assert_usage_error(run("convert", "x", "--out", "a", "--out=b"), "liana: convert: --out is given twice\n");

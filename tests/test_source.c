@@ -102,9 +102,10 @@ static void test_feature_names_are_found_by_looking(void **state)
     assert_int_equal(record.label, 4); /* image/class/label */
     assert_int_equal(record.size, 30965);
     assert_null(record.id);
-    assert_ok(liana__source_count_classes(source, 0, &num_classes, &error), &error);
+    assert_ok(liana__source_count_classes(source, 0, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 5);
-    assert_ok(liana__source_count_classes(source, 10, &num_classes, &error), &error);
+    assert_false(liana__source_known_classes(source, 0, 5, &(bool){false})); /* TFRecords have to be read */
+    assert_ok(liana__source_count_classes(source, 10, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 15);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
@@ -153,6 +154,8 @@ static void test_mnist_has_its_images_and_labels(void **state)
     assert_ok(liana__source_read(source, 59999, NULL, &record, &error), &error);
     assert_int_equal(record.label, 8);
     assert_int_equal(crc32(0, record.pixels, 784), 0x62a9d57d);
+    assert_int_equal(source->kind->known_label(source, 0), 5);
+    assert_int_equal(source->kind->known_label(source, 59999), 8);
     assert_fails(liana__source_read(source, 60000, NULL, &record, &error), LIANA_OUT_OF_RANGE, &error, "60000");
     liana__source_close(source);
     source = open_source(liana__test_data("mnist/t10k-*"), &(liana__source_options){.take = 20000});
@@ -238,6 +241,10 @@ static void test_class_folders(void **state)
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
     assert_int_equal(record.label, 2);
     assert_memory_equal(record.id, "daisy/", 6);
+    /* Which classes there are is known without reading a file. */
+    bool seen[6] = {false};
+    assert_true(liana__source_known_classes(source, 0, 6, seen));
+    for (int i = 0; i < 6; i++) assert_int_equal(seen[i], strcmp(names[i], "lilies") != 0);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
     options.class_names.count = 5;
@@ -430,19 +437,19 @@ static void test_labels_are_checked(void **state)
     assert_fails(liana__source_label(source, 2, &record, 0, 4, &label, &error), LIANA_OUT_OF_RANGE, &error,
                  "(id 'a?[31m??\xc3\xa9')", "data.num_classes");
     liana__source_scratch_destroy(source, scratch);
-    assert_fails(liana__source_count_classes(source, -1, &num_classes, &error), LIANA_OUT_OF_RANGE, &error, "record 0",
-                 "label 0");
-    assert_ok(liana__source_count_classes(source, 0, &num_classes, &error), &error);
+    assert_fails(liana__source_count_classes(source, -1, &num_classes, NULL, &error), LIANA_OUT_OF_RANGE, &error,
+                 "record 0", "label 0");
+    assert_ok(liana__source_count_classes(source, 0, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 1004);
     liana__source_close(source);
     source = open_source(write_records("absurd.tfrec", 2000000000, true), NULL);
-    assert_fails(liana__source_count_classes(source, 0, &num_classes, &error), LIANA_OUT_OF_RANGE, &error,
+    assert_fails(liana__source_count_classes(source, 0, &num_classes, NULL, &error), LIANA_OUT_OF_RANGE, &error,
                  "absurd.tfrec", "label 2000000000", "[0, 1000000)");
     liana__source_close(source);
 
     source = open_source(write_records("missing.tfrec", 0, false), NULL);
-    assert_fails(liana__source_count_classes(source, 0, &num_classes, &error), LIANA_NOT_FOUND, &error, "missing.tfrec",
-                 "record 2", "'class'", "image");
+    assert_fails(liana__source_count_classes(source, 0, &num_classes, NULL, &error), LIANA_NOT_FOUND, &error,
+                 "missing.tfrec", "record 2", "'class'", "image");
     liana__source_close(source);
 }
 

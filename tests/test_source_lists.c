@@ -40,6 +40,7 @@ static void check_record(const liana__source *source, uint64_t index, int64_t la
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.has_label, label >= 0);
     if (label >= 0) assert_int_equal(record.label, label);
+    if (source->kind->known_label) assert_int_equal(source->kind->known_label(source, index), label);
     assert_int_equal(record.id_size, strlen(id));
     assert_memory_equal(record.id, id, record.id_size);
     assert_int_equal(record.size, strlen(bytes));

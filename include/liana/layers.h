@@ -41,6 +41,9 @@ typedef struct liana_ints {
 
 enum { LIANA_MAX_LAYER_INPUTS = 16 };
 
+/* Of a number that is a limit: there is none. */
+#define LIANA_NO_LIMIT __builtin_nan("")
+
 /* A default for C++, where a struct's member can have one. The builders' ..._DEFAULTS below say the same for C. */
 #if defined(__cplusplus)
 #define LIANA_DEFAULT_(...) \
@@ -208,14 +211,15 @@ typedef struct liana_activation_options {
 #define liana_activation(...) \
     LIANA_ADD_("Activation", liana_activation_options, LIANA_ACTIVATION_DEFAULTS, __VA_ARGS__, )
 
-/* x from `threshold` on, at most `max_value` (0: no limit); below it negative_slope * (x - threshold). */
+/* x from `threshold` on, at most `max_value` (above 0; default: no limit); below it negative_slope * (x - threshold).
+ */
 typedef struct liana_relu_options {
     LIANA_LAYER_OPTIONS;
-    double max_value LIANA_DEFAULT_();
+    double max_value LIANA_DEFAULT_(LIANA_NO_LIMIT);
     double negative_slope LIANA_DEFAULT_();
     double threshold LIANA_DEFAULT_();
 } liana_relu_options;
-#define LIANA_RELU_DEFAULTS .trainable = true
+#define LIANA_RELU_DEFAULTS .trainable = true, .max_value = LIANA_NO_LIMIT
 #define liana_relu(...) LIANA_ADD_("ReLU", liana_relu_options, LIANA_RELU_DEFAULTS, __VA_ARGS__, )
 
 /* Softmax over `axis`. */

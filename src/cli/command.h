@@ -60,7 +60,8 @@ typedef struct liana__command {
     const liana__option *options; /* ended by one without a name, or NULL; --help is understood by all */
     int min_operands;
     int max_operands; /* -1: any number */
-    bool overrides;   /* whether key=value words are taken as overrides of a configuration */
+    bool overrides;   /* whether key=value words are taken as overrides of a configuration ... */
+    bool own_keys;    /* ... or as keys of its own */
     liana_status (*run)(struct liana__invocation *invocation);
 } liana__command;
 

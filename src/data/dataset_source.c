@@ -545,7 +545,7 @@ liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *
     liana__error *error = &dataset->context->error;
     liana__source *source;
     LIANA_TRY(liana__dataset_view(dataset, 0, &source, error));
-    liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, error);
+    liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, NULL, error);
     liana__dataset_close_view(source);
     return status;
 }

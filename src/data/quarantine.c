@@ -70,6 +70,12 @@ static liana_status read_record_at(const liana__source *base, const liana_exampl
     return source->inner->kind->read_at(source->inner, &inner, scratch, record, error);
 }
 
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    const remaining_source *source = (const remaining_source *)base;
+    return source->inner->kind->known_label(source->inner, inner_index(source, index));
+}
+
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const remaining_source *source = (const remaining_source *)base;
@@ -222,6 +228,7 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
                                       .named_only = inner->named_only,
                                       .address = address,
                                       .visit_files = inner->visit_files ? visit_files : NULL,
+                                      .known_label = inner->known_label ? known_label : NULL,
                                       .offset = offset,
                                       .expect = expect,
                                       .begin = inner->begin ? begin : NULL,

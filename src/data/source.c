@@ -491,7 +491,7 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
     return liana__source_fail_within(source, index, record, error);
 }
 
-liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
                                          liana__error *error)
 {
     void *scratch = liana__source_scratch_create(source);
@@ -504,9 +504,21 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
         status = liana__source_read(source, index, scratch, &record, error);
         if (status == LIANA_OK)
             status = liana__source_label(source, index, &record, offset, LIANA__MAX_CLASSES, &label, error);
+        if (status == LIANA_OK && seen) seen[label] = true;
         if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
         if (label >= *num_classes) *num_classes = (int64_t)label + 1;
     }
     liana__source_scratch_destroy(source, scratch);
     return status;
+}
+
+bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen)
+{
+    if (!source->kind->known_label || !source->has_labels) return false;
+    for (uint64_t index = 0; index < source->num_records; index++) {
+        int64_t label = source->kind->known_label(source, index), value;
+        if (label < 0 || __builtin_add_overflow(label, offset, &value)) continue;
+        if (value >= 0 && value < num_classes) seen[value] = true;
+    }
+    return true;
 }

@@ -109,6 +109,8 @@ typedef struct liana__source_kind {
      * there are none. */
     void (*visit_files)(const liana__source *source,
                         void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
+    /* The label of a record as it is stored, -1 if it has none. NULL: only reading tells. */
+    int64_t (*known_label)(const liana__source *source, uint64_t index);
     /* Where the record begins in its file; NULL where that has no meaning. */
     int64_t (*offset)(const liana__source *source, uint64_t index);
     /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile; NULL: needless. */
@@ -226,10 +228,14 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
 enum { LIANA__MAX_CLASSES = 1000000 };
 
 /* Reads all records and gives the largest label plus `offset` plus one: the number of classes, where nothing else says
- * it. With skip_damage, of those that can be read. Errors: those of reading and of liana__source_label, with
+ * it. With skip_damage, of those that can be read. `seen` [LIANA__MAX_CLASSES], NULL if not wanted, becomes true for
+ * each class that occurs. Errors: those of reading and of liana__source_label, with
  * LIANA__MAX_CLASSES. */
-liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
                                          liana__error *error) LIANA_MUST_USE;
+
+/* The same of `seen` [num_classes], without reading any record; false if the source cannot tell. */
+bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen);
 
 #define LIANA__SOURCE(stem, name) extern const liana__source_kind liana__source_##name;
 #include "data/sources.def"

@@ -214,6 +214,12 @@ liana__source_options liana__config_source_options(const liana__config *config, 
 /* Refuses a configuration that does not say what to train on. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
+/* The dotted key of an option by its own name, also as it would be written behind dashes: "train.batch_size" for
+ * "batch-size". False: no key is called so. */
+bool liana__config_find_option(const char *name, char *key, size_t size);
+/* How to do here what a key of other programs does, such as "validation_split"; NULL if it is none that is known. */
+const char *liana__config_advice(const char *name);
+
 /* Where a dotted key such as "train.loss" was written: the value's place, or that of the nearest mapping around it if
  * it was not. For liana__fail_at, when an option turns out wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);

@@ -26,6 +26,8 @@ typedef struct request {
     int64_t data_memory;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
+    void (*on_note)(void *user, const char *note);
+    void *user;
 } request;
 
 static liana_status read_optimizer(const char *text, liana__arena *arena, const liana__value **optimizer,
@@ -41,10 +43,8 @@ static liana_status read_optimizer(const char *text, liana__arena *arena, const 
     }
     if (!map) return liana__fail_memory(error, "the optimizer");
     *optimizer = map;
-    const liana__value *name = liana__value_get(map->kind == LIANA__VALUE_MAP ? map : NULL, "name");
-    if (name && name->kind == LIANA__VALUE_STRING) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "optimizer: found '%s', expected a name or {name: NAME, learning_rate: RATE, ...}", text);
+    liana__optimizer_choice choice;
+    return liana__optimizer_read(map, "optimizer", arena, &choice, error);
 }
 
 static liana_status check_request(const request *wanted, liana__error *error)
@@ -142,7 +142,8 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     LIANA_TRY(make_config(run, wanted, error));
     run->scale = wanted->data->scale;
     LIANA_TRY(find_augmentation(run, wanted->augment, error));
-    LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
+    liana__run_options options = {.training = wanted->training, .on_note = wanted->on_note, .user = wanted->user};
+    LIANA_TRY(liana__run_make_trainer(run, &options, error));
     return liana__model_values_write(wanted->model, &run->variables, error);
 }
 
@@ -212,13 +213,15 @@ static liana_results means(const liana__totals *totals, size_t num_metrics)
 /* ---- fit ---- */
 
 typedef struct watcher {
-    const liana__run *run;
+    liana__run *run;
     const liana_fit_options *options;
+    liana__run_options told;
 } watcher;
 
 static bool watch(void *user, const liana__fit_event *event)
 {
     const watcher *own = user;
+    if (event->kind == LIANA__FIT_EPOCH) liana__run_warn_after_epoch(own->run, &own->told);
     if (event->kind != LIANA__FIT_EPOCH || !own->options->on_epoch) return true;
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
@@ -231,6 +234,7 @@ static bool watch(void *user, const liana__fit_event *event)
 
 static liana_status fit(liana__run *run, const liana_fit_options *options, liana__error *error)
 {
+    run->config->train.epochs = options->epochs ? options->epochs : 1;
     if (options->skip_bad_records) run->config->data.on_bad_record = LIANA__ON_BAD_RECORD_SKIP;
     run->bad_records.most = options->max_bad_records;
     run->bad_records.on_note = options->on_bad_record;
@@ -239,20 +243,26 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     if (options->validation) {
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
+    watcher own = {run, options, {.on_note = options->on_note, .user = options->user}};
+    run->num_classes = liana__trainer_num_classes(run->trainer);
+    run->config->data.label_offset = options->training->label_offset;
+    LIANA_TRY(liana__run_find_seen_classes(run, &own.told, error));
+    LIANA_TRY(liana__run_find_new_averages(run, error));
     if (options->checkpoints) LIANA_TRY(liana__run_note_data(run, error));
     if (options->resume && options->checkpoints) {
         const char *path;
         LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));
     }
-    liana__run_note_contents(run, &(liana__run_options){0});
-    watcher own = {run, options};
+    liana__run_note_contents(run, &own.told);
+    liana__run_warn_of_warmup(run, &own.told);
     liana__fit_options wanted = {.trainer = run->trainer,
                                  .variables = &run->variables,
                                  .training = run->training.loader,
                                  .validation = run->validation.loader,
                                  .batch_size = run->config->train.batch_size,
-                                 .epochs = options->epochs ? options->epochs : 1,
+                                 .epochs = run->config->train.epochs,
                                  .num_metrics = run->num_metrics,
+                                 .seen_classes = liana__run_classes_to_see(run),
                                  .learning_rate = run->learning_rate,
                                  .checkpoint_folder = options->checkpoints,
                                  .every_epoch = true,
@@ -306,7 +316,9 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .memory = options->memory,
                       .data_memory = options->data_memory,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
-                      .training = true};
+                      .training = true,
+                      .on_note = options->on_note,
+                      .user = options->user};
     liana__error *error = &model->context->error;
     LIANA_TRY(check_fit(options, error));
     liana__run run;

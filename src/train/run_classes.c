@@ -48,6 +48,16 @@ static liana_status check_count(const liana__run *run, liana__error *error)
                           (long long)count, liana__class_list_show(names).text);
 }
 
+/* Which of them occur is known then, too. */
+static liana_status count_classes(liana__run *run, const liana__source *source, liana__error *error)
+{
+    run->seen_classes = liana__arena_allocate(&run->arena, LIANA__MAX_CLASSES * sizeof *run->seen_classes);
+    if (!run->seen_classes) return liana__fail_memory(error, "the classes");
+    run->knows_classes = true;
+    return liana__source_count_classes(source, run->config->data.label_offset, &run->num_classes, run->seen_classes,
+                                       error);
+}
+
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
@@ -56,9 +66,7 @@ liana_status liana__run_find_classes(liana__run *run, const liana__source *sourc
     }
     LIANA_TRY(check_count(run, error));
     run->num_classes = data->num_classes ? data->num_classes : (int64_t)run->class_names.count;
-    if (!run->num_classes && source) {
-        LIANA_TRY(liana__source_count_classes(source, data->label_offset, &run->num_classes, error));
-    }
+    if (!run->num_classes && source) LIANA_TRY(count_classes(run, source, error));
     run->numbered = run->class_names.count == 0;
     data->num_classes = run->num_classes;
     data->class_names = run->class_names;

@@ -345,5 +345,6 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                     run->test.source ? (unsigned long long)run->test.source->num_records : 0,
                     (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
                     (long long)run->image_shape[2]);
-    return liana__run_find_balance(run, options, error);
+    LIANA_TRY(liana__run_find_balance(run, options, error));
+    return liana__run_find_seen_classes(run, options, error);
 }

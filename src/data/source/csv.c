@@ -95,6 +95,11 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return liana__source_fail_within(base, index, record, error);
 }
 
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    return ((const csv_source *)base)->files.items[index].label;
+}
+
 /* ---- columns ---- */
 
 static int find_column(const list_reader *reader, const char *wanted, const char *const *usual, size_t num_usual)
@@ -570,6 +575,7 @@ const liana__source_kind liana__source_csv = {
     .read = read_record,
     .address = address,
     .visit_files = visit_files,
+    .known_label = known_label,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

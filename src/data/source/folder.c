@@ -68,6 +68,11 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return liana__image_files_read(&((const folder_source *)base)->files, index, scratch, record, error);
 }
 
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    return ((const folder_source *)base)->files.items[index].label;
+}
+
 static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
                              liana__error *error)
 {
@@ -330,6 +335,7 @@ const liana__source_kind liana__source_folder = {
     .read = read_record,
     .address = address,
     .visit_files = visit_files,
+    .known_label = known_label,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

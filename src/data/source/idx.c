@@ -74,6 +74,23 @@ static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, 
                                count, error);
 }
 
+static liana_status read_label(const idx_pair *pair, size_t at, uint8_t *label, liana__error *error)
+{
+    const liana__mapping *mapping = &pair->labels.mapping;
+    *label = mapping->data ? 0 : pair->labels.data[at];
+    if (!mapping->data) return LIANA_OK;
+    size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
+    return liana__mapping_copy(mapping, pair->labels.name, offset, label, 1, error);
+}
+
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    const idx_pair *pair = pair_of((const idx_source *)base, index);
+    uint8_t label;
+    if (!pair->has_labels || read_label(pair, (size_t)(index - pair->start), &label, NULL) != LIANA_OK) return -1;
+    return label;
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
@@ -86,13 +103,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     record->has_label = pair->has_labels;
     if (!pair->has_labels) return LIANA_OK;
     uint8_t label = 0;
-    const liana__mapping *mapping = &pair->labels.mapping;
-    if (mapping->data) {
-        size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
-        LIANA_TRY(liana__mapping_copy(mapping, pair->labels.name, offset, &label, 1, error));
-    } else {
-        label = pair->labels.data[at];
-    }
+    LIANA_TRY(read_label(pair, at, &label, error));
     record->label = label;
     return LIANA_OK;
 }
@@ -317,6 +328,7 @@ const liana__source_kind liana__source_idx = {
     .read = read_record,
     .address = address,
     .visit_files = visit_files,
+    .known_label = known_label,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,
 };

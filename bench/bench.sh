@@ -81,8 +81,6 @@ have_peer=yes
     skip "the peer, $python cannot import torch and numpy (scripts/install-packages.sh --bench installs them)"
     have_peer=no
 }
-have_zoo=yes
-"$python" -c 'import torchvision' 2>/dev/null || have_zoo=no
 precisions="float32 mixed_bfloat16"
 
 # peer VARIANT OPTIONS...: in the first round every variant, later those that were its best of their kind.
@@ -195,10 +193,6 @@ files_peer() {
 }
 
 zoo_peer() {
-    if [ "$have_peer" = yes ] && [ "$have_zoo" = no ]; then
-        skip "the peer's large networks, $python cannot import torchvision (scripts/install-packages.sh --bench)"
-        return
-    fi
     peer_steps "$@"
     case $workload in infer*) [ "$have_peer" = no ] || peer_frozen "$@" ;; esac
 }

@@ -12,6 +12,7 @@ programs train the same layers: Adam, mean cross-entropy, dropout, batch normali
     ... --infer                                       the network's answers instead of an update
     ... --precision bf16                              under torch.autocast
     ... --compile                                     through torch.compile, with --infer frozen (PyTorch 2)
+    ... --converged                                   from a state as after many epochs (bench_step.c says how)
 
 Input comes as PyTorch users write it: a DataLoader with worker processes that decode with PIL; --cache keeps decoded
 images in memory (as liana does from the second epoch on). peer_common.py says how steps are timed.
@@ -161,11 +162,28 @@ def batches_for(options, task):
     return tensor_batches(torch.from_numpy(images).unsqueeze(1), torch.from_numpy(labels).long(), task.batch)
 
 
-def training_step(model, rate, autocast):
+def adam(model, rate):
     # PyTorch 2 has an Adam that updates all weights in one go.
     fused = {"fused": True} if MODERN else {}
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate, eps=1e-7, **fused)
+    return torch.optim.Adam(model.parameters(), lr=rate, eps=1e-7, **fused)
 
+
+def converge(run, optimizer, images, labels):
+    """Learns the batch by heart and ages Adam's slots, as bench_step --converged does. Returns how many are denormal."""
+    loss, steps = 1.0, 0
+    while steps < 500 or loss > 1e-4 and steps < 5000:
+        loss, steps = run(images, labels), steps + 1
+    count = 0
+    for slots in optimizer.state.values():
+        mean, square = slots["exp_avg"], slots["exp_avg_sq"]
+        decays = (mean != 0) & (mean.abs() < 1e-16)
+        count += 2 * int(decays.sum())
+        mean.copy_(torch.where(decays, torch.full_like(mean, 1e-41).copysign(mean), mean))
+        square.copy_(torch.where(decays, torch.full_like(square, 1e-41), square))
+    return count
+
+
+def training_step(model, optimizer, autocast):
     def step(images, labels):
         optimizer.zero_grad(set_to_none=True)
         with autocast():
@@ -219,12 +237,15 @@ def measure(options):
         model = frozen(model, autocast, options.precision, images)
     if options.compile:
         model = compiled(model, options.infer)
-    run = inference_step(model, autocast) if options.infer else training_step(model, task.rate, autocast)
+    optimizer = None if options.infer else adam(model, task.rate)
+    run = inference_step(model, autocast) if options.infer else training_step(model, optimizer, autocast)
 
     def step(images, labels):
         images = images.to(torch.float32, memory_format=layout).mul_(task.scale).add_(task.offset)
         return run(images, labels)
 
+    if options.converged:
+        options.denormals = converge(step, optimizer, *next(batches))
     return task.batch, peer_common.time_steps(options, batches, step)
 
 
@@ -237,11 +258,17 @@ def main():
     parser.add_argument("--layout", choices=tuple(LAYOUTS), default="channels_last")
     parser.add_argument("--padding", choices=("keras", "symmetric"), default="keras", help="of flowers' convolutions")
     parser.add_argument("--workers", type=int, default=2, help="processes that decode")
+    parser.add_argument("--converged", action="store_true", help="train on from a state as after many epochs")
+    parser.add_argument("--flush-denormal", action="store_true", help="torch.set_flush_denormal(True)")
     options = parser.parse_args()
     if options.frozen and not options.infer:
         parser.error("--frozen is for --infer")
     if options.compile and not MODERN:
         parser.error(f"--compile needs PyTorch 2, this is {torch.__version__}")
+    if options.converged and (options.infer or options.input != "synthetic"):
+        parser.error("--converged is for training on one batch")
+    if options.flush_denormal and not torch.set_flush_denormal(True):
+        parser.error("this processor cannot flush denormal numbers")
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     how = "jit" if options.frozen else "compile" if options.compile else "eager"

@@ -157,7 +157,7 @@ static bool has_peer(const bench_row *row)
 /* Which variant each number of a peer is of. */
 static void add_settings(liana__text *text, const bench_records *records)
 {
-    static const int widths[BENCH_NUM_PEERS] = {29, 29, 23, 14, 14};
+    static const int widths[BENCH_NUM_PEERS] = {29, 29, 23, 14, 0};
     bool any = false;
     for (size_t i = 0; i < records->count; i++) {
         const bench_panel *panel = &records->panels[i];

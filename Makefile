@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-data fuzz test-levels test-builds format check-format check-includes check-registry check-docs-long install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-registry check-docs-long install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -68,13 +68,18 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 			$$(ls -d tests/fuzz/corpus/$$(basename $$target) 2>/dev/null); \
 	done
 
-bench: ## speed and memory beside PyTorch's, a table and a plot (nothing else should run; WORKLOADS, ROUNDS: see bench/bench.sh)
+bench: ## speed and memory beside PyTorch, JAX and TensorFlow, a table and a plot (nothing else should run; see bench/bench.sh)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana bench_step bench_run bench_report
 	bench/bench.sh $(BUILD)
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+bench-long: ## whether training keeps its speed over hundreds of epochs (nothing else should run)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	bench/bench_long.sh $(BUILD)
 
 bench-data: ## the input pipeline beside libjpeg-turbo and PyTorch's DataLoader (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

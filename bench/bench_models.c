@@ -14,7 +14,7 @@ static void build_flowers(liana_model *model)
     liana_dense(model, .units = 5, .activation = "softmax");
 }
 
-/* examples/mnist.yaml */
+/* Keras's example for MNIST. */
 static void build_mnist(liana_model *model)
 {
     liana_input(model, .shape = LIANA_INTS(28, 28, 1));

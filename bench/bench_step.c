@@ -45,8 +45,8 @@ typedef struct bench {
     long long denormals;     /* of the optimizer's slots, then */
 } bench;
 
-/* Noise; of one channel only in a disc that holds a fifth of the image, as ink does of a digit's: kernels that leave out
- * what is 0 would else have more or less to do than in training. */
+/* Noise; of one channel only in a disc that holds a fifth of the image, as ink does of a digit's: kernels that leave
+ * out what is 0 would else have more or less to do than in training. */
 static void draw_image(const bench_model *what, liana__philox_key key, size_t image, uint8_t *pixels)
 {
     const int64_t size = what->height * what->width * what->channels;

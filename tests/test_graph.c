@@ -246,9 +246,9 @@ static void test_plan_shares_memory(void **state)
     liana_tensor y = x;
     for (int i = 0; i < 10; i++) y = liana_op_add(liana_op_exp(y), liana_op_tanh(y));
     liana_graph_output(graph, "y", y);
-    liana__schedule schedule;
+    liana__execution_order schedule;
     liana__memory_plan plan;
-    assert_ok(liana__schedule_make(graph, 0, &schedule, &context->error), &context->error);
+    assert_ok(liana__execution_order_make(graph, 0, &schedule, &context->error), &context->error);
     assert_ok(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &context->error), &context->error);
     assert_int_equal(plan.unshared_size, 30 * 4096);
     assert_true(plan.workspace_size <= 2 * 4096);
@@ -256,7 +256,7 @@ static void test_plan_shares_memory(void **state)
     assert_ok(liana__memory_plan_make(graph, &schedule, false, NULL, &plan, &context->error), &context->error);
     assert_int_equal(plan.workspace_size, 29 * 4096);
     liana__memory_plan_free(&plan);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(graph);
 }
 

@@ -236,7 +236,7 @@ enum { MAX_CELLS = 1 << 14 };
 
 typedef struct memory {
     const liana_graph *graph;
-    const liana__schedule *schedule;
+    const liana__execution_order *schedule;
     const liana__memory_plan *plan;
     bool adds; /* outputs are computed in the workspace, as for buffers where something is already */
     token *workspace;
@@ -429,8 +429,8 @@ static void run_segment(memory *held, const liana__segment *segment)
 }
 
 /* Runs the plan with tokens in place of numbers. */
-static void follow_plan(const liana_graph *graph, const liana__schedule *schedule, const liana__memory_plan *plan,
-                        bool adds)
+static void follow_plan(const liana_graph *graph, const liana__execution_order *schedule,
+                        const liana__memory_plan *plan, bool adds)
 {
     memory held = {.graph = graph, .schedule = schedule, .plan = plan, .adds = adds};
     held.workspace = calloc(plan->workspace_size + 1, sizeof *held.workspace);
@@ -463,7 +463,7 @@ static void follow_plan(const liana_graph *graph, const liana__schedule *schedul
 static const size_t slice_sizes[] = {0, 1, 500};
 enum { NUM_SLICE_SIZES = sizeof slice_sizes / sizeof *slice_sizes };
 
-static size_t plan_size(const liana_graph *graph, const liana__schedule *schedule, bool share, size_t *copies)
+static size_t plan_size(const liana_graph *graph, const liana__execution_order *schedule, bool share, size_t *copies)
 {
     liana__memory_plan plan;
     assert_ok(liana__memory_plan_make(graph, schedule, share, NULL, &plan, &context->error), &context->error);
@@ -477,7 +477,7 @@ static size_t plan_size(const liana_graph *graph, const liana__schedule *schedul
 }
 
 /* Segments that run twice, so that less is held. Returns how many do. */
-static size_t follow_recomputation(const liana_graph *graph, const liana__schedule *schedule, size_t size)
+static size_t follow_recomputation(const liana_graph *graph, const liana__execution_order *schedule, size_t size)
 {
     liana__recomputation made;
     assert_ok(liana__recompute(graph, schedule, NULL, size ? size - 1 : 0, &made, &context->error), &context->error);
@@ -504,8 +504,8 @@ static void test_memory_holds_what_is_read(void **state)
     for (uint32_t number = 0; number < NUM_GRAPHS; number++) {
         liana_graph *graph = random_graph(number);
         for (int i = 0; i < NUM_SLICE_SIZES; i++) {
-            liana__schedule schedule;
-            assert_ok(liana__schedule_make(graph, slice_sizes[i], &schedule, &context->error), &context->error);
+            liana__execution_order schedule;
+            assert_ok(liana__execution_order_make(graph, slice_sizes[i], &schedule, &context->error), &context->error);
             size_t size = plan_size(graph, &schedule, true, &copies);
             shared[i] += size;
             recomputed += follow_recomputation(graph, &schedule, size);
@@ -514,7 +514,7 @@ static void test_memory_holds_what_is_read(void **state)
                 sliced += liana__segment_is_sliced(&schedule.segments[k]);
             }
             for (size_t id = 1; id < graph->num_nodes; id++) internal += schedule.internal[id];
-            liana__schedule_free(&schedule);
+            liana__execution_order_free(&schedule);
         }
         liana_graph_destroy(graph);
     }
@@ -541,14 +541,14 @@ static void follow_product(bool of_variable)
         liana_graph_output(graph, "w", liana_op_matmul(a, z, false, false));
     }
     assert_ok(liana_graph_status(graph), &context->error);
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(graph, 64, &schedule, &context->error), &context->error);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(graph, 64, &schedule, &context->error), &context->error);
     const liana__node *product = liana__tensor_node(y), *negated = liana__tensor_node(z);
     assert_int_equal(schedule.segment_of[product->id], schedule.segment_of[negated->id]);
-    assert_true(liana__segment_is_sliced(liana__schedule_segment(&schedule, product->id)));
+    assert_true(liana__segment_is_sliced(liana__execution_order_segment(&schedule, product->id)));
     size_t copies = 0;
     plan_size(graph, &schedule, true, &copies);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(graph);
 }
 
@@ -693,13 +693,13 @@ static void test_plain_copies_between_variables_are_refused(void **state)
     liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(2, 2));
     liana_graph_assign(b, liana_op_reshape(a, liana_shape_of(2, 2)));
     assert_ok(liana_graph_status(graph), &context->error);
-    liana__schedule schedule;
+    liana__execution_order schedule;
     liana__memory_plan plan;
     liana__error error = {0};
-    assert_ok(liana__schedule_make(graph, 0, &schedule, &error), &error);
+    assert_ok(liana__execution_order_make(graph, 0, &schedule, &error), &error);
     assert_fails(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &error), LIANA_INVALID_ARGUMENT, &error,
                  "variable 'b'", "variable 'a'");
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(graph);
 }
 

@@ -139,13 +139,13 @@ static void test_results_are_the_same_bits(void **state)
 
 static size_t workspace_of(const liana_graph *graph)
 {
-    liana__schedule schedule;
+    liana__execution_order schedule;
     liana__memory_plan plan;
-    assert_ok(liana__schedule_make(graph, 0, &schedule, &context->error), &context->error);
+    assert_ok(liana__execution_order_make(graph, 0, &schedule, &context->error), &context->error);
     assert_ok(liana__memory_plan_make(graph, &schedule, true, NULL, &plan, &context->error), &context->error);
     size_t size = plan.workspace_size;
     liana__memory_plan_free(&plan);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     return size;
 }
 

@@ -237,7 +237,7 @@ static int count_kept(const liana_graph *graph, int64_t channels)
     return count;
 }
 
-static double flops_of(const liana__schedule *schedule, const liana_graph *graph)
+static double flops_of(const liana__execution_order *schedule, const liana_graph *graph)
 {
     double flops = 0;
     for (size_t i = 0; i < schedule->count; i++) flops += liana__node_cost(graph->nodes[schedule->order[i]]).flops;
@@ -249,8 +249,8 @@ static void test_what_is_large_for_little_work_runs_again(void **state)
     (void)state;
     network net;
     build_expansion(&net, 4, 32);
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(net.graph, 0, &schedule, &context->error), &context->error);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(net.graph, 0, &schedule, &context->error), &context->error);
     assert_true(count_kept(net.graph, EXPANDED) > 0);
     liana__recomputation made;
     assert_ok(liana__recompute_light(net.graph, &schedule, NULL, &made, &context->error), &context->error);
@@ -262,7 +262,7 @@ static void test_what_is_large_for_little_work_runs_again(void **state)
     assert_int_equal(count_kept(made.graph, 2 * CHANNELS), count_kept(net.graph, 2 * CHANNELS));
     assert_true(made.flops > 0 && made.flops < flops_of(&schedule, net.graph) / 80);
     liana__recomputation_free(&made);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(net.graph);
 }
 
@@ -275,13 +275,13 @@ static void test_what_is_dear_is_kept(void **state)
     liana_tensor x = liana__sample_input(net.graph, "x", LIANA_F32, liana_shape_of(4, 32, 32, CHANNELS), -1, 1);
     for (int i = 0; i < HEAVY; i++) x = liana_op_relu(convolve(&net, x, 3, CHANNELS));
     finish(&net, x);
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(net.graph, 0, &schedule, &context->error), &context->error);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(net.graph, 0, &schedule, &context->error), &context->error);
     liana__recomputation made;
     assert_ok(liana__recompute_light(net.graph, &schedule, NULL, &made, &context->error), &context->error);
     assert_null(made.graph);
     liana__recomputation_free(&made);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(net.graph);
 }
 

@@ -4,7 +4,7 @@
 #include "harness/graph_run.h"
 #include "ops/batch_norm.h"
 #include "ops/samples.h"
-#include "passes/schedule.h"
+#include "passes/execution_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,11 +52,11 @@ static liana_graph *build_twice(const liana__sample *sample, liana_dtype dtype)
 /* Slices of how many rows, or 0 if the node runs whole. */
 static int64_t sliced_rows(const liana_graph *graph, const liana__node *node)
 {
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(graph, context->slice_bytes, &schedule, &context->error), &context->error);
-    const liana__segment *segment = liana__schedule_segment(&schedule, node->id);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(graph, context->slice_bytes, &schedule, &context->error), &context->error);
+    const liana__segment *segment = liana__execution_order_segment(&schedule, node->id);
     int64_t rows = liana__segment_is_sliced(segment) ? segment->slice_rows : 0;
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     return rows;
 }
 
@@ -208,8 +208,8 @@ static void test_segments_end_at_statistics(void **state)
 {
     (void)state;
     liana_graph *graph = build_network(12);
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(graph, 1 << 12, &schedule, &context->error), &context->error);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(graph, 1 << 12, &schedule, &context->error), &context->error);
     const liana__node *conv = NULL, *statistics = NULL, *normal = NULL, *relu = NULL, *depthwise = NULL;
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
         const liana__node *node = graph->nodes[id];
@@ -223,7 +223,7 @@ static void test_segments_end_at_statistics(void **state)
     assert_int_equal(schedule.segment_of[normal->id], schedule.segment_of[conv->id] + 1);
     assert_int_equal(schedule.segment_of[depthwise->id], schedule.segment_of[normal->id]);
     assert_int_equal(schedule.segment_of[relu->id], schedule.segment_of[normal->id]);
-    assert_true(liana__segment_num_slices(liana__schedule_segment(&schedule, conv->id)) > 1);
+    assert_true(liana__segment_num_slices(liana__execution_order_segment(&schedule, conv->id)) > 1);
     /* The gradient needs both, later. */
     assert_false(schedule.internal[conv->id] || schedule.internal[relu->id]);
     for (size_t i = 0; i < schedule.count; i++) {
@@ -233,7 +233,7 @@ static void test_segments_end_at_statistics(void **state)
             if (input->op->kernels) assert_true(schedule.position[input->id] < i);
         }
     }
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(graph);
 }
 
@@ -311,8 +311,8 @@ static void test_updates_by_all_workers(void **state)
 {
     (void)state;
     liana_graph *graph = build_update(context);
-    liana__schedule schedule;
-    assert_ok(liana__schedule_make(graph, 64 * 100, &schedule, &context->error), &context->error);
+    liana__execution_order schedule;
+    assert_ok(liana__execution_order_make(graph, 64 * 100, &schedule, &context->error), &context->error);
     size_t sliced = 0;
     for (size_t i = 0; i < schedule.num_segments; i++) {
         const liana__segment *segment = &schedule.segments[i];
@@ -323,7 +323,7 @@ static void test_updates_by_all_workers(void **state)
         assert_int_equal(segment->end - segment->begin, 10);
     }
     assert_int_equal(sliced, 1);
-    liana__schedule_free(&schedule);
+    liana__execution_order_free(&schedule);
     liana_graph_destroy(graph);
     static float expected[6 * NUM_ELEMENTS], got[6 * NUM_ELEMENTS];
     run_update(1, 0, expected);

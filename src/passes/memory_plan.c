@@ -16,7 +16,7 @@ typedef struct piece {
 
 typedef struct planner {
     const liana_graph *graph;
-    const liana__schedule *schedule;
+    const liana__execution_order *schedule;
     bool share;
     const bool *elsewhere; /* by node id, or NULL */
     bool *needed;
@@ -44,7 +44,7 @@ static uint32_t time_of(const planner *p, const liana__node *node)
 static const liana__segment *sliced_at(const planner *p, uint32_t time)
 {
     if (time == 0 || time == AT_END) return NULL;
-    const liana__segment *segment = liana__schedule_segment(p->schedule, p->schedule->order[time - 1]);
+    const liana__segment *segment = liana__execution_order_segment(p->schedule, p->schedule->order[time - 1]);
     return liana__segment_is_sliced(segment) ? segment : NULL;
 }
 
@@ -62,7 +62,7 @@ static size_t node_size(const planner *p, const liana__node *node)
 static void find_last_uses(planner *p)
 {
     const liana_graph *graph = p->graph;
-    const liana__schedule *schedule = p->schedule;
+    const liana__execution_order *schedule = p->schedule;
     for (uint32_t i = 0; i < schedule->count; i++) {
         const liana__node *node = graph->nodes[schedule->order[i]];
         p->last_use[node->id] = i + 1;
@@ -351,7 +351,7 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
     return LIANA_OK;
 }
 
-liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
+liana_status liana__memory_plan_make(const liana_graph *graph, const liana__execution_order *schedule, bool share,
                                      const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
 {
     *plan = (liana__memory_plan){.num_nodes = graph->num_nodes};

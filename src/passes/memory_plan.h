@@ -2,7 +2,7 @@
 #ifndef LIANA_PASSES_MEMORY_PLAN_H
 #define LIANA_PASSES_MEMORY_PLAN_H
 
-#include "passes/schedule.h"
+#include "passes/execution_order.h"
 
 typedef enum liana__storage_kind {
     LIANA__STORAGE_NONE, /* nobody needs the node */
@@ -47,7 +47,7 @@ typedef struct liana__memory_plan {
 /* Plans for execution by a schedule of the graph. With `share` false every tensor has memory of its own and nothing is
  * overwritten (for LIANA_VALIDATE). elsewhere[id]: the caller has memory for this node, which is no output and assigned
  * to nothing; NULL: for none. Free with liana__memory_plan_free. */
-liana_status liana__memory_plan_make(const liana_graph *graph, const liana__schedule *schedule, bool share,
+liana_status liana__memory_plan_make(const liana_graph *graph, const liana__execution_order *schedule, bool share,
                                      const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
     LIANA_MUST_USE;
 void liana__memory_plan_free(liana__memory_plan *plan);

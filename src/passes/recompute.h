@@ -6,11 +6,11 @@
 #ifndef LIANA_PASSES_RECOMPUTE_H
 #define LIANA_PASSES_RECOMPUTE_H
 
-#include "passes/schedule.h"
+#include "passes/execution_order.h"
 
 typedef struct liana__recomputation {
     liana_graph *graph; /* with nodes that are computed again; NULL: there are none */
-    liana__schedule schedule;
+    liana__execution_order schedule;
     bool *elsewhere;       /* for the memory plan */
     size_t num_segments;   /* that run twice */
     size_t workspace_size; /* of the memory plan */
@@ -21,15 +21,16 @@ typedef struct liana__recomputation {
  * bytes: one after the other the segment that takes most bytes over the limit away for an operation, then leaves out
  * those that turned out not to be needed. `elsewhere` is as in liana__memory_plan_make. If nothing does, the result is
  * the smallest workspace that was found. Free with liana__recomputation_free. Errors: OUT_OF_MEMORY. */
-liana_status liana__recompute(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+liana_status liana__recompute(const liana_graph *graph, const liana__execution_order *schedule, const bool *elsewhere,
                               size_t limit, liana__recomputation *made, liana__error *error) LIANA_MUST_USE;
 void liana__recomputation_free(liana__recomputation *made);
 
 /* The same where nothing limits memory: chooses those segments that give much memory for little work, one after the
  * other, a share of the workspace for a tenth of that share of an execution's work, and all together no more than an
  * eightieth of it (the pass recompute_light). */
-liana_status liana__recompute_light(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
-                                    liana__recomputation *made, liana__error *error) LIANA_MUST_USE;
+liana_status liana__recompute_light(const liana_graph *graph, const liana__execution_order *schedule,
+                                    const bool *elsewhere, liana__recomputation *made, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Whether a graph that trains has `node` - a large kernel of convolutions, rounded - once for its forward and once for
  * its backward part (the pass recompute_cheap). So nobody need hold it in between, nor between executions: casting a
@@ -42,7 +43,7 @@ bool liana__is_cast_twice(const liana_graph *graph, const liana__node *node);
 /* Which nodes a choice of segments has computed again, and when. */
 typedef struct liana__recompute_view {
     const liana_graph *graph;
-    const liana__schedule *schedule;
+    const liana__execution_order *schedule;
     const bool *elsewhere;
     uint32_t turn;     /* the first segment with a node of the backward pass */
     bool *may;         /* by node id: is not kept if its segment is computed again */

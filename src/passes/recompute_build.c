@@ -7,7 +7,7 @@
 typedef struct builder {
     const liana__recompute_view *view;
     liana_graph *graph; /* the new one */
-    liana__schedule *schedule;
+    liana__execution_order *schedule;
     bool *elsewhere;
     bool *needed;                 /* by old id: somebody reads what is computed the first time */
     liana_tensor *first, *second; /* by old id: what stands for the node, and for it computed again */
@@ -43,7 +43,7 @@ static void mark_inputs(const builder *b, const liana__node *node, bool reads_cl
 static void find_needed(const builder *b)
 {
     const liana__recompute_view *view = b->view;
-    const liana__schedule *schedule = view->schedule;
+    const liana__execution_order *schedule = view->schedule;
     const liana_graph *graph = view->graph;
     for (size_t i = 0; i < graph->num_outputs; i++) b->needed[graph->outputs[i].node->id] = true;
     for (size_t i = 0; i < graph->num_assignments; i++) b->needed[graph->assignments[i].value->id] = true;
@@ -59,9 +59,9 @@ static void find_needed(const builder *b)
 static void emit(builder *b, uint32_t index, bool is_clone)
 {
     const liana__recompute_view *view = b->view;
-    const liana__schedule *old = view->schedule;
+    const liana__execution_order *old = view->schedule;
     const liana__segment *segment = &old->segments[index];
-    liana__schedule *schedule = b->schedule;
+    liana__execution_order *schedule = b->schedule;
     uint32_t made = (uint32_t)schedule->num_segments++;
     schedule->segments[made] = *segment;
     schedule->segments[made].begin = schedule->count;
@@ -106,9 +106,9 @@ static void copy_results(builder *b)
     }
 }
 
-static bool allocate_schedule(liana__schedule *schedule, size_t num_nodes, size_t num_segments)
+static bool allocate_schedule(liana__execution_order *schedule, size_t num_nodes, size_t num_segments)
 {
-    *schedule = (liana__schedule){.num_nodes = num_nodes};
+    *schedule = (liana__execution_order){.num_nodes = num_nodes};
     schedule->order = calloc(num_nodes, sizeof *schedule->order);
     schedule->segments = calloc(num_segments + 1, sizeof *schedule->segments);
     schedule->position = malloc(num_nodes * sizeof *schedule->position);
@@ -162,7 +162,7 @@ liana_status liana__recompute_build(const liana__recompute_view *view, liana__re
 void liana__recomputation_free(liana__recomputation *made)
 {
     liana_graph_destroy(made->graph);
-    liana__schedule_free(&made->schedule);
+    liana__execution_order_free(&made->schedule);
     free(made->elsewhere);
     *made = (liana__recomputation){0};
 }

@@ -62,7 +62,7 @@ static bool is_alias(const liana__node *node)
 static void find_turn(chooser *c)
 {
     liana__recompute_view *view = &c->view;
-    const liana__schedule *schedule = view->schedule;
+    const liana__execution_order *schedule = view->schedule;
     view->turn = c->num_segments;
     for (size_t i = 0; i < schedule->count; i++) {
         uint32_t id = schedule->order[i], segment = schedule->segment_of[id];
@@ -75,7 +75,7 @@ static void find_turn(chooser *c)
 /* What depends on the examples, row by row: no statistics, which are small, nor casts of weights. */
 static void find_forgettable(chooser *c, bool *of_examples)
 {
-    const liana__schedule *schedule = c->view.schedule;
+    const liana__execution_order *schedule = c->view.schedule;
     const liana_graph *graph = c->view.graph;
     bool *may = c->view.may;
     for (size_t id = 1; id < graph->num_nodes; id++) of_examples[id] = liana__is_input(graph->nodes[id]);
@@ -103,7 +103,7 @@ static void find_forgettable(chooser *c, bool *of_examples)
 
 static void weigh_nodes(chooser *c)
 {
-    const liana__schedule *schedule = c->view.schedule;
+    const liana__execution_order *schedule = c->view.schedule;
     const liana_graph *graph = c->view.graph;
     for (uint32_t id = 1; id < graph->num_nodes; id++) c->owner[id] = id;
     for (size_t i = 0; i < schedule->count; i++) {
@@ -157,7 +157,7 @@ static void note_reads(chooser *c, const liana__node *node, uint32_t now, bool r
 static void find_lifetimes(chooser *c)
 {
     liana__recompute_view *view = &c->view;
-    const liana__schedule *schedule = view->schedule;
+    const liana__execution_order *schedule = view->schedule;
     const liana_graph *graph = view->graph;
     memset(c->last, 0, graph->num_nodes * sizeof *c->last);
     memset(c->last_clone, 0, graph->num_nodes * sizeof *c->last_clone);
@@ -183,7 +183,7 @@ static void hold(chooser *c, double bytes, uint32_t from, uint32_t until)
 static void look_at(chooser *c, double target)
 {
     const liana__recompute_view *view = &c->view;
-    const liana__schedule *schedule = view->schedule;
+    const liana__execution_order *schedule = view->schedule;
     find_lifetimes(c);
     memset(c->change, 0, (c->num_segments + 2) * sizeof *c->change);
     c->peak = c->excess = c->total_cost = 0;
@@ -268,7 +268,7 @@ static void leave_out(chooser *c, double target, candidate *list)
     }
 }
 
-static liana_status plan_size(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+static liana_status plan_size(const liana_graph *graph, const liana__execution_order *schedule, const bool *elsewhere,
                               size_t *size, liana__error *error)
 {
     liana__memory_plan plan;
@@ -365,7 +365,7 @@ static void release(chooser *c)
 /* The most that a segment could take away. */
 static double forgettable_bytes(const chooser *c, uint32_t index)
 {
-    const liana__schedule *schedule = c->view.schedule;
+    const liana__execution_order *schedule = c->view.schedule;
     double bytes = 0;
     for (size_t i = schedule->segments[index].begin; i < schedule->segments[index].end; i++) {
         uint32_t id = schedule->order[i];
@@ -408,7 +408,7 @@ static liana_status choose_all_light(chooser *c, liana__recomputation *best, lia
 /* ---- */
 
 /* `limit` is SIZE_MAX for none. */
-static liana_status choose_for(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+static liana_status choose_for(const liana_graph *graph, const liana__execution_order *schedule, const bool *elsewhere,
                                size_t limit, liana__recomputation *made, liana__error *error)
 {
     chooser c = {.view = {.graph = graph, .schedule = schedule, .elsewhere = elsewhere},
@@ -431,7 +431,7 @@ static liana_status choose_for(const liana_graph *graph, const liana__schedule *
     return status;
 }
 
-liana_status liana__recompute(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
+liana_status liana__recompute(const liana_graph *graph, const liana__execution_order *schedule, const bool *elsewhere,
                               size_t limit, liana__recomputation *made, liana__error *error)
 {
     *made = (liana__recomputation){0};
@@ -440,8 +440,8 @@ liana_status liana__recompute(const liana_graph *graph, const liana__schedule *s
     return choose_for(graph, schedule, elsewhere, limit, made, error);
 }
 
-liana_status liana__recompute_light(const liana_graph *graph, const liana__schedule *schedule, const bool *elsewhere,
-                                    liana__recomputation *made, liana__error *error)
+liana_status liana__recompute_light(const liana_graph *graph, const liana__execution_order *schedule,
+                                    const bool *elsewhere, liana__recomputation *made, liana__error *error)
 {
     *made = (liana__recomputation){0};
     LIANA_TRY(plan_size(graph, schedule, elsewhere, &made->workspace_size, error));

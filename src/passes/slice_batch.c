@@ -7,8 +7,8 @@
  * How many rows a slice has: as many as fit the cache, but enough that what each slice needs whole (weights) and what
  * has to be added up in the end (their gradients) is little beside it. Each node allows a range, a segment the ranges'
  * intersection, of which the upper end is taken. */
+#include "passes/execution_order.h"
 #include "passes/pass.h"
-#include "passes/schedule.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ typedef struct row_range {
 
 typedef struct slicer {
     const liana_graph *graph;
-    liana__schedule *schedule;
+    liana__execution_order *schedule;
     double slice_bytes;
     bool *needed;
     bool flat;    /* slices of elements */
@@ -169,7 +169,7 @@ static row_range intersect(row_range a, row_range b)
 
 static void emit(slicer *s, const uint32_t *ids, size_t count, int64_t slice_rows)
 {
-    liana__schedule *schedule = s->schedule;
+    liana__execution_order *schedule = s->schedule;
     uint32_t index = (uint32_t)schedule->num_segments++;
     schedule->segments[index] = (liana__segment){.begin = schedule->count,
                                                  .end = schedule->count + count,
@@ -268,11 +268,11 @@ static void place(slicer *s, const liana__node *node)
 /* What only its own segment reads, row by row. An alias is its input. */
 static void find_internal(slicer *s)
 {
-    liana__schedule *schedule = s->schedule;
+    liana__execution_order *schedule = s->schedule;
     const liana_graph *graph = s->graph;
     for (size_t i = 0; i < schedule->count; i++) {
         uint32_t id = schedule->order[i];
-        schedule->internal[id] = liana__segment_is_sliced(liana__schedule_segment(schedule, id)) &&
+        schedule->internal[id] = liana__segment_is_sliced(liana__execution_order_segment(schedule, id)) &&
                                  parts_of(s, graph->nodes[id]).kind == LIANA__PART_ROWS;
     }
     for (size_t i = 0; i < graph->num_outputs; i++) schedule->internal[graph->outputs[i].node->id] = false;
@@ -295,7 +295,7 @@ static void find_internal(slicer *s)
 
 static bool allocate(slicer *s)
 {
-    liana__schedule *schedule = s->schedule;
+    liana__execution_order *schedule = s->schedule;
     size_t n = s->graph->num_nodes;
     schedule->num_nodes = n;
     schedule->order = calloc(n, sizeof *schedule->order);
@@ -314,10 +314,10 @@ static bool allocate(slicer *s)
     return enough;
 }
 
-liana_status liana__schedule_make(const liana_graph *graph, size_t slice_bytes, liana__schedule *schedule,
-                                  liana__error *error)
+liana_status liana__execution_order_make(const liana_graph *graph, size_t slice_bytes, liana__execution_order *schedule,
+                                         liana__error *error)
 {
-    *schedule = (liana__schedule){0};
+    *schedule = (liana__execution_order){0};
     slicer s = {.graph = graph, .schedule = schedule, .slice_bytes = (double)slice_bytes};
     weighed_rows *list = calloc(graph->num_nodes, sizeof *list);
     bool enough = allocate(&s) && list;
@@ -339,18 +339,18 @@ liana_status liana__schedule_make(const liana_graph *graph, size_t slice_bytes, 
     free(s.open);
     free(s.waiting);
     if (enough) return LIANA_OK;
-    liana__schedule_free(schedule);
+    liana__execution_order_free(schedule);
     return liana__fail_memory(error, "the schedule");
 }
 
-void liana__schedule_free(liana__schedule *schedule)
+void liana__execution_order_free(liana__execution_order *schedule)
 {
     free(schedule->order);
     free(schedule->segments);
     free(schedule->position);
     free(schedule->segment_of);
     free(schedule->internal);
-    *schedule = (liana__schedule){0};
+    *schedule = (liana__execution_order){0};
 }
 
 const liana__pass liana__pass_slice_batch = {

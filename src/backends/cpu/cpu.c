@@ -98,7 +98,7 @@ static void destroy_executable(liana__executable *base)
     free(executable->errors);
     free(executable->externals);
     free(executable->deliveries);
-    liana__schedule_free(&executable->schedule);
+    liana__execution_order_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     free(executable);
 }
@@ -234,7 +234,7 @@ static liana_status fit_memory(liana__cpu_executable *executable, liana__error *
     }
     if (!made.graph) return LIANA_OK;
     free_steps(executable);
-    liana__schedule_free(&executable->schedule);
+    liana__execution_order_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     executable->graph = executable->optimized = made.graph;
     executable->schedule = made.schedule;
@@ -250,7 +250,7 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     if (executable->optimized) executable->graph = executable->optimized;
     LIANA_TRY(liana__graph_verify(executable->graph, error));
     size_t slice_bytes = liana__pass_is_on(context, &liana__pass_slice_batch) ? context->slice_bytes : 0;
-    LIANA_TRY(liana__schedule_make(executable->graph, slice_bytes, &executable->schedule, error));
+    LIANA_TRY(liana__execution_order_make(executable->graph, slice_bytes, &executable->schedule, error));
     LIANA_TRY(make_steps(executable, error));
     LIANA_TRY(fit_memory(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));

@@ -119,7 +119,7 @@ typedef struct liana__cpu_executable {
     liana__executable base;
     const liana_graph *graph; /* what runs: `optimized`, or the caller's if no pass was run */
     liana_graph *optimized;
-    liana__schedule schedule;
+    liana__execution_order schedule;
     liana__memory_plan plan;
     liana__arena arena; /* the nodes of slices and what else the steps point to */
     liana__cpu_step *steps;

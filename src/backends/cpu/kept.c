@@ -10,7 +10,7 @@
 /* Runs whole, alone, and is not larger than the weights it is made of: else it had better be made again. */
 static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
 {
-    const liana__segment *segment = liana__schedule_segment(&executable->schedule, node->id);
+    const liana__segment *segment = liana__execution_order_segment(&executable->schedule, node->id);
     if (!liana__is_of_weights(node) || segment->end != segment->begin + 1) return false;
     if (liana__segment_is_sliced(segment) || node->op->placement == LIANA__PLACE_ALIAS) return false;
     if (liana__is_cast_twice(executable->graph, node)) return false;
@@ -22,7 +22,7 @@ static bool is_worth_keeping(const liana__cpu_executable *executable, const lian
 static void choose_nodes(liana__cpu_executable *executable)
 {
     const liana_graph *graph = executable->graph;
-    const liana__schedule *schedule = &executable->schedule;
+    const liana__execution_order *schedule = &executable->schedule;
     bool *nodes = executable->kept.nodes;
     for (size_t i = 0; i < schedule->count; i++) {
         const liana__node *node = graph->nodes[schedule->order[i]];

@@ -28,7 +28,7 @@ void liana__cpu_plan_packing(liana__cpu_executable *executable)
     for (size_t i = 0; i < executable->num_segments; i++) {
         liana__cpu_segment *segment = &executable->segments[i];
         const uint32_t first = executable->steps[segment->first_step].whole->id;
-        const size_t begin = liana__schedule_segment(&executable->schedule, first)->begin;
+        const size_t begin = liana__execution_order_segment(&executable->schedule, first)->begin;
         size_t size = 0;
         for (size_t k = segment->first_step; k < segment->end_step && segment->num_slices > 1; k++) {
             liana__cpu_step *step = &executable->steps[k];

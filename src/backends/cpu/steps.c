@@ -160,7 +160,7 @@ static void find_companions(liana__cpu_executable *executable, const liana__cpu_
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error)
 {
     const bool companions = liana__pass_is_on(executable->base.device->context, &liana__pass_fuse_statistics);
-    const liana__schedule *schedule = &executable->schedule;
+    const liana__execution_order *schedule = &executable->schedule;
     executable->steps = calloc(schedule->count + 1, sizeof *executable->steps);
     executable->segments = calloc(schedule->num_segments + 1, sizeof *executable->segments);
     if (!executable->steps || !executable->segments) return liana__fail_memory(error, "an executable");

@@ -1,4 +1,4 @@
-/* schedule.h - in which order the nodes of a graph run, and which of them run together on a part of the batch.
+/* execution_order.h - in which order the nodes of a graph run, and which of them run together on a part of the batch.
  *
  * A segment is a run of nodes that is repeated for each slice of the batch, some rows of axis 0, so that what one node
  * leaves for the next is found in the cache. Tensors that nobody outside the segment reads exist for one slice at a
@@ -7,8 +7,8 @@
  * Where all large tensors are element-wise, as in an optimizer's update, slices are of elements instead.
  *
  * All depends on the graph alone. */
-#ifndef LIANA_PASSES_SCHEDULE_H
-#define LIANA_PASSES_SCHEDULE_H
+#ifndef LIANA_PASSES_EXECUTION_ORDER_H
+#define LIANA_PASSES_EXECUTION_ORDER_H
 
 #include "ir/graph.h"
 
@@ -19,7 +19,7 @@ typedef struct liana__segment {
     bool flat;          /* rows are elements: what the nodes do is element-wise */
 } liana__segment;
 
-typedef struct liana__schedule {
+typedef struct liana__execution_order {
     size_t num_nodes;
     uint32_t *order; /* the ids of the needed nodes that are no leaves */
     size_t count;
@@ -28,13 +28,13 @@ typedef struct liana__schedule {
     uint32_t *position;   /* by node id: its place in the order; of what is not in it, UINT32_MAX */
     uint32_t *segment_of; /* by node id */
     bool *internal;       /* by node id */
-} liana__schedule;
+} liana__execution_order;
 
 /* `slice_bytes` is what a node should read and write of a slice, as far as whole rows allow; 0: nodes run whole, in the
- * order of their ids. Free with liana__schedule_free. */
-liana_status liana__schedule_make(const liana_graph *graph, size_t slice_bytes, liana__schedule *schedule,
-                                  liana__error *error) LIANA_MUST_USE;
-void liana__schedule_free(liana__schedule *schedule);
+ * order of their ids. Free with liana__execution_order_free. */
+liana_status liana__execution_order_make(const liana_graph *graph, size_t slice_bytes, liana__execution_order *schedule,
+                                         liana__error *error) LIANA_MUST_USE;
+void liana__execution_order_free(liana__execution_order *schedule);
 
 static inline bool liana__segment_is_sliced(const liana__segment *segment)
 {
@@ -53,7 +53,7 @@ static inline liana__parts liana__segment_parts(const liana__segment *segment, c
 }
 
 /* The segment of a node that is in the order. */
-static inline const liana__segment *liana__schedule_segment(const liana__schedule *schedule, uint32_t id)
+static inline const liana__segment *liana__execution_order_segment(const liana__execution_order *schedule, uint32_t id)
 {
     return &schedule->segments[schedule->segment_of[id]];
 }

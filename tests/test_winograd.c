@@ -370,6 +370,8 @@ static void test_choice(void **state)
         assert_null(declines(&usual, LIANA_F32, which, LIANA__ISA_AVX512));
         assert_null(declines(&usual, LIANA_BF16, which, LIANA__ISA_AVX512_BF16));
         assert_null(declines(&usual, LIANA_F32, which, LIANA__ISA_AMX));
+        assert_null(declines(&usual, LIANA_BF16, which, LIANA__ISA_AVX512_BF16_STORAGE));
+        assert_null(declines(&fifth, LIANA_BF16, which, LIANA__ISA_AVX512_BF16_STORAGE)); /* as in f32 */
         assert_string_equal(declines(&usual, LIANA_BF16, which, LIANA__ISA_AMX), "oneDNN's tiles are faster");
         assert_string_equal(declines(&narrow, LIANA_F32, which, LIANA__ISA_AVX512), "too few channels or filters");
         assert_string_equal(declines(&tiny, LIANA_F32, which, LIANA__ISA_AVX512),

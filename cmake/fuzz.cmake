@@ -10,7 +10,7 @@ target_compile_options(liana_options INTERFACE -fsanitize=fuzzer-no-link,address
 target_link_options(liana_options INTERFACE -fsanitize=address,undefined)
 # Numeric kernels read no file, and take minutes to compile with sanitizers.
 foreach(source ${LIANA_SOURCES})
-  if(source MATCHES "/src/(ops|kernels)/.*\\.(generic|avx2|avx512|avx512_bf16|amx)\\.c$")
+  if(source MATCHES "/src/(ops|kernels)/.*\\.(generic|avx2|avx512|avx512_bf16_storage|avx512_bf16|amx)\\.c$")
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
   endif()
 endforeach()

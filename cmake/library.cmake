@@ -1,6 +1,6 @@
 # libliana (static, shared or both: BUILD_SHARED_LIBS) and the liana command. A new file in src/ is built without an edit here; the suffix of
 # a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c,
-# kernel.avx512_bf16.c, kernel.amx.c.
+# kernel.avx512_bf16_storage.c, kernel.avx512_bf16.c, kernel.amx.c.
 file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 set(LIANA_CLI_SOURCES ${LIANA_SOURCES})
 list(FILTER LIANA_CLI_SOURCES INCLUDE REGEX "/src/cli/")
@@ -27,6 +27,10 @@ function(liana_choose_instruction_sets)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS}")
     elseif(source MATCHES "\\.avx512_bf16\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${LIANA_AVX512_OPTIONS};-mavx512bf16")
+    elseif(source MATCHES "\\.avx512_bf16_storage\\.c$")
+      # With the rounding of AVX512_BF16, without its dot products.
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "${LIANA_AVX512_OPTIONS};-mavx512bf16;-DLIANA_BF16_STORAGE")
     elseif(source MATCHES "\\.amx\\.c$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "${LIANA_AVX512_OPTIONS};-mavx512bf16;-mamx-tile;-mamx-bf16;-DLIANA_AMX")
@@ -41,7 +45,7 @@ function(liana_choose_instruction_sets)
 endfunction()
 liana_choose_instruction_sets(${LIANA_SOURCES})
 if(NOT LIANA_X86)
-  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16|amx)\\.c$")
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.(avx2|avx512|avx512_bf16_storage|avx512_bf16|amx)\\.c$")
 endif()
 if(LIANA_REMOTE)
   list(FILTER LIANA_SOURCES EXCLUDE REGEX "/src/remote/remote_missing\\.c$")

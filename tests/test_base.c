@@ -176,14 +176,18 @@ static void test_isa_can_be_capped(void **state)
     assert_ok(liana__cpu_detect("avx512_bf16", &isa, NULL, 0, &error), &error);
     assert_true(isa <= LIANA__ISA_AVX512_BF16);
     assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16), "avx512_bf16");
-    assert_fails(liana__cpu_detect("sse9", &isa, NULL, 0, &error), LIANA_INVALID_CONFIG, &error, "sse9", "avx2");
+    assert_ok(liana__cpu_detect("avx512_bf16_storage", &isa, NULL, 0, &error), &error);
+    assert_true(isa <= LIANA__ISA_AVX512_BF16_STORAGE);
+    assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16_STORAGE), "avx512_bf16_storage");
+    assert_fails(liana__cpu_detect("sse9", &isa, NULL, 0, &error), LIANA_INVALID_CONFIG, &error, "sse9",
+                 "avx512_bf16_storage");
 }
 
 /* Processors and kernels that are not here. */
 static void test_isa_of_other_machines(void **state)
 {
     (void)state;
-    const liana__isa amx = LIANA__ISA_AMX;
+    const liana__isa amx = LIANA__ISA_AMX, bf16 = LIANA__ISA_AVX512_BF16, storage = LIANA__ISA_AVX512_BF16_STORAGE;
     const struct {
         liana__cpu_facts facts;
         liana__isa cap, level;
@@ -194,12 +198,20 @@ static void test_isa_of_other_machines(void **state)
         {{.avx512 = true, .avx512_bf16 = true}, amx, LIANA__ISA_BASELINE, "has no avx2"},
         {{.avx2 = true, .avx512 = true}, amx, LIANA__ISA_AVX512, "has no avx512_bf16"},
         {{.avx2 = true, .avx512 = true, .amx = true}, amx, LIANA__ISA_AVX512, "has no avx512_bf16"},
-        {{true, true, true, false, 0}, amx, LIANA__ISA_AVX512_BF16, "has no amx"},
-        {{true, true, true, true, 0}, amx, LIANA__ISA_AMX, ""},
-        {{true, true, true, true, EPERM}, amx, LIANA__ISA_AVX512_BF16, "the kernel refuses its tile registers"},
-        {{true, true, true, true, EINVAL}, amx, LIANA__ISA_AVX512_BF16, "arch_prctl: Invalid argument"},
-        {{true, true, true, true, 0}, LIANA__ISA_AVX2, LIANA__ISA_AVX2, "LIANA_MAX_ISA allows no more"},
-        {{true, true, true, true, 0}, LIANA__ISA_AVX512_BF16, LIANA__ISA_AVX512_BF16, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, false, true, 0}, amx, bf16, "has no amx"},
+        {{true, true, true, true, true, 0}, amx, LIANA__ISA_AMX, ""},
+        {{true, true, true, true, true, EPERM}, amx, bf16, "the kernel refuses its tile registers"},
+        {{true, true, true, true, true, EINVAL}, amx, bf16, "arch_prctl: Invalid argument"},
+        {{true, true, true, true, true, 0}, LIANA__ISA_AVX2, LIANA__ISA_AVX2, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, true, true, 0}, bf16, bf16, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, true, true, 0}, storage, storage, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, false, false, 0}, amx, storage, "dot products of bf16 are no faster than f32"},
+        {{true, true, true, false, false, 0}, storage, storage, "dot products of bf16 are no faster than f32"},
+        {{true, true, true, false, false, 0}, bf16, bf16, "has no amx"},
+        {{true, true, true, true, false, 0}, bf16, bf16, "LIANA_MAX_ISA allows no more"},
+        {{true, true, true, true, false, 0}, amx, LIANA__ISA_AMX, ""},
+        {{true, true, true, true, false, EPERM}, amx, storage, "the kernel refuses its tile registers"},
+        {{.avx2 = true, .avx512 = true, .fast_dots = true}, amx, LIANA__ISA_AVX512, "has no avx512_bf16"},
         {{.avx2 = true}, LIANA__ISA_AVX512, LIANA__ISA_AVX2, "has no avx512"},
     };
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
@@ -211,6 +223,39 @@ static void test_isa_of_other_machines(void **state)
         } else {
             assert_string_equal(reason, "");
         }
+    }
+}
+
+/* Real ones, and what is not known. */
+static void test_fast_dots_by_identity(void **state)
+{
+    (void)state;
+    static const struct {
+        liana__cpu_identity identity;
+        bool fast;
+    } processors[] = {
+        {{"AuthenticAMD", 25, 0x11, 1}, true},                                        /* Genoa */
+        {{"AuthenticAMD", 25, 0x61, 2}, true},                                        /* Raphael */
+        {{"AuthenticAMD", 25, 0x75, 2}, true},                                        /* Hawk Point */
+        {{"AuthenticAMD", 25, 0xa0, 2}, true},                                        /* Bergamo */
+        {{"AuthenticAMD", 25, 0x21, 0}, false},                                       /* Vermeer: Zen 3 */
+        {{"AuthenticAMD", 26, 0x02, 1}, true},                                        /* Turin */
+        {{"AuthenticAMD", 26, 0x44, 0}, true},                                        /* Granite Ridge */
+        {{"AuthenticAMD", 27, 0x00, 0}, true},                                        /* later ones */
+        {{"AuthenticAMD", 23, 0x31, 0}, false}, {{"GenuineIntel", 6, 85, 11}, true},  /* Cooper Lake */
+        {{"GenuineIntel", 6, 85, 7}, false},                                          /* Cascade Lake */
+        {{"GenuineIntel", 6, 143, 8}, false},                                         /* Sapphire Rapids */
+        {{"GenuineIntel", 6, 207, 2}, false},                                         /* Emerald Rapids */
+        {{"GenuineIntel", 6, 173, 1}, false},                                         /* Granite Rapids */
+        {{"GenuineIntel", 6, 174, 1}, false},   {{"GenuineIntel", 6, 167, 1}, false}, /* as a virtual machine may say */
+        {{"GenuineIntel", 19, 1, 0}, false},                                          /* later ones */
+        {{"HygonGenuine", 26, 1, 0}, false},    {{"", 0, 0, 0}, false},
+    };
+    for (size_t i = 0; i < sizeof processors / sizeof *processors; i++) {
+        const liana__cpu_identity *it = &processors[i].identity;
+        if (liana__cpu_has_fast_dots(it) == processors[i].fast) continue;
+        fail_msg("%s %d/%d stepping %d: expected %s", it->vendor, it->family, it->model, it->stepping,
+                 processors[i].fast ? "fast" : "slow");
     }
 }
 
@@ -240,7 +285,9 @@ static int look_when_refused(bool has_tiles)
     char reason[160];
     bool right = liana__cpu_ask_for_tiles() == EPERM &&
                  liana__cpu_detect(NULL, &isa, reason, sizeof reason, NULL) == LIANA_OK && isa < LIANA__ISA_AMX;
-    if (has_tiles) right = right && isa == LIANA__ISA_AVX512_BF16 && strstr(reason, "Operation not permitted");
+    const bool fast = liana__cpu_read_facts(LIANA__ISA_BASELINE).fast_dots;
+    const liana__isa below = fast ? LIANA__ISA_AVX512_BF16 : LIANA__ISA_AVX512_BF16_STORAGE;
+    if (has_tiles) right = right && isa == below && strstr(reason, "Operation not permitted");
     return right ? RIGHT : WRONG;
 }
 
@@ -375,6 +422,7 @@ int main(void)
 #endif
         cmocka_unit_test(test_memory_of_control_groups),
         cmocka_unit_test(test_isa_of_other_machines),
+        cmocka_unit_test(test_fast_dots_by_identity),
         cmocka_unit_test(test_isa_is_logged_with_its_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

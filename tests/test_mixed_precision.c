@@ -168,9 +168,8 @@ static double cosine(const float *a, const float *b, int64_t size)
 }
 
 /* On both devices: the plain loops run the same rewritten graph. */
-static void test_results_are_near_those_in_f32(void **state)
+static void check_results(void)
 {
-    (void)state;
     liana_graph *graph = small_step();
     liana__device *const devices[] = {cpu, reference};
     liana__test_value inputs[16], exact[16], got[16];
@@ -190,6 +189,17 @@ static void test_results_are_near_those_in_f32(void **state)
     liana__test_free_values(inputs, graph->num_inputs);
     liana__test_free_values(exact, graph->num_outputs);
     liana_graph_destroy(graph);
+}
+
+static void test_results_are_near_those_in_f32(void **state)
+{
+    (void)state;
+    const liana__isa best = context->isa;
+    for (int isa = LIANA__ISA_BASELINE; isa <= (int)best; isa++) {
+        context->isa = (liana__isa)isa;
+        check_results();
+    }
+    context->isa = best;
 }
 
 static void test_a_graph_that_does_not_ask_stays(void **state)

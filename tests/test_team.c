@@ -16,6 +16,7 @@ typedef struct problem {
     const char *architecture; /* NULL: a small network of all kinds of layers */
     int64_t height, width, batch;
     bool mixed, training;
+    liana__isa isa; /* at most; BASELINE: what the processor has */
 } problem;
 
 /* What one run gives: outputs of inference, or the weights after an update. */
@@ -81,6 +82,7 @@ static void set_up(fixture *own, const problem *p, int num_threads)
     liana__error error = {0};
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &own->context),
                      LIANA_OK);
+    if (p->isa && own->context->isa > p->isa) own->context->isa = p->isa;
     assert_ok(liana__device_open(own->context, "cpu", &own->device, &error), &error);
     liana__variables_init(&own->variables, own->device);
     assert_int_equal(liana_model_create(own->context, NULL, &own->model), LIANA_OK);
@@ -191,7 +193,7 @@ static void test_networks_of_the_zoo_on_one_image(void **state)
                                         "ResNet50V2", "EfficientNetB0", "DenseNet121"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (int mixed = 0; mixed < 2; mixed++) {
-            assert_same(&(problem){names[i], 96, 96, 1, mixed, false});
+            assert_same(&(problem){names[i], 96, 96, 1, mixed, false, 0});
         }
     }
 }
@@ -203,7 +205,7 @@ static void test_odd_sizes(void **state)
                                        {1, 67, 1}, {64, 64, 1}, {23, 29, 2}, {16, 16, 13}, {40, 40, 5}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (int mixed = 0; mixed < 2; mixed++) {
-            assert_same(&(problem){NULL, sizes[i][0], sizes[i][1], sizes[i][2], mixed, false});
+            assert_same(&(problem){NULL, sizes[i][0], sizes[i][1], sizes[i][2], mixed, false, 0});
         }
     }
 }
@@ -212,9 +214,22 @@ static void test_training_of_a_single_shard(void **state)
 {
     (void)state;
     for (int mixed = 0; mixed < 2; mixed++) {
-        assert_same(&(problem){NULL, 33, 35, 6, mixed, true});
-        assert_same(&(problem){NULL, 48, 48, 13, mixed, true});
-        assert_same(&(problem){"MobileNetV2", 64, 64, 8, mixed, true});
+        assert_same(&(problem){NULL, 33, 35, 6, mixed, true, 0});
+        assert_same(&(problem){NULL, 48, 48, 13, mixed, true, 0});
+        assert_same(&(problem){"MobileNetV2", 64, 64, 8, mixed, true, 0});
+    }
+}
+
+/* Where bf16 is stored and multiplied in f32: by liana's own kernels, and for the dilated window by oneDNN. */
+static void test_levels_that_store_bf16(void **state)
+{
+    (void)state;
+    static const liana__isa levels[] = {LIANA__ISA_AVX2, LIANA__ISA_AVX512, LIANA__ISA_AVX512_BF16_STORAGE};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        assert_same(&(problem){NULL, 64, 64, 1, true, false, levels[i]});
+        assert_same(&(problem){NULL, 40, 40, 5, true, false, levels[i]});
+        assert_same(&(problem){NULL, 33, 35, 6, true, true, levels[i]});
+        assert_same(&(problem){"MobileNetV2", 96, 96, 1, true, false, levels[i]});
     }
 }
 
@@ -224,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_networks_of_the_zoo_on_one_image),
         cmocka_unit_test(test_odd_sizes),
         cmocka_unit_test(test_training_of_a_single_shard),
+        cmocka_unit_test(test_levels_that_store_bf16),
     };
     return cmocka_run_group_tests_name("teams", tests, NULL, NULL);
 }

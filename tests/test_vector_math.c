@@ -142,7 +142,7 @@ static void check_bf16(const float *inputs, int64_t count)
     liana__node back = {.dtype = LIANA_F32, .shape = f32.shape, .inputs = bf16_input};
     for (const liana__kernel *const *kernel = liana__op_cast.kernels; kernel[1]; kernel++) {
         if ((*kernel)->isa > context->isa) continue;
-        bool flushes = (*kernel)->isa == LIANA__ISA_AVX512_BF16;
+        bool flushes = (*kernel)->isa == LIANA__ISA_AVX512_BF16_STORAGE;
         const void *src[] = {inputs}, *narrow_src[] = {narrow};
         assert_int_equal((*kernel)->run(&(liana__call){.node = &bf16, .src = src, .dst = narrow}), LIANA_OK);
         assert_int_equal((*kernel)->run(&(liana__call){.node = &back, .src = narrow_src, .dst = wide}), LIANA_OK);

@@ -282,6 +282,8 @@ static void test_choice(void **state)
         assert_null(declines(&usual, LIANA_F32, which, LIANA__ISA_AVX512));
         assert_null(declines(&usual, LIANA_BF16, which, LIANA__ISA_AVX512_BF16));
         assert_null(declines(&usual, LIANA_F32, which, LIANA__ISA_AMX));
+        assert_null(declines(&usual, LIANA_BF16, which, LIANA__ISA_AVX512_BF16_STORAGE));
+        assert_null(declines(&fifth, LIANA_BF16, which, LIANA__ISA_AVX512_BF16_STORAGE)); /* as in f32 */
         if (which == LIANA__CONV_KERNEL_GRADIENT) {
             assert_null(declines(&usual, LIANA_BF16, which, LIANA__ISA_AMX)); /* behind windows on tiles in the list */
         } else {

@@ -1,17 +1,50 @@
 #include "base/cpu.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const names[] = {"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
+static const char *const names[] = {"baseline", "avx2", "avx512", "avx512_bf16_storage", "avx512_bf16", "amx"};
 
 const char *liana__isa_name(liana__isa isa)
 {
     return names[isa];
+}
+
+/* ---- which processors have fast dot products of bf16 ---- */
+
+enum { ANY = INT_MAX };
+
+/* Models from ... to, of families from ... to, from a stepping on. The first row that holds is the answer.
+ * Instructions that take two cycles multiply no faster than f32's, of which there are two in each (Golden Cove and what
+ * is made of it); those that take one multiply twice as fast. */
+static const struct {
+    const char *vendor;
+    int families[2], models[2], least_stepping;
+    bool fast;
+} dots[] = {
+    {"AuthenticAMD", {25, 25}, {0x10, 0x1f}, 0, true}, /* Zen 4: Genoa, Storm Peak */
+    {"AuthenticAMD", {25, 25}, {0x60, 0x7f}, 0, true}, /* Zen 4: Raphael, Phoenix */
+    {"AuthenticAMD", {25, 25}, {0xa0, 0xaf}, 0, true}, /* Zen 4c: Bergamo, Siena */
+    {"AuthenticAMD", {26, ANY}, {0, ANY}, 0, true},    /* Zen 5, and what comes after it */
+    {"GenuineIntel", {6, 6}, {85, 85}, 10, true},      /* Cooper Lake; steppings below are Skylake and Cascade Lake */
+    {"GenuineIntel", {6, 6}, {143, 143}, 0, false},    /* Sapphire Rapids */
+    {"GenuineIntel", {6, 6}, {207, 207}, 0, false},    /* Emerald Rapids */
+    {"GenuineIntel", {6, 6}, {173, 174}, 0, false},    /* Granite Rapids */
+};
+
+bool liana__cpu_has_fast_dots(const liana__cpu_identity *identity)
+{
+    for (size_t i = 0; i < sizeof dots / sizeof *dots; i++) {
+        if (strcmp(identity->vendor, dots[i].vendor) != 0 || identity->stepping < dots[i].least_stepping) continue;
+        if (identity->family < dots[i].families[0] || identity->family > dots[i].families[1]) continue;
+        if (identity->model >= dots[i].models[0] && identity->model <= dots[i].models[1]) return dots[i].fast;
+    }
+    return false;
 }
 
 #if defined(LIANA_X86)
@@ -26,6 +59,23 @@ static bool cpuid_bit(unsigned leaf, unsigned subleaf, int where, int bit)
     return __get_cpuid_count(leaf, subleaf, &found[0], &found[1], &found[2], &found[3]) && (found[where] >> bit & 1);
 }
 
+/* Family and model have more bits in families 6 and 15. */
+static liana__cpu_identity read_identity(void)
+{
+    liana__cpu_identity identity = {.vendor = ""};
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(0, &a, &b, &c, &d)) return identity;
+    const unsigned text[] = {b, d, c};
+    memcpy(identity.vendor, text, sizeof text);
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return identity;
+    identity.stepping = (int)(a & 15);
+    identity.family = (int)(a >> 8 & 15);
+    identity.model = (int)(a >> 4 & 15);
+    if (identity.family == 6 || identity.family == 15) identity.model += (int)(a >> 16 & 15) << 4;
+    if (identity.family == 15) identity.family += (int)(a >> 20 & 255);
+    return identity;
+}
+
 int liana__cpu_ask_for_tiles(void)
 {
     return syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, AMX_TILE_DATA) == 0 ? 0 : errno;
@@ -35,12 +85,14 @@ int liana__cpu_ask_for_tiles(void)
 liana__cpu_facts liana__cpu_read_facts(liana__isa cap)
 {
     __builtin_cpu_init();
+    const liana__cpu_identity identity = read_identity();
     liana__cpu_facts facts = {
         .avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpuid_bit(1, 0, 2, 29),
         .avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
         .avx512_bf16 = cpuid_bit(7, 1, 0, 5),
         .amx = cpuid_bit(7, 0, 3, 22) && cpuid_bit(7, 0, 3, 24),
+        .fast_dots = liana__cpu_has_fast_dots(&identity),
     };
     if (liana__cpu_level(&facts, cap, NULL, 0) == LIANA__ISA_AMX) facts.amx_refusal = liana__cpu_ask_for_tiles();
     return facts;
@@ -63,9 +115,11 @@ liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char 
     liana__isa level = LIANA__ISA_BASELINE;
     if (facts->avx2) level = LIANA__ISA_AVX2;
     if (facts->avx2 && facts->avx512) level = LIANA__ISA_AVX512;
-    if (level == LIANA__ISA_AVX512 && facts->avx512_bf16) level = LIANA__ISA_AVX512_BF16;
-    bool refused = level == LIANA__ISA_AVX512_BF16 && facts->amx && facts->amx_refusal != 0;
-    if (level == LIANA__ISA_AVX512_BF16 && facts->amx && !refused) level = LIANA__ISA_AMX;
+    bool has_bf16 = level == LIANA__ISA_AVX512 && facts->avx512_bf16;
+    bool slow = has_bf16 && !facts->fast_dots && cap != LIANA__ISA_AVX512_BF16;
+    bool refused = has_bf16 && facts->amx && facts->amx_refusal != 0;
+    if (has_bf16) level = slow ? LIANA__ISA_AVX512_BF16_STORAGE : LIANA__ISA_AVX512_BF16;
+    if (has_bf16 && facts->amx && !refused) level = LIANA__ISA_AMX;
     liana__isa chosen = level < cap ? level : cap;
     if (!reason) return chosen;
     if (chosen < level || (refused && cap < LIANA__ISA_AMX)) {
@@ -73,6 +127,12 @@ liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char 
     } else if (refused) {
         snprintf(reason, size, "the processor has amx, but the kernel refuses its tile registers (arch_prctl: %s)",
                  strerror(facts->amx_refusal));
+    } else if (chosen == LIANA__ISA_AVX512_BF16_STORAGE) {
+        snprintf(reason, size,
+                 "the processor's dot products of bf16 are no faster than f32 (LIANA_MAX_ISA=avx512_bf16 uses them), "
+                 "and it has no amx");
+    } else if (chosen == LIANA__ISA_AVX512) {
+        snprintf(reason, size, "the processor, or what the operating system shows of it, has no avx512_bf16");
     } else if (chosen < LIANA__ISA_AMX) {
         snprintf(reason, size, "the processor, or what the operating system shows of it, has no %s",
                  liana__isa_name(chosen + 1));
@@ -93,7 +153,8 @@ liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason,
         }
         if (found < 0) {
             return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "LIANA_MAX_ISA is '%s', expected one of baseline, avx2, avx512, avx512_bf16, amx",
+                               "LIANA_MAX_ISA is '%s', expected one of baseline, avx2, avx512, avx512_bf16_storage, "
+                               "avx512_bf16, amx",
                                limit);
         }
         cap = (liana__isa)found;

@@ -10,27 +10,41 @@
 /* Each level includes those before it. BASELINE is what the compiler was told to assume (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
-    LIANA__ISA_AVX2,        /* with FMA and F16C */
-    LIANA__ISA_AVX512,      /* F, BW, DQ and VL */
-    LIANA__ISA_AVX512_BF16, /* dot products of pairs of bf16 */
-    LIANA__ISA_AMX,         /* tiles with bf16, granted by the kernel */
+    LIANA__ISA_AVX2,                /* with FMA and F16C */
+    LIANA__ISA_AVX512,              /* F, BW, DQ and VL */
+    LIANA__ISA_AVX512_BF16_STORAGE, /* f32 to bf16 in one instruction; bf16 is multiplied in f32 */
+    LIANA__ISA_AVX512_BF16,         /* dot products of pairs of bf16 */
+    LIANA__ISA_AMX,                 /* tiles with bf16, granted by the kernel */
 } liana__isa;
 
-/* "baseline", "avx2", "avx512", "avx512_bf16", "amx". */
+/* "baseline", "avx2", "avx512", "avx512_bf16_storage", "avx512_bf16", "amx". */
 const char *liana__isa_name(liana__isa isa);
+
+/* Which processor it is: what CPUID's leaves 0 and 1 say. */
+typedef struct liana__cpu_identity {
+    char vendor[13]; /* "GenuineIntel" */
+    int family, model, stepping;
+} liana__cpu_identity;
+
+/* Whether such a processor, if it has AVX512_BF16, multiplies pairs of bf16 faster than it multiplies floats. By one
+ * table; what is not in it is taken to be slow unless its maker's newer processors are known to be fast: to multiply in
+ * f32 is never slower than f32 is. */
+bool liana__cpu_has_fast_dots(const liana__cpu_identity *identity);
 
 /* What the processor says of itself, and what the operating system lets a process use of it. */
 typedef struct liana__cpu_facts {
     bool avx2;        /* with FMA and F16C */
     bool avx512;      /* F, BW, DQ and VL */
-    bool avx512_bf16; /* dot products of pairs of bf16 */
+    bool avx512_bf16; /* dot products of pairs of bf16, and f32 rounded to bf16 */
     bool amx;         /* tiles, and their products of bf16 */
+    bool fast_dots;   /* the dot products are faster than f32 is */
     /* What the kernel answered when it was asked for the tile registers: 0, or an errno. Only asked where the rest is
      * there. */
     int amx_refusal;
 } liana__cpu_facts;
 
-/* The highest level up to `cap` that the facts allow. `reason` (NULL if not wanted) receives why it is not a higher
+/* The highest level up to `cap` that the facts allow and that is not slower than one below: AVX512_BF16 where dot
+ * products are slow only if `cap` names it. `reason` (NULL if not wanted) receives why it is not a higher
  * one: "" at the top, else a sentence for LIANA_LOG=dispatch. */
 liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char *reason, size_t size);
 

@@ -2,9 +2,9 @@
  * A^T B, where the rows of A are the pixels of x that the cell sees, one after the other, and those of B are dy's.
  *
  * For *.kernels.h, compiled for one instruction set. Lines of images are packed, x once for all cells of the window:
- * a cell only begins elsewhere in a line. Where a unit is two neighbours along the line (bf16), lines are packed twice,
- * as the pairs that begin at even and those that begin at odd pixels, so that each cell finds its own.
- * The order of additions depends on the geometry alone. */
+ * a cell only begins elsewhere in a line; bf16 that is multiplied as floats becomes those there. Where a unit is two
+ * neighbours along the line (bf16), lines are packed twice, as the pairs that begin at even and those that begin at odd
+ * pixels, so that each cell finds its own. The order of additions depends on the geometry alone. */
 #ifndef LIANA_KERNELS_MATRIX_LINES_H
 #define LIANA_KERNELS_MATRIX_LINES_H
 
@@ -40,14 +40,14 @@ static lines_plan plan_lines(const liana__geometry *g)
     plan.rows = plan.lines + g->window[0] - 1;
     plan.phases = at_most(TILE_STEP, g->window[1]);
     plan.phase_size = plan.steps + (g->window[1] - 1) / TILE_STEP;
-    plan.tile_size = plan.images * plan.rows * plan.phases * plan.phase_size * TILE_ROWS;
+    plan.tile_size = plan.images * plan.rows * plan.phases * plan.phase_size * TILE_ROWS + BEHIND_TILE;
     return plan;
 }
 
 /* In units: of x, of a panel of dy, of a line of x with zeros for its padding. */
 static int64_t packed_lines_size(const lines_plan *plan)
 {
-    return divide_round_up(plan->g->channels, 2 * TILE_ROWS) * 2 * plan->tile_size;
+    return tiled_size(plan->g->channels, plan->tile_size);
 }
 
 static int64_t packed_panel_size(const lines_plan *plan)
@@ -88,14 +88,19 @@ static void copy_line(const liana__geometry *g, const tile_element *line, tile_e
 static void pack_line(const lines_plan *plan, const tile_element *padded, tile_unit *target)
 {
     const int64_t channels = plan->g->channels;
-    const int64_t at_once = TILE_STEP > 1 ? VECTOR_LENGTH : TILE_ROWS;
+#if defined(LIANA__STORES_BF16)
+    const bool plain = false;
+#else
+    const bool plain = true; /* units are what lies there */
+#endif
+    const int64_t at_once = plain ? TILE_ROWS : TILED_COLUMNS;
     for (int64_t c = 0; c < channels; c += at_once, target += at_once / TILE_ROWS * plan->tile_size) {
         const int64_t count = at_most(at_once, channels - c);
         tile_unit *to = target;
         for (int64_t phase = 0; phase < plan->phases; phase++) {
             const tile_element *from = padded + phase * channels + c;
             for (int64_t i = 0; i < plan->phase_size; i++, from += TILE_STEP * channels, to += TILE_ROWS) {
-                if (TILE_STEP > 1) {
+                if (!plain) {
                     store_in_tiles(to, plan->tile_size, load_units(from, channels, TILE_STEP, count));
                 } else if (count == TILE_ROWS) {
                     memcpy(to, from, TILE_ROWS * sizeof *to);

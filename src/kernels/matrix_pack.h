@@ -69,26 +69,40 @@ static inline size_t packed_size(const packed_matrix *matrix)
     return (size_t)(count_steps(matrix) * count_vectors_of(matrix) * VECTOR_LENGTH) * sizeof(tile_unit);
 }
 
+LIANA__INLINE tile_factor factor_of(tile_element element)
+{
+#if defined(LIANA__WIDENED)
+    const uint32_t bits = (uint32_t)element << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#else
+    return element;
+#endif
+}
+
 /* `count` columns of one step from rows `stride` elements apart; `step` elements (a constant) are side by side. */
 LIANA__INLINE void pack_step(const int step, const tile_element *restrict source, int64_t stride, int64_t count,
-                             tile_element *restrict target)
+                             tile_factor *restrict target)
 {
     for (int64_t c = 0; c < count; c++) {
-        for (int e = 0; e < step; e++) target[c * step + e] = source[e * stride + c];
+        for (int e = 0; e < step; e++) target[c * step + e] = factor_of(source[e * stride + c]);
     }
 }
 
 /* Any step: rows and columns of the source lie `down` and `along` elements apart; rows behind the depth are 0. */
 static void pack_any_step(const tile_element *source, int64_t down, int64_t along, int64_t rows, int64_t count,
-                          int64_t step, tile_element *target)
+                          int64_t step, tile_factor *target)
 {
     for (int64_t c = 0; c < count; c++) {
-        for (int64_t e = 0; e < step; e++) target[c * step + e] = e < rows ? source[e * down + c * along] : 0;
+        for (int64_t e = 0; e < step; e++) {
+            target[c * step + e] = e < rows ? factor_of(source[e * down + c * along]) : 0;
+        }
     }
 }
 
 static void pack_plain_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count, int64_t step,
-                             tile_element *target, int64_t width)
+                             tile_factor *target, int64_t width)
 {
     for (int64_t s = 0; s < steps; s++, source += step * stride, target += width) {
         switch (step) {
@@ -99,8 +113,8 @@ static void pack_plain_panel(const tile_element *source, int64_t stride, int64_t
     }
 }
 
-static void pack_transposed_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count,
-                                  int64_t step, tile_element *target, int64_t width)
+static void pack_transposed_factors(const tile_factor *source, int64_t stride, int64_t steps, int64_t count,
+                                    int64_t step, tile_factor *target, int64_t width)
 {
     if ((size_t)step * sizeof *source == 4) {
         transpose_bytes((const char *)source, stride * (int64_t)sizeof *source, count, steps, (char *)target,
@@ -112,13 +126,48 @@ static void pack_transposed_panel(const tile_element *source, int64_t stride, in
     }
 }
 
+#if defined(LIANA__WIDENED)
+
+/* `count` elements as floats. */
+static inline void widen(const tile_element *source, int64_t count, float *target)
+{
+    int64_t i = 0;
+    for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) vector_store(target + i, vector_load_bf16(source + i));
+    if (i < count) vector_store_part(target + i, vector_load_part_bf16(source + i, count - i), count - i);
+}
+
+enum { WIDENED_AT_ONCE = 64 }; /* elements of each row */
+
+/* A piece of each row is widened, then transposed. */
+static void pack_transposed_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count,
+                                  int64_t step, tile_factor *target, int64_t width)
+{
+    float piece[TILE_VECTORS * VECTOR_LENGTH * WIDENED_AT_ONCE];
+    const int64_t at_once = WIDENED_AT_ONCE / step;
+    for (int64_t s = 0; s < steps; s += at_once, source += WIDENED_AT_ONCE, target += at_once * width) {
+        const int64_t left = at_most(at_once, steps - s);
+        for (int64_t c = 0; c < count; c++) widen(source + c * stride, left * step, piece + c * WIDENED_AT_ONCE);
+        pack_transposed_factors(piece, WIDENED_AT_ONCE, left, count, step, target, width);
+    }
+}
+
+#else
+
+static void pack_transposed_panel(const tile_element *source, int64_t stride, int64_t steps, int64_t count,
+                                  int64_t step, tile_factor *target, int64_t width)
+{
+    pack_transposed_factors(source, stride, steps, count, step, target, width);
+}
+
+#endif
+
 /* Packs [depth, columns], or [columns, depth] if transposed, into `units`, of packed_size bytes. */
 static inline void pack_matrix(const packed_matrix *matrix, const tile_element *source, bool transposed,
                                tile_unit *units)
 {
     const int64_t step = TILE_STEP * matrix->step_units, steps = matrix->depth / step;
     const int64_t down = transposed ? 1 : matrix->columns, along = transposed ? matrix->depth : 1;
-    tile_element *target = (tile_element *)units;
+    tile_factor *target = (tile_factor *)units;
     for (int64_t i = 0; i < count_panels(matrix); i++) {
         const packed_panel panel = panel_at(matrix, i);
         const int64_t width = panel.vectors * VECTOR_LENGTH * TILE_STEP;
@@ -142,7 +191,7 @@ static inline void pack_matrix(const packed_matrix *matrix, const tile_element *
 /* Up to a vector of units from `rows` rows (1 or TILE_STEP): `count` of them, the other lanes 0. */
 LIANA__INLINE vector_float load_units(const tile_element *source, int64_t stride, int64_t rows, int64_t count)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
     static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     const __mmask16 mask = vector_first(count);
@@ -153,7 +202,11 @@ LIANA__INLINE vector_float load_units(const tile_element *source, int64_t stride
 #else
     (void)stride;
     (void)rows;
+#if defined(LIANA__WIDENED)
+    return count == VECTOR_LENGTH ? vector_load_bf16(source) : vector_load_part_bf16(source, count);
+#else
     return vector_load_part(source, count);
+#endif
 #endif
 }
 
@@ -173,19 +226,39 @@ static inline void pack_steps(const tile_element *source, int64_t stride, int64_
     }
 }
 
-/* A vector of units to two tiles, `tile` units apart. */
+/* A vector of units to two tiles, `tile` units apart; or where a tile has not half of its lanes, to one, with zeros
+ * behind it where the next step's units go. The columns that this is; what the last step writes behind its own units.
+ */
+#if LIANA_VECTOR_BYTES == 64
+enum { TILED_COLUMNS = 2 * TILE_ROWS, BEHIND_TILE = 0 };
+#else
+enum { TILED_COLUMNS = TILE_ROWS, BEHIND_TILE = VECTOR_LENGTH };
+#endif
+
 LIANA__INLINE void store_in_tiles(tile_unit *target, int64_t tile, vector_float units)
 {
+#if LIANA_VECTOR_BYTES == 64
     memcpy(target, &units, TILE_ROWS * sizeof *target);
-    memcpy(target + tile, (const tile_unit *)&units + TILE_ROWS, (VECTOR_LENGTH - TILE_ROWS) * sizeof *target);
+    memcpy(target + tile, (const tile_unit *)&units + TILE_ROWS, TILE_ROWS * sizeof *target);
+#else
+    (void)tile;
+    vector_store((float *)target, units);
+#endif
 }
 
-/* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS], room being for whole vectors of columns. */
+/* In units: of `columns` columns in tiles of so many units. Whole lines of the cache. */
+static inline int64_t tiled_size(int64_t columns, int64_t tile)
+{
+    const int64_t tiles = divide_round_up(columns, TILED_COLUMNS) * ((int64_t)TILED_COLUMNS / TILE_ROWS);
+    return divide_round_up(tiles * tile + BEHIND_TILE, 16) * 16;
+}
+
+/* `depth` rows of `columns` elements to units [tiles][steps][TILE_ROWS], room being for tiled_size of them. */
 static inline void pack_tiles(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
 {
     const int64_t tile = divide_round_up(depth, TILE_STEP) * TILE_ROWS;
-    for (int64_t c = 0; c < columns; c += VECTOR_LENGTH) {
-        const int64_t lanes = at_most(VECTOR_LENGTH, columns - c);
+    for (int64_t c = 0; c < columns; c += TILED_COLUMNS) {
+        const int64_t lanes = at_most(TILED_COLUMNS, columns - c);
         const tile_element *from = source + c;
         tile_unit *to = target + c / TILE_ROWS * tile;
         int64_t k = 0;

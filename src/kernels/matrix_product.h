@@ -15,13 +15,18 @@
 
 /* ---- rows ---- */
 
-/* Rows of A that all panels take before the next: they stay in the L2 cache. */
+/* Rows of A that all panels take before the next: they stay in the L2 cache. Of those that are widened, so many bytes
+ * of floats. */
+#if defined(LIANA__WIDENED)
+enum { BYTES_AT_ONCE = 64 << 10, BYTES_AHEAD = 0 };
+#else
 enum { BYTES_AT_ONCE = 128 << 10, BYTES_AHEAD = 4096 };
+#endif
 
-/* A as it lies in memory; strides are in elements. `fetch`: how many bytes ahead of the rows in hand it is asked for.
- */
+/* A as it lies in memory, or widened; strides are in elements. `fetch`: how many bytes ahead of the rows in hand it is
+ * asked for. */
 typedef struct product_source {
-    const tile_element *data;
+    const tile_factor *data;
     int64_t stride;
     int64_t fetch;
 } product_source;
@@ -34,6 +39,7 @@ typedef struct product_target {
     const epilogue *after;        /* what is done to sums before they are stored, or NULL */
     const tile_element *residual; /* added then, laid out like C; NULL: none */
     vector_moments *moments;      /* TILE_VECTORS for each panel: of C's columns as they are stored; or NULL */
+    tile_factor *widened;         /* room for widened_size of A (LIANA__WIDENED) */
 } product_target;
 
 /* C from row `first` on. */
@@ -48,7 +54,7 @@ static product_target target_from(const product_target *target, int64_t first)
 
 LIANA__INLINE vector_float load_elements(const tile_element *source, int64_t count)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__STORES_BF16)
     return vector_load_part_bf16(source, count);
 #else
     return vector_load_part(source, count);
@@ -105,7 +111,7 @@ static __attribute__((noinline)) void store_swish(const float *waiting, int64_t 
 LIANA__INLINE void store_measured(const int rows, const int vectors, tile_element *target, int64_t stride, int64_t last,
                                   vector_float (*sums)[TILE_VECTORS], vector_moments *moments)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
     vector_float sum[TILE_VECTORS], square[TILE_VECTORS];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++) {
@@ -135,6 +141,19 @@ LIANA__INLINE void store_measured(const int rows, const int vectors, tile_elemen
         vector_store(moments[v].sum, sum[v]);
         vector_store(moments[v].square, square[v]);
     }
+#elif defined(LIANA__STORES_BF16)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        vector_float sum = vector_load(moments[v].sum), square = vector_load(moments[v].square);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            tile_element *at = target + r * stride + v * VECTOR_LENGTH;
+            moments_add_stored(vector_store_rounded(at, sums[r][v], v + 1 < vectors ? VECTOR_LENGTH : last), &sum,
+                               &square);
+        }
+        vector_store(moments[v].sum, sum);
+        vector_store(moments[v].square, square);
+    }
 #else
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) tile_store_row(vectors, target + r * stride, last, sums[r]);
@@ -154,7 +173,7 @@ LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units,
                              float *waiting)
 {
     vector_float sums[TILE_ROWS][TILE_VECTORS];
-    const tile_element *row[TILE_ROWS];
+    const tile_factor *row[TILE_ROWS];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) row[r] = a->data + (first_row + r) * a->stride;
     tile_clear(rows, vectors, sums);
@@ -266,25 +285,63 @@ LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, c
     }
 }
 
+/* How many rows of A all panels take before the next. */
+static int64_t rows_at_once(int64_t depth)
+{
+    const int64_t rows = BYTES_AT_ONCE / (int64_t)sizeof(tile_factor) / depth / TILE_ROWS * TILE_ROWS;
+    return rows < 4 * TILE_ROWS ? 4 * TILE_ROWS : rows;
+}
+
+#if defined(LIANA__WIDENED)
+
+/* From one widened row to the next. Long ones begin in different sets of the cache: they are an odd number of lines. */
+static int64_t widened_stride(int64_t depth)
+{
+    enum { LINE = 16, LONG = 128 };
+    return depth < LONG ? depth : (divide_round_up(depth, LINE) | 1) * LINE;
+}
+
+/* In floats: of the rows of A that are widened at once. */
+static int64_t widened_size(int64_t depth)
+{
+    return rows_at_once(depth) * widened_stride(depth);
+}
+
+/* Rows of `depth` elements, as floats. */
+static void widen_rows(const tile_element *a, int64_t a_stride, int64_t rows, int64_t depth, float *target)
+{
+    const int64_t stride = widened_stride(depth);
+    if (a_stride == depth && stride == depth) {
+        widen(a, rows * depth, target);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++) widen(a + r * a_stride, depth, target + r * stride);
+}
+
+#endif
+
 /* Rows [0, rows) of C = A B, the columns of B's panels [first_panel, end_panel). */
 static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
                             int64_t first_panel, int64_t end_panel, const product_target *c)
 {
-    product_source source = {a, a_stride, 0};
-    product_target target = *c;
-    int64_t tile_bytes = TILE_ROWS * a_stride * (int64_t)sizeof *a;
-    int64_t block = BYTES_AT_ONCE / (int64_t)sizeof(tile_element) / b->depth / TILE_ROWS * TILE_ROWS;
-    if (block < 4 * TILE_ROWS) block = 4 * TILE_ROWS;
+    const int64_t block = rows_at_once(b->depth), tile_bytes = TILE_ROWS * a_stride * (int64_t)sizeof *a;
     for (int64_t begin = 0; begin < rows; begin += block) {
-        const int64_t end = rows - begin < block ? rows : begin + block;
+        const int64_t count = at_most(block, rows - begin);
+        product_target target = target_from(c, begin);
+#if defined(LIANA__WIDENED)
+        widen_rows(a + begin * a_stride, a_stride, count, b->depth, c->widened);
+        product_source source = {c->widened, widened_stride(b->depth), 0};
+#else
+        product_source source = {a + begin * a_stride, a_stride, 0};
+#endif
         for (int64_t i = first_panel; i < end_panel; i++) {
             const packed_panel panel = panel_at(b, i);
             source.fetch = i == first_panel ? divide_round_up(BYTES_AHEAD, tile_bytes) * tile_bytes : 0;
             if (c->moments) target.moments = c->moments + i * TILE_VECTORS;
             if (b->step_units == 2) {
-                rows_any_panel(2, begin, end, &source, &panel, &target);
+                rows_any_panel(2, 0, count, &source, &panel, &target);
             } else {
-                rows_any_panel(1, begin, end, &source, &panel, &target);
+                rows_any_panel(1, 0, count, &source, &panel, &target);
             }
         }
     }
@@ -364,7 +421,11 @@ static int64_t columns_cost(int64_t rows, int64_t columns)
 }
 
 /* Units of bf16 must be made; floats are taken from where they are. */
-enum { PACK_COLUMNS = TILE_STEP > 1 };
+#if defined(LIANA__STORES_BF16)
+enum { PACK_COLUMNS = true };
+#else
+enum { PACK_COLUMNS = false };
+#endif
 
 static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_columns)
 {
@@ -373,7 +434,7 @@ static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_col
     plan.rows = plan.swapped ? b_columns : a_columns;
     plan.columns = plan.swapped ? a_columns : b_columns;
     if (PACK_COLUMNS) {
-        plan.left_size = divide_round_up(plan.rows, VECTOR_LENGTH) * VECTOR_LENGTH * steps;
+        plan.left_size = tiled_size(plan.rows, steps * TILE_ROWS);
         plan.right_size = TILE_VECTORS * VECTOR_LENGTH * steps;
     }
     if (plan.swapped) plan.result_size = plan.rows * plan.columns;

@@ -7,20 +7,28 @@
  * switch over them.
  *
  * What is multiplied are units of 32 bits: a float, or in a file for AVX512_BF16 two bf16 that are neighbours along the
- * sum, whose two products are added to a float. One step of a sum takes `units` of them (1 or 2) from each operand;
- * with 2, each column of the result has two lanes, which tile_fold adds up at the end. That fills a vector of 16 lanes
- * where there are only 8 columns. The order of additions depends on the depth and on `units` alone. */
+ * sum, whose two products are added to a float (LIANA__DOTS). Where elements are bf16 and units floats
+ * (LIANA__WIDENED), operands are widened as they are packed. One step of a sum takes `units` of them (1 or 2) from each
+ * operand; with 2, each column of the result has two lanes, which tile_fold adds up at the end. That fills a vector of
+ * 16 lanes where there are only 8 columns. The order of additions depends on the depth and on `units` alone. */
 #ifndef LIANA_KERNELS_MATRIX_TILE_H
 #define LIANA_KERNELS_MATRIX_TILE_H
 
 #include "kernels/vector.h"
 
-#if defined(__AVX512BF16__)
-typedef uint16_t tile_element;
+/* tile_element: of operands and results in memory; tile_factor: of operands as a tile reads them; TILE_STEP: how many
+ * of these a unit has. */
+#if defined(LIANA__DOTS)
+typedef uint16_t tile_element, tile_factor;
 typedef uint32_t tile_unit __attribute__((may_alias));
-enum { TILE_STEP = 2 }; /* elements of a unit */
+enum { TILE_STEP = 2 };
+#else
+#if defined(LIANA__WIDENED)
+typedef uint16_t tile_element;
 #else
 typedef float tile_element;
+#endif
+typedef float tile_factor;
 typedef float tile_unit;
 enum { TILE_STEP = 1 };
 #endif
@@ -48,7 +56,7 @@ LIANA__INLINE vector_float tile_spread(const int units, const void *source)
 /* a * b + c, lane by lane. */
 LIANA__INLINE vector_float tile_fma(vector_float a, vector_float b, vector_float c)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
     return (vector_float)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
 #else
     return vector_fma(a, b, c);
@@ -72,7 +80,7 @@ LIANA__INLINE void tile_load(const int vectors, const tile_unit *source, vector_
 }
 
 /* Steps [k, end) of tile_add_rows. */
-LIANA__INLINE void tile_add_steps(const int rows, const int vectors, const int units, const tile_element *const *a,
+LIANA__INLINE void tile_add_steps(const int rows, const int vectors, const int units, const tile_factor *const *a,
                                   const tile_unit *b, int64_t k, int64_t end, vector_float (*sums)[TILE_VECTORS])
 {
     const int step = units * TILE_STEP;
@@ -92,22 +100,22 @@ LIANA__INLINE void tile_add_steps(const int rows, const int vectors, const int u
 /* Adds A B for rows of A anywhere, a[r] being `depth` elements (whole steps if `units` is 2), and B packed: for each
  * step the vectors' lanes, in which column c has those numbered c * units ...; elements behind the depth are 0.
  * `ahead` is memory that a later call will read, as much as the rows of this one take, or NULL. */
-LIANA__INLINE void tile_add_rows(const int rows, const int vectors, const int units, const tile_element *const *a,
+LIANA__INLINE void tile_add_rows(const int rows, const int vectors, const int units, const tile_factor *const *a,
                                  const tile_unit *b, int64_t depth, const char *ahead,
                                  vector_float (*sums)[TILE_VECTORS])
 {
-    const int64_t whole = depth / TILE_STEP * TILE_STEP, block = 256 / (int64_t)sizeof(tile_element);
+    const int64_t whole = depth / TILE_STEP * TILE_STEP, block = 256 / (int64_t)sizeof(tile_factor);
     int64_t k = 0;
     for (; ahead && k + block < whole; k += block) {
         for (int line = 0; line < 4 * rows; line++, ahead += 64) __builtin_prefetch(ahead, 0, 2);
         tile_add_steps(rows, vectors, units, a, b, k, k + block, sums);
     }
     if (ahead) {
-        const char *end = ahead + (whole - k) * rows * (int64_t)sizeof(tile_element);
+        const char *end = ahead + (whole - k) * rows * (int64_t)sizeof(tile_factor);
         for (; ahead < end; ahead += 64) __builtin_prefetch(ahead, 0, 2);
     }
     tile_add_steps(rows, vectors, units, a, b, k, whole, sums);
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
     if (whole == depth) return;
     b += whole / TILE_STEP * (vectors * VECTOR_LENGTH);
 #pragma GCC unroll 8
@@ -212,11 +220,10 @@ LIANA__INLINE void tile_store_row(const int vectors, float *target, int64_t last
 /* One row of elements: floats, or bf16. */
 LIANA__INLINE void tile_store_elements(const int vectors, tile_element *target, int64_t last, const vector_float *sums)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__STORES_BF16)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++) {
-        __mmask16 mask = v + 1 < vectors ? 0xffff : vector_first(last);
-        _mm256_mask_storeu_epi16(target + v * VECTOR_LENGTH, mask, (__m256i)_mm512_cvtneps_pbh((__m512)sums[v]));
+        (void)vector_store_rounded(target + v * VECTOR_LENGTH, sums[v], v + 1 < vectors ? VECTOR_LENGTH : last);
     }
 #else
     tile_store_row(vectors, target, last, sums);

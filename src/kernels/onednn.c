@@ -49,6 +49,7 @@ typedef struct plan_tile {
     /* Of some filters only: oneDNN leaves rows of so many bytes in scratch memory, from where they go to the result. */
     size_t num_rows, row_bytes;
     size_t target_offset, target_stride; /* bytes */
+    liana__widened_part part;
 } plan_tile;
 
 typedef struct onednn_plan {
@@ -91,8 +92,12 @@ static void cap_isa(void)
     const char *limit = getenv("LIANA_MAX_ISA");
     liana__isa isa;
     if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL, 0, NULL) != LIANA_OK) return;
-    static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41, dnnl_cpu_isa_avx2, dnnl_cpu_isa_avx512_core,
-                                          dnnl_cpu_isa_avx512_core_bf16, dnnl_cpu_isa_all};
+    static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41,
+                                          dnnl_cpu_isa_avx2,
+                                          dnnl_cpu_isa_avx512_core,
+                                          dnnl_cpu_isa_avx512_core, /* it multiplies nothing but f32 there */
+                                          dnnl_cpu_isa_avx512_core_bf16,
+                                          dnnl_cpu_isa_all};
     (void)dnnl_set_max_cpu_isa(caps[isa]);
 }
 
@@ -700,6 +705,29 @@ static liana_status fill_tile(onednn_plan *plan, const whole_conv *whole, const 
     return status;
 }
 
+/* What a tile reads and writes, in elements. */
+static liana__widened_part part_of(const whole_conv *whole, const tile_place *place)
+{
+    const liana__geometry *g = &place->geometry;
+    const int64_t pixels = g->batch * g->output[0] * g->output[1];
+    liana__widened_part part = {.source = place->source,
+                                .source_size = g->batch * g->input[0] * g->input[1] * g->channels,
+                                .target = place->target,
+                                .rows = 1,
+                                .row_size = pixels * g->filters};
+    if (whole->cut.kind == CUT_FILTERS) {
+        part.rows = pixels;
+        part.row_size = g->filters;
+        part.stride = whole->problem->geometry->filters;
+    }
+    return part;
+}
+
+void liana__onednn_find_part(const void *plan, size_t tile, liana__widened_part *part)
+{
+    *part = ((const onednn_plan *)plan)->tiles[tile].part;
+}
+
 static void drop_tiles(onednn_plan *plan)
 {
     for (int i = 0; i < plan->num_tiles; i++) {
@@ -721,6 +749,7 @@ static liana_status fill_tiles(onednn_plan *plan, const whole_conv *whole, liana
         const tile_place place = place_tile(whole->problem->geometry, &whole->cut, i);
         fits = place.geometry.input[0] > 0;
         if (fits) LIANA_TRY(fill_tile(plan, whole, &place, &plan->tiles[i], &fits, error));
+        plan->tiles[i].part = part_of(whole, &place);
         if (plan->scratch_size > most_scratch) most_scratch = plan->scratch_size;
     }
     plan->scratch_size = most_scratch;

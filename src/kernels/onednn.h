@@ -21,6 +21,7 @@
 
 #include "ir/op.h"
 #include "kernels/geometry.h"
+#include "kernels/widened.h"
 
 /* c [batch, m, n] = a [batch, m, k] * b [batch, k, n], row-major and contiguous; a is stored as [batch, k, m] if
  * transpose_a, b as [batch, n, k] if transpose_b. Batch is 1 for plain matrices. Sums are in f32. */
@@ -47,6 +48,9 @@ liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype
 /* What a kernel's `cut` does for one of these: forward convolutions that are no matrix products are cut. */
 liana_status liana__onednn_cut_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                     liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
+
+/* What a tile of a plan that was cut reads and writes. */
+void liana__onednn_find_part(const void *plan, size_t tile, liana__widened_part *part);
 
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each
  * execution, and its AVX2 product a packing buffer of 16 KiB. */

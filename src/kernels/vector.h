@@ -12,6 +12,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Kernels of files for AVX512_BF16, and those that multiply bf16 as floats (LIANA__WIDENED), store bf16. The former may
+ * multiply pairs of bf16 in one instruction, unless their level is to do without (LIANA_BF16_STORAGE). */
+#if defined(__AVX512BF16__) || defined(LIANA__WIDENED)
+#define LIANA__STORES_BF16
+#endif
+#if defined(__AVX512BF16__) && !defined(LIANA_BF16_STORAGE) && !defined(LIANA__WIDENED)
+#define LIANA__DOTS
+#endif
+
 enum { VECTOR_LENGTH = LIANA_VECTOR_BYTES / 4 }; /* floats in a vector */
 
 typedef float vector_float __attribute__((vector_size(LIANA_VECTOR_BYTES)));
@@ -115,13 +124,35 @@ LIANA__INLINE vector_float vector_load_bf16(const uint16_t *source)
 #endif
 }
 
+/* In the upper half of each lane; the lower half is anything. */
+LIANA__INLINE vector_uint vector_round_bf16(vector_float value)
+{
+    vector_uint bits = (vector_uint)value, rounded = bits + 0x7fff + (bits >> 16 & 1);
+#if LIANA_VECTOR_BYTES == 64
+    const __mmask16 is_nan = _mm512_cmp_ps_mask((__m512)value, (__m512)value, _CMP_UNORD_Q);
+    return (vector_uint)_mm512_mask_or_epi32((__m512i)rounded, is_nan, (__m512i)bits, _mm512_set1_epi32(0x400000));
+#elif LIANA_VECTOR_BYTES == 32
+    const __m256 is_nan = _mm256_cmp_ps((__m256)value, (__m256)value, _CMP_UNORD_Q);
+    return (vector_uint)_mm256_blendv_ps((__m256)rounded, (__m256)(bits | 0x400000), is_nan);
+#else
+    vector_int is_nan = value != value;
+    return ((vector_uint)is_nan & (bits | 0x400000)) | (~(vector_uint)is_nan & rounded);
+#endif
+}
+
 /* In the lower half of each lane. */
 LIANA__INLINE vector_uint vector_to_bf16(vector_float value)
 {
-    vector_uint bits = (vector_uint)value, rounded = bits + 0x7fff + (bits >> 16 & 1);
-    vector_int is_nan = value != value;
-    return (((vector_uint)is_nan & (bits | 0x400000)) | (~(vector_uint)is_nan & rounded)) >> 16;
+    return vector_round_bf16(value) >> 16;
 }
+
+#if LIANA_VECTOR_BYTES == 32
+/* The lower halves of all lanes, which are all that is there. */
+LIANA__INLINE __m128i vector_pack_words(vector_uint words)
+{
+    return _mm_packus_epi32(_mm256_castsi256_si128((__m256i)words), _mm256_extracti128_si256((__m256i)words, 1));
+}
+#endif
 
 LIANA__INLINE void vector_store_bf16(uint16_t *target, vector_float value)
 {
@@ -130,9 +161,7 @@ LIANA__INLINE void vector_store_bf16(uint16_t *target, vector_float value)
 #elif LIANA_VECTOR_BYTES == 64
     _mm256_storeu_si256((__m256i *)target, _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
 #elif LIANA_VECTOR_BYTES == 32
-    __m256i bits = (__m256i)vector_to_bf16(value);
-    __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
-    _mm_storeu_si128((__m128i *)target, packed);
+    _mm_storeu_si128((__m128i *)target, vector_pack_words(vector_to_bf16(value)));
 #else
     vector_uint bits = vector_to_bf16(value);
     for (int i = 0; i < VECTOR_LENGTH; i++) target[i] = (uint16_t)bits[i];
@@ -144,6 +173,15 @@ LIANA__INLINE vector_float vector_load_part_bf16(const uint16_t *source, int64_t
 #if LIANA_VECTOR_BYTES == 64
     __m256i bits = _mm256_maskz_loadu_epi16(vector_first(count), source);
     return (vector_float)_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16);
+#elif LIANA_VECTOR_BYTES == 32
+    const __m128i pairs = _mm_setr_epi32(0, 1, 2, 3), words = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m128i wanted = _mm_cmpgt_epi32(_mm_set1_epi32((int)count / 2), pairs);
+    __m128i bits = _mm_maskload_epi32((const int *)(const void *)source, wanted);
+    if (count % 2 == 1) {
+        const __m128i place = _mm_cmpeq_epi16(words, _mm_set1_epi16((short)(count - 1)));
+        bits = _mm_or_si128(bits, _mm_and_si128(place, _mm_set1_epi16((short)source[count - 1])));
+    }
+    return (vector_float)_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16);
 #else
     vector_uint bits = {0};
     for (int64_t i = 0; i < count; i++) bits[i] = source[i];
@@ -158,8 +196,37 @@ LIANA__INLINE void vector_store_part_bf16(uint16_t *target, vector_float value, 
 #elif LIANA_VECTOR_BYTES == 64
     _mm256_mask_storeu_epi16(target, vector_first(count), _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
 #else
-    vector_uint bits = vector_to_bf16(value);
-    for (int64_t i = 0; i < count; i++) target[i] = (uint16_t)bits[i];
+    uint16_t all[VECTOR_LENGTH];
+    vector_store_bf16(all, value);
+    for (int64_t i = 0; i < count; i++) target[i] = all[i];
+#endif
+}
+
+/* Stores `count` elements, at most a vector, and gives what lies there then. */
+LIANA__INLINE vector_float vector_store_rounded(uint16_t *target, vector_float value, int64_t count)
+{
+#if LIANA_VECTOR_BYTES == 64
+#if defined(__AVX512BF16__)
+    const __m256i words = (__m256i)_mm512_cvtneps_pbh((__m512)value);
+    const vector_float stored = (vector_float)_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16);
+#else
+    const vector_uint bits = vector_round_bf16(value);
+    const __m256i words = _mm512_cvtepi32_epi16((__m512i)(bits >> 16));
+    const vector_float stored = (vector_float)(bits & 0xffff0000);
+#endif
+    _mm256_mask_storeu_epi16(target, vector_first(count), words);
+    return stored;
+#else
+    const vector_uint bits = vector_round_bf16(value);
+    uint16_t all[VECTOR_LENGTH];
+    uint16_t *to = count == VECTOR_LENGTH ? target : all;
+#if LIANA_VECTOR_BYTES == 32
+    _mm_storeu_si128((__m128i *)to, vector_pack_words(bits >> 16));
+#else
+    for (int i = 0; i < VECTOR_LENGTH; i++) to[i] = (uint16_t)(bits[i] >> 16);
+#endif
+    for (int64_t i = 0; i < count && to == all; i++) target[i] = all[i];
+    return (vector_float)(bits & 0xffff0000);
 #endif
 }
 

@@ -15,7 +15,7 @@ typedef struct epilogue {
 /* For a file's own dtype. */
 LIANA__INLINE vector_float epilogue_swish(vector_float x)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__STORES_BF16)
     return vector_swish_bf16(x);
 #else
     return vector_swish(x);

@@ -6,9 +6,10 @@
  * the first row; in double everything is about a centre that never changes. So what squares lose by cancellation is
  * small beside the variance, whatever the mean (see batch_norm.kernels.h).
  *
- * bf16, in files for AVX512_BF16: sums of x as it is stored and of its square, two rows in one instruction, and no
- * shift. A square has 16 bits; where all numbers of a block are within a factor of two of each other, 64 of them are
- * added up in float without rounding. Where they are not, their variance is so large that rounding is small beside it.
+ * bf16 (LIANA__STORES_BF16): sums of x as it is stored and of its square, and no shift; where dot products are fast,
+ * two rows in one instruction. A square has 16 bits; where all numbers of a block are within a factor of two of each
+ * other, 64 of them are added up in float without rounding. Where they are not, their variance is so large that
+ * rounding is small beside it.
  */
 #ifndef LIANA_KERNELS_VECTOR_MOMENTS_H
 #define LIANA_KERNELS_VECTOR_MOMENTS_H
@@ -26,7 +27,7 @@ typedef struct vector_moments {
     bool started;                                       /* shift and centre are known */
 } __attribute__((aligned(64))) vector_moments;
 
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
 
 /* Two rows: words 2c and 2c + 1 are of channel c. */
 LIANA__INLINE void moments_add_pairs(__m512i pairs, vector_float *sum, vector_float *square)
@@ -42,6 +43,15 @@ LIANA__INLINE __m512i moments_pair(__m512i rows)
     const __m512i low = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i high = _mm512_slli_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(16)), 16);
     return _mm512_permutexvar_epi16(_mm512_or_si512(low, high), rows);
+}
+
+#elif defined(LIANA__STORES_BF16)
+
+/* A row as it is stored. */
+LIANA__INLINE void moments_add_stored(vector_float x, vector_float *sum, vector_float *square)
+{
+    *sum += x;
+    *square = vector_fma(x, x, *square);
 }
 
 #else
@@ -85,7 +95,7 @@ static inline void moments_close(vector_moments *m, int64_t rows)
         vector_store_double(sums, vector_load_double(sums) + (s + moved));
         vector_store_double(squares, vector_load_double(squares) + (wide_square.half[h] + delta * (s + s + moved)));
     }
-#if !defined(__AVX512BF16__)
+#if !defined(LIANA__STORES_BF16)
     vector_store(m->shift, vector_fma(sum, vector_set(1 / (float)rows), shift));
 #endif
     vector_store(m->sum, vector_set(0));

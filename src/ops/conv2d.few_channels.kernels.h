@@ -31,7 +31,6 @@ static const char *why_not(const liana__node *node, const liana__geometry *g)
     if (forward && !is_bf16) return "oneDNN is faster in f32";
     if (forward && node->dtype != LIANA_BF16) return "the result is not bf16";
     if (!forward && node->dtype != LIANA_F32) return "the result is not f32";
-    if (is_bf16 && g->window[0] * g->window[1] > 25) return "oneDNN is faster for windows of more than 25 cells";
     if (!is_bf16 && g->channels == 1) return "oneDNN is faster for one channel";
     if (!is_bf16 && g->filters <= 16) return "oneDNN is faster for 16 filters or less";
     return NULL;
@@ -43,6 +42,14 @@ static bool is_applicable(const liana__node *node, const char **reason)
     const liana__geometry g = liana__conv2d_geometry(node);
     *reason = why_not(node, &g);
     return !*reason;
+}
+
+/* Where oneDNN has products of bf16, large windows are enough work to pack for. */
+static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
+{
+    const liana__geometry g = liana__conv2d_geometry(node);
+    *reason = "oneDNN is faster for windows of more than 25 cells";
+    return node->inputs[0]->dtype != LIANA_BF16 || isa < LIANA__ISA_AVX512_BF16 || g.window[0] * g.window[1] <= 25;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -385,4 +392,5 @@ static liana_status run(const liana__call *call)
     return LIANA_OK;
 }
 
-LIANA__VECTOR_KERNEL(conv2d_few_channels, .applicable = is_applicable, .prepare = prepare, .run = run);
+LIANA__VECTOR_KERNEL(conv2d_few_channels, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare,
+                     .run = run);

@@ -6,7 +6,7 @@
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__STORES_BF16)
     if (!liana__applicable_bf16(node, reason)) return false;
 #else
     if (!liana__applicable_f32(node, reason)) return false;
@@ -19,7 +19,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return liana__geometry_is_of_pixels(&g) || (g.strides[0] == 1 && g.strides[1] == 1);
 }
 
-#if !defined(__AVX512BF16__) && LIANA_VECTOR_BYTES == 64
+#if !defined(LIANA__STORES_BF16) && LIANA_VECTOR_BYTES == 64
 enum { LEAST_GRADIENT = 1 << 20 };
 #endif
 
@@ -31,9 +31,17 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
     const bool single = g.window[0] * g.window[1] == 1;
     *reason = "too few channels or filters";
     if (g.channels < TILE_ROWS || g.filters < VECTOR_LENGTH) return false;
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
     *reason = "oneDNN's tiles are faster";
     if (isa >= LIANA__ISA_AMX) return false;
+#elif defined(LIANA__WIDENED)
+        /* The only kernel that reads bf16 as it is. */
+#if LIANA_VECTOR_BYTES == 32
+    *reason = "made for processors without AVX-512";
+    if (isa > LIANA__ISA_AVX2) return false;
+#endif
+    *reason = "others have instructions for products of bf16";
+    if (isa >= LIANA__ISA_AVX512_BF16) return false;
 #elif LIANA_VECTOR_BYTES == 32
     *reason = "made for processors without AVX-512";
     if (isa > LIANA__ISA_AVX2) return false;

@@ -52,13 +52,6 @@ static liana_status cut(const liana__node *node, liana__prepared *prepared, lian
     return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
 }
 
-static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
-{
-    liana__prepared plain = {0};
-    LIANA_TRY(prepare_as(node, LIANA_F32, &plain, error));
-    return liana__widened_prepare(node, &plain, liana__onednn_run, liana__onednn_release, prepared, error);
-}
-
 const liana__kernel liana__conv2d_onednn = {
     .name = "onednn",
     .applicable = applicable_f32,
@@ -80,10 +73,28 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .cut = cut,
 };
 
+static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    liana__prepared plain = {0};
+    LIANA_TRY(prepare_as(node, LIANA_F32, &plain, error));
+    return liana__widened_prepare(node, &liana__conv2d_onednn, &plain, prepared, error);
+}
+
+static liana_status cut_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    LIANA_TRY(liana__onednn_cut_conv(pass, LIANA_F32, &geometry, liana__widened_plain(prepared), error));
+    liana__widened_use_cut(prepared, liana__onednn_find_part);
+    return LIANA_OK;
+}
+
 const liana__kernel liana__conv2d_onednn_widened = {
     .name = "onednn_widened",
     .applicable = applicable_bf16,
     .prepare = prepare_widened,
     .release = liana__widened_release,
     .run = liana__widened_run,
+    .pack = liana__widened_pack,
+    .cut = cut_widened,
 };

@@ -224,9 +224,10 @@ const liana__op liana__op_conv2d_affine = {
     .kernels =
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
-            &liana__conv2d_pointwise_amx, &liana__conv2d_pointwise_avx512_bf16, &liana__conv2d_pointwise_avx512,
-            &liana__conv2d_pointwise_avx2, &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512,
-            &liana__conv2d_winograd_avx2,
+            &liana__conv2d_pointwise_amx, &liana__conv2d_pointwise_avx512_bf16,
+            &liana__conv2d_pointwise_of_bf16_avx512_bf16_storage, &liana__conv2d_pointwise_of_bf16_avx512,
+            &liana__conv2d_pointwise_of_bf16_avx2, &liana__conv2d_pointwise_avx512, &liana__conv2d_pointwise_avx2,
+            &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
 #endif
             &dense_reference, NULL},
 };
@@ -240,5 +241,5 @@ const liana__op liana__op_depthwise_conv2d_affine = {
     .infer = infer_depthwise,
     .cost = cost_of_depthwise,
     .parts = parts_of,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(depthwise_conv2d), &depthwise_reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__DEPTHWISE_KERNELS, &depthwise_reference, NULL},
 };

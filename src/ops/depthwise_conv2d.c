@@ -92,7 +92,7 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
-static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(depthwise_conv2d),
+static const liana__kernel *const kernels[] = {LIANA__DEPTHWISE_KERNELS,
                                                &liana__depthwise_conv2d_onednn_bf16,
                                                LIANA__VECTOR_KERNELS(depthwise_conv2d_widened),
                                                &liana__depthwise_conv2d_plain,

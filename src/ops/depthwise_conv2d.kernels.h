@@ -1,5 +1,5 @@
-/* depthwise_conv2d.kernels.h - depthwise convolutions with multiplier 1, for one instruction set: of bf16 where the
- * processor has instructions for it, else of f32, and of bf16 by way of f32. */
+/* depthwise_conv2d.kernels.h - depthwise convolutions with multiplier 1, for one instruction set: of f32; in files of
+ * their own of bf16, which is widened as it is loaded; and of bf16 by way of f32 for windows that have no tiles. */
 #include "base/memory.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/widened.h"
@@ -73,7 +73,24 @@ static void run_tiles(const liana__geometry *g, liana__conv_pass pass, const lia
     }
 }
 
-#if defined(__AVX512BF16__)
+#if defined(LIANA__STORES_BF16)
+
+/* Sums are f32's in any case; statistics are dot products where those are fast. */
+static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
+{
+    (void)node;
+#if defined(LIANA__DOTS)
+    *reason = "dot products are slow on processors with tiles";
+    return isa == LIANA__ISA_AVX512_BF16;
+#elif LIANA_VECTOR_BYTES == 32
+    *reason = "made for processors without AVX-512";
+    return isa == LIANA__ISA_AVX2;
+#else
+    (void)isa;
+    (void)reason;
+    return true;
+#endif
+}
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
@@ -136,13 +153,21 @@ static liana_status run(const liana__call *call)
 static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     const liana__prepared plain = {.scratch_size = scratch_size_of(node)};
-    return liana__widened_prepare(node, &plain, run, NULL, prepared, error);
+    return liana__widened_prepare(node, &(liana__kernel){.run = run}, &plain, prepared, error);
 }
 
 LIANA__VECTOR_KERNEL(depthwise_conv2d_widened, .applicable = is_widened_applicable, .prepare = prepare_widened,
-                     .release = liana__widened_release, .run = liana__widened_run);
+                     .pack = liana__widened_pack, .release = liana__widened_release, .run = liana__widened_run);
+
+static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
+{
+    (void)node;
+    (void)isa;
+    (void)reason;
+    return true;
+}
 
 #endif
 
-LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .prepare = prepare, .run = run, .cut = cut,
-                     .gives_companion = gives_statistics);
+LIANA__VECTOR_KERNEL(depthwise_conv2d, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare,
+                     .run = run, .cut = cut, .gives_companion = gives_statistics);

@@ -103,13 +103,14 @@ const liana__kernel liana__depthwise_conv2d_plain = {
 static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     const liana__prepared plain = {.scratch_size = scratch_size_of(node)};
-    return liana__widened_prepare(node, &plain, run, NULL, prepared, error);
+    return liana__widened_prepare(node, &(liana__kernel){.run = run}, &plain, prepared, error);
 }
 
 const liana__kernel liana__depthwise_conv2d_plain_widened = {
     .name = "plain_widened",
     .applicable = liana__applicable_bf16,
     .prepare = prepare_widened,
+    .pack = liana__widened_pack,
     .release = liana__widened_release,
     .run = liana__widened_run,
 };

@@ -160,7 +160,7 @@ typedef void run_function(const gradient_run *run, vector_float (*total)[MAX_PAR
     {                                                                                                                \
         add_run(parts, rows, window, stride, run, total);                                                            \
     }
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
 #define RUN_FUNCTIONS(rows, window)  \
     RUN_FUNCTION(1, rows, window, 1) \
     RUN_FUNCTION(1, rows, window, 2) \
@@ -203,7 +203,7 @@ RUN_FUNCTIONS(3, 3)
 RUN_FUNCTIONS(1, 3)
 RUN_FUNCTIONS(1, 5)
 RUN_FUNCTIONS(1, 7)
-#if LIANA_VECTOR_BYTES == 64 && !defined(__AVX512BF16__)
+#if LIANA_VECTOR_BYTES == 64 && !defined(LIANA__PAIRED_PARTS)
 RUN_FUNCTIONS(5, 5)
 RUN_FUNCTIONS(2, 7)
 static const run_choice run_choices[] = {RUN_CHOICE(3, 3), RUN_CHOICE(1, 3), RUN_CHOICE(5, 5),
@@ -237,13 +237,12 @@ typedef struct run_sums {
 /* The sums of tap k as floats, channel by channel. */
 static void store_part(const run_sums *sums, int k, float *target)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
     if (sums->parts == 2) {
-        const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        const __m512 even = (__m512)sums->part[k][0], odd = (__m512)sums->part[k][1];
-        _mm512_storeu_ps(target, _mm512_permutex2var_ps(even, first, odd));
-        _mm512_storeu_ps(target + VECTOR_LENGTH,
-                         _mm512_permutex2var_ps(even, _mm512_add_epi32(first, _mm512_set1_epi32(8)), odd));
+        vector_float parts[MAX_PARTS] = {sums->part[k][0], sums->part[k][1]};
+        join_parts(parts);
+        vector_store(target, parts[0]);
+        vector_store(target + VECTOR_LENGTH, parts[1]);
         return;
     }
 #endif

@@ -19,7 +19,7 @@ static inline size_t moments_size(const liana__geometry *g)
     return (size_t)count_vectors(g->channels) * sizeof(vector_moments);
 }
 
-#if defined(__AVX512BF16__)
+#if defined(LIANA__DOTS)
 
 /* Two pixels of 32 channels, word by word: those of the first 16 channels, or of the last. */
 LIANA__INLINE __m512i pair_pixels(__m512i first, __m512i second, const int last)
@@ -56,6 +56,52 @@ LIANA__INLINE void store_measured(const int parts, const int tile, element *targ
             moments_add_pairs(moments_pair(both), &sum[0], &square[0]);
         }
     }
+    for (int p = 0; p < parts; p++) {
+        vector_store(m[p].sum, sum[p]);
+        vector_store(m[p].square, square[p]);
+    }
+}
+
+#elif defined(LIANA__STORES_BF16)
+
+/* Stores a pixel; `sums` becomes what lies there then. */
+LIANA__INLINE void store_stored(const int parts, element *target, vector_float *sums)
+{
+#if defined(LIANA__PAIRED_PARTS)
+    if (parts == 2) {
+        const __m512i bits = pack_parts(sums);
+        _mm512_storeu_si512(target, bits);
+        sums[0] = (vector_float)((vector_uint)bits << 16);
+        sums[1] = (vector_float)((vector_uint)bits & 0xffff0000);
+        return;
+    }
+#else
+    (void)parts;
+#endif
+    sums[0] = vector_store_rounded(target, sums[0], VECTOR_LENGTH);
+}
+
+LIANA__INLINE void store_measured(const int parts, const int tile, element *target, int64_t column,
+                                  vector_float sums[MAX_TILE][MAX_PARTS], vector_moments *m)
+{
+    vector_float sum[MAX_PARTS], square[MAX_PARTS];
+    for (int p = 0; p < parts; p++) {
+        sum[p] = vector_load(m[p].sum);
+        square[p] = vector_load(m[p].square);
+    }
+#if defined(LIANA__PAIRED_PARTS)
+    if (parts == 2) split_parts(sum);
+    if (parts == 2) split_parts(square);
+#endif
+#pragma GCC unroll 8
+    for (int i = 0; i < tile; i++) {
+        store_stored(parts, target + i * column, sums[i]);
+        for (int p = 0; p < parts; p++) moments_add_stored(sums[i][p], &sum[p], &square[p]);
+    }
+#if defined(LIANA__PAIRED_PARTS)
+    if (parts == 2) join_parts(sum);
+    if (parts == 2) join_parts(square);
+#endif
     for (int p = 0; p < parts; p++) {
         vector_store(m[p].sum, sum[p]);
         vector_store(m[p].square, square[p]);

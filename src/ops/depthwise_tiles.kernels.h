@@ -48,15 +48,19 @@ LIANA__INLINE vector_float keep(vector_float x)
     return x;
 }
 
-/* Elements are floats, or bf16 where the processor has instructions for it. One or two vectors of channels are computed
- * at a time. Two of bf16 are loaded as one, whose even channels become the first vector and whose odd ones the second:
- * a shift and a mask, half of what widening each takes. */
-#if defined(__AVX512BF16__)
+/* Elements are floats or bf16. One or two vectors of channels are computed at a time. Two of bf16 are loaded as one,
+ * whose even channels become the first vector and whose odd ones the second: a shift and a mask, half of what widening
+ * each takes. AVX2 lacks the registers for that. */
+#if defined(LIANA__STORES_BF16)
 typedef uint16_t element;
-enum { IS_BF16 = true, MAX_PARTS = 2 };
 #else
 typedef float element;
-enum { IS_BF16 = false, MAX_PARTS = 1 };
+#endif
+#if defined(LIANA__STORES_BF16) && LIANA_VECTOR_BYTES == 64
+#define LIANA__PAIRED_PARTS
+enum { MAX_PARTS = 2 };
+#else
+enum { MAX_PARTS = 1 };
 #endif
 /* Pairs of pixels in a tile of the strided gradient: the sums of both must fit into the registers. */
 enum { MAX_PAIRS = LIANA_VECTOR_BYTES == 64 && MAX_PARTS == 1 ? 7 : 4 };
@@ -69,7 +73,7 @@ LIANA__INLINE int parts_at(int64_t v, int64_t end, int64_t channels)
 
 LIANA__INLINE void load_parts(const int parts, const element *source, vector_float *values)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
     if (parts == 2) {
         const vector_uint bits = (vector_uint)_mm512_loadu_si512(source); /* bf16 need not lie at multiples of 4 */
         values[0] = keep((vector_float)(bits << 16));
@@ -77,32 +81,59 @@ LIANA__INLINE void load_parts(const int parts, const element *source, vector_flo
     } else {
         values[0] = keep(vector_load_bf16(source));
     }
+#elif defined(LIANA__STORES_BF16)
+    (void)parts;
+    values[0] = keep(vector_load_bf16(source));
 #else
     (void)parts;
     values[0] = keep(vector_load(source));
 #endif
 }
 
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
 /* Two vectors as 32 channels: word i of either half becomes word 2i, or 2i + 1. */
 LIANA__INLINE __m512i pack_parts(const vector_float *values)
 {
+#if defined(__AVX512BF16__)
     const __m512i halves = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i places =
         _mm512_or_si512(halves, _mm512_slli_epi32(_mm512_add_epi32(halves, _mm512_set1_epi32(16)), 16));
     __m512i bits = (__m512i)_mm512_cvtne2ps_pbh((__m512)values[1], (__m512)values[0]);
     return _mm512_permutexvar_epi16(places, bits);
+#else
+    return (__m512i)(vector_round_bf16(values[0]) >> 16 | (vector_round_bf16(values[1]) & 0xffff0000));
+#endif
+}
+
+/* Two vectors of channels, one behind the other, to even ones and odd ones; and back. */
+LIANA__INLINE void split_parts(vector_float *values)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512 low = (__m512)values[0], high = (__m512)values[1];
+    values[0] = (vector_float)_mm512_permutex2var_ps(low, even, high);
+    values[1] = (vector_float)_mm512_permutex2var_ps(low, _mm512_add_epi32(even, _mm512_set1_epi32(1)), high);
+}
+
+LIANA__INLINE void join_parts(vector_float *values)
+{
+    const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512 even = (__m512)values[0], odd = (__m512)values[1];
+    values[0] = (vector_float)_mm512_permutex2var_ps(even, first, odd);
+    values[1] = (vector_float)_mm512_permutex2var_ps(even, _mm512_add_epi32(first, _mm512_set1_epi32(8)), odd);
 }
 #endif
 
 LIANA__INLINE void store_parts(const int parts, element *target, const vector_float *values)
 {
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
     if (parts == 2) {
         _mm512_storeu_si512(target, pack_parts(values));
     } else {
         vector_store_bf16(target, values[0]);
     }
+#elif defined(LIANA__STORES_BF16)
+    (void)parts;
+    vector_store_bf16(target, values[0]);
 #else
     (void)parts;
     vector_store(target, values[0]);
@@ -113,12 +144,10 @@ LIANA__INLINE void store_parts(const int parts, element *target, const vector_fl
 LIANA__INLINE void load_channels(const int parts, const float *source, vector_float *values)
 {
     values[0] = vector_load(source);
-#if defined(__AVX512BF16__)
+#if defined(LIANA__PAIRED_PARTS)
     if (parts == 2) {
-        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        const __m512 low = (__m512)values[0], high = (__m512)vector_load(source + VECTOR_LENGTH);
-        values[0] = (vector_float)_mm512_permutex2var_ps(low, even, high);
-        values[1] = (vector_float)_mm512_permutex2var_ps(low, _mm512_add_epi32(even, _mm512_set1_epi32(1)), high);
+        values[1] = vector_load(source + VECTOR_LENGTH);
+        split_parts(values);
     }
 #else
     (void)parts;

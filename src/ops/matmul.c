@@ -118,9 +118,18 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {
 #if defined(LIANA_X86)
-    &liana__matmul_amx,    &liana__matmul_avx512_bf16, &liana__matmul_avx512,         &liana__matmul_avx2,
+    &liana__matmul_amx,
+    &liana__matmul_avx512_bf16,
+    &liana__matmul_of_bf16_avx512,
+    &liana__matmul_of_bf16_avx2,
+    &liana__matmul_avx512,
+    &liana__matmul_avx2,
 #endif
-    &liana__matmul_onednn, &liana__matmul_onednn_bf16, &liana__matmul_onednn_widened, &reference,          NULL};
+    &liana__matmul_onednn,
+    &liana__matmul_onednn_bf16,
+    &liana__matmul_onednn_widened,
+    &reference,
+    NULL};
 
 const liana__op liana__op_matmul = {
     .name = "matmul",

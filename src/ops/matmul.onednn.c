@@ -30,7 +30,7 @@ static liana_status prepare_widened(const liana__node *node, liana__prepared *pr
     matmul.dtype = matmul.result = LIANA_F32;
     liana__prepared plain = {0};
     LIANA_TRY(liana__onednn_prepare_matmul(&matmul, &plain, error));
-    return liana__widened_prepare(node, &plain, liana__onednn_run, liana__onednn_release, prepared, error);
+    return liana__widened_prepare(node, &liana__matmul_onednn, &plain, prepared, error);
 }
 
 const liana__kernel liana__matmul_onednn = {
@@ -56,4 +56,5 @@ const liana__kernel liana__matmul_onednn_widened = {
     .prepare = prepare_widened,
     .release = liana__widened_release,
     .run = liana__widened_run,
+    .pack = liana__widened_pack,
 };

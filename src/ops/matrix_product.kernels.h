@@ -27,7 +27,7 @@ typedef struct product {
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
 {
-#if defined(__AVX512BF16__) || defined(LIANA__TILES_OF_AMX)
+#if defined(LIANA__STORES_BF16) || defined(LIANA__TILES_OF_AMX)
     return liana__applicable_bf16(node, reason);
 #else
     return liana__applicable_f32(node, reason);
@@ -45,6 +45,25 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
     *reason = "too few rows to pack the smaller matrix for";
     return p->finished || p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
 }
+#elif defined(LIANA__WIDENED)
+/* Where processors have nothing better for bf16, oneDNN is given whole tensors as floats: that is always slower. With
+ * tiles, as bench_products measures it: what the tiles of liana decline, oneDNN's have if both sides are wide. */
+static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
+{
+#if LIANA_VECTOR_BYTES == 32
+    *reason = "made for processors without AVX-512";
+    if (isa > LIANA__ISA_AVX2) return false;
+#endif
+    if (p->finished || isa < LIANA__ISA_AVX512_BF16) return true;
+    *reason = "dot products of bf16 are faster";
+    if (isa < LIANA__ISA_AMX) return false;
+    *reason = "oneDNN's tiles are faster";
+    if (p->columns > 32 && (p->transpose_a ? p->rows : p->depth) > 32) return false;
+    *reason = "too short a sum";
+    if (p->transpose_a) return p->depth >= 32;
+    *reason = "too few rows to pack the smaller matrix for";
+    return p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
+}
 #else
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
  * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
@@ -53,9 +72,9 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 {
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     const bool idle_lanes = matrix.step_units == 2; /* would be, in oneDNN */
-#if defined(__AVX512BF16__)
-    *reason = "oneDNN's tiles are faster";
-    if (isa >= LIANA__ISA_AMX && p->columns > 32 && (p->transpose_a ? p->rows : p->depth) > 32) return false;
+#if defined(LIANA__DOTS)
+    *reason = "dot products are slow on processors with tiles";
+    if (isa >= LIANA__ISA_AMX) return false;
 #elif LIANA_VECTOR_BYTES == 32
     *reason = "made for processors without AVX-512";
     if (isa > LIANA__ISA_AVX2) return false;
@@ -113,6 +132,24 @@ static vector_moments *place_moments(const product *p, const packed_matrix *matr
     return moments;
 }
 
+/* In bytes. */
+static size_t widened_room_size(const product *p)
+{
+#if defined(LIANA__WIDENED)
+    return (size_t)widened_size(p->depth) * sizeof(tile_factor);
+#else
+    (void)p;
+    return 0;
+#endif
+}
+
+/* Behind the moments. */
+static tile_factor *place_widened(const product *p, const packed_matrix *matrix, void *scratch)
+{
+    return (void *)((char *)scratch + liana__align_up(packed_size(matrix) + room_size(p)) +
+                    liana__align_up(moments_size(p, matrix)));
+}
+
 static void give_moments(const packed_matrix *matrix, const vector_moments *moments, double *statistics)
 {
     for (int64_t i = 0; i < count_panels(matrix); i++, moments += TILE_VECTORS) {
@@ -138,7 +175,8 @@ static void product_prepare(const product *p, liana__prepared *prepared)
     prepared->packed_input = 1;
     prepared->scratch_size = prepared->packed_size + room_size(p);
 #if !defined(LIANA__TILES_OF_AMX)
-    prepared->scratch_size = liana__align_up(prepared->scratch_size) + moments_size(p, &matrix);
+    prepared->scratch_size =
+        liana__align_up(prepared->scratch_size) + liana__align_up(moments_size(p, &matrix)) + widened_room_size(p);
 #endif
 }
 
@@ -265,6 +303,7 @@ static void product_run(const product *p, const liana__call *call)
         if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     }
 #if !defined(LIANA__TILES_OF_AMX)
+    target.widened = place_widened(p, &matrix, call->scratch);
     if (call->companion) target.moments = place_moments(p, &matrix, call->scratch);
 #endif
     multiply_all(p, call, &matrix, &target);

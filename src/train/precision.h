@@ -13,7 +13,7 @@ liana_precision liana__precision_named(const char *name);
 
 typedef struct liana__precision_choice {
     liana_precision precision; /* never AUTO */
-    char note[256];            /* a line for the user; empty if there is nothing to say */
+    char note[320];            /* a line for the user; empty if there is nothing to say */
 } liana__precision_choice;
 
 /* What was asked for, with AUTO resolved for this device by the processor's features; the note also says if what was

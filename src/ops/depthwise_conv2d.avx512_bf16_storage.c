@@ -1,0 +1,1 @@
+#include "ops/depthwise_conv2d.kernels.h"

@@ -409,6 +409,12 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset)
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
+liana__strings liana__dataset_wanted_classes(const liana_dataset_options *options)
+{
+    if (options->classes_of) return liana__dataset_class_names(options->classes_of);
+    return (liana__strings){options->num_class_names, options->class_names};
+}
+
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error)
 {

@@ -30,6 +30,9 @@ void liana__dataset_view_sources(const liana__source *source, void (*visit)(void
 /* The names of the classes where the files that the elements come from (the first of several) know them. */
 liana__strings liana__dataset_class_names(const liana_dataset *dataset);
 
+/* Those that a dataset's classes are to have; none: as the files say. */
+liana__strings liana__dataset_wanted_classes(const liana_dataset_options *options);
+
 /* A dataset of files that are open, whose source it takes, also on failure (NULL, the message is the context's). */
 liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *source, int64_t label_offset);
 

@@ -45,6 +45,7 @@ struct liana_model {
     size_t num_weights;
     size_t weight_capacity;
     liana_precision precision;
+    liana_preprocessing preprocessing; /* names in the arena; kept by src/train */
     /* The weights themselves, f32 on the host, of the first num_values weights; malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;

@@ -1,6 +1,8 @@
 /* fit, evaluate and predict of the public interface: a run without a folder, on a model that is there already. */
 #include "data/dataset_source.h"
 #include "formats/yaml.h"
+#include "models/preprocessing.h"
+#include "train/model_preprocessing.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/run_internal.h"
@@ -11,7 +13,7 @@
 /* What is asked of a run, whichever of the three it is for. */
 typedef struct request {
     liana_model *model;
-    const liana_dataset *data; /* whose scale the model gets */
+    const liana_dataset *data; /* whose scale the model gets when it is trained */
     int64_t batch_size;
     int64_t microbatch;
     const char *optimizer; /* of fit; NULL: Adam */
@@ -25,6 +27,7 @@ typedef struct request {
     int64_t data_memory;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
+    bool labelled; /* labels are looked at */
 } request;
 
 static liana_status read_optimizer(const char *text, liana__arena *arena, const liana__value **optimizer,
@@ -132,6 +135,61 @@ static liana_status find_augmentation(liana__run *run, const char *text, liana__
     return LIANA_OK;
 }
 
+/* Names of classes that two know and that differ: folders are numbered by their names, and another set of folders would
+ * be other classes. `theirs` is what the second are called in the message, which ends with `hint`. */
+static liana_status check_classes(liana__strings ours, const char *where, liana__strings theirs, const char *there,
+                                  const char *hint, liana__error *error)
+{
+    size_t same = 0;
+    while (same < ours.count && same < theirs.count && strcmp(ours.items[same], theirs.items[same]) == 0) same++;
+    if (!ours.count || !theirs.count || (same == ours.count && same == theirs.count)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "class %zu is '%s' %s but '%s' %s; %s", same,
+                       same < ours.count ? ours.items[same] : "(none)", where,
+                       same < theirs.count ? theirs.items[same] : "(none)", there, hint);
+}
+
+static liana_status check_scale(const liana_dataset *data, liana_scale expected, const char *what, liana__error *error)
+{
+    liana_scale found = data->scale;
+    if (found == LIANA_SCALE_AUTO || found == expected || (unsigned)found >= LIANA__NUM_SCALES) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the data are opened with the scale '%s', but %s '%s'; open both alike, or the data with "
+                       "LIANA_SCALE_AUTO",
+                       liana__scale_names[found], what, liana__scale_names[expected]);
+}
+
+/* How the run's images enter the model: as it was trained, or, while it is, as the data say. */
+static liana_status find_preprocessing(liana__run *run, const request *wanted, liana__error *error)
+{
+    const liana_preprocessing *known = &wanted->model->preprocessing;
+    const liana_dataset *data = wanted->data;
+    bool is_known = known->scale != LIANA_SCALE_AUTO;
+    if (is_known && !wanted->training) LIANA_TRY(check_scale(data, known->scale, "the model's images have", error));
+    run->scale = data->scale ? data->scale : is_known ? known->scale : LIANA_SCALE_ZERO_ONE;
+    run->config->data.resize.antialias = data->antialias || known->antialias;
+    run->config->data.decode = known->fast_decode ? LIANA__DECODE_FAST : LIANA__DECODE_FULL;
+    if (!wanted->labelled) return LIANA_OK;
+    liana__strings names = {known->num_class_names, known->class_names};
+    return check_classes(names, "of the model", liana__dataset_class_names(data), "in the data",
+                         "open the data with the option class_names = those of liana_model_preprocessing, or give the "
+                         "model others with liana_model_set_preprocessing",
+                         error);
+}
+
+/* After a fit the model knows what it was trained on. */
+static liana_status learn_preprocessing(liana__run *run, const liana_dataset *data, liana__error *error)
+{
+    liana_preprocessing learnt = run->model->preprocessing;
+    liana__strings names = liana__dataset_class_names(data);
+    learnt.scale = run->scale;
+    learnt.antialias = run->config->data.resize.antialias;
+    if (names.count && (int64_t)names.count == liana__trainer_num_classes(run->trainer)) {
+        learnt.class_names = names.items;
+        learnt.num_class_names = names.count;
+    }
+    return liana__preprocessing_set(run->model, &learnt, error);
+}
+
 /* Makes a run of it, whose weights are the model's. Close it in any case. */
 static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
 {
@@ -139,7 +197,7 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     LIANA_TRY(check_request(wanted, error));
     LIANA_TRY(liana__model_values_complete(wanted->model, error));
     LIANA_TRY(make_config(run, wanted, error));
-    run->scale = wanted->data->scale;
+    LIANA_TRY(find_preprocessing(run, wanted, error));
     LIANA_TRY(find_augmentation(run, wanted->augment, error));
     LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
     return liana__model_values_write(wanted->model, &run->variables, error);
@@ -166,6 +224,7 @@ static void close_run(liana__run *run)
 static liana_status start_loader(liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
                                  liana__run_data *part, liana__error *error)
 {
+    const liana__data_config *own = &run->config->data;
     int64_t epoch = 0;
     if (fit && __builtin_mul_overflow(fit->steps_per_epoch, run->config->train.batch_size, &epoch)) epoch = 0;
     LIANA_TRY(liana__dataset_view(data, epoch, &part->source, error));
@@ -173,7 +232,8 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
     liana__loader_options options = {.image = {.height = input.dims[1],
                                                .width = input.dims[2],
                                                .channels = (int)input.dims[3],
-                                               .antialias = data->antialias},
+                                               .antialias = data->antialias || own->resize.antialias,
+                                               .fast = own->decode == LIANA__DECODE_FAST},
                                      .batch_size = run->config->train.batch_size,
                                      .seed = (uint64_t)run->config->train.seed,
                                      .num_classes = liana__trainer_num_classes(run->trainer),
@@ -236,6 +296,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     run->bad_records.user = options->user;
     LIANA_TRY(start_loader(run, options->training, options, &run->training, error));
     if (options->validation) {
+        LIANA_TRY(check_scale(options->validation, run->scale, "the training data have", error));
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
     if (options->checkpoints) LIANA_TRY(liana__run_note_data(run, error));
@@ -260,28 +321,17 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
                                  .user = &own};
     liana_status status = liana__fit(&wanted, &run->state, error);
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
+    LIANA_TRY(learn_preprocessing(run, options->training, error));
     LIANA_TRY(liana__model_values_read(run->model, &run->variables, error));
     return status;
-}
-
-/* Class folders are numbered by their names: other folders in the validation data would be other classes. */
-static liana_status check_classes(const liana_dataset *training, const liana_dataset *validation, liana__error *error)
-{
-    liana__strings ours = liana__dataset_class_names(training), theirs = liana__dataset_class_names(validation);
-    size_t same = 0;
-    while (same < ours.count && same < theirs.count && strcmp(ours.items[same], theirs.items[same]) == 0) same++;
-    if (!ours.count || !theirs.count || (same == ours.count && same == theirs.count)) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "class %zu is '%s' in the training data but '%s' in the validation data; open the validation "
-                       "data with the option classes_of = the training data",
-                       same, same < ours.count ? ours.items[same] : "(none)",
-                       same < theirs.count ? theirs.items[same] : "(none)");
 }
 
 static liana_status check_fit(const liana_fit_options *options, liana__error *error)
 {
     if (options->training && options->validation) {
-        LIANA_TRY(check_classes(options->training, options->validation, error));
+        LIANA_TRY(check_classes(liana__dataset_class_names(options->training), "in the training data",
+                                liana__dataset_class_names(options->validation), "in the validation data",
+                                "open the validation data with the option classes_of = the training data", error));
     }
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
@@ -291,11 +341,6 @@ static liana_status check_fit(const liana_fit_options *options, liana__error *er
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
                            (long long)options->checkpoint_steps, (long long)options->max_bad_records);
-    }
-    if (options->training && options->validation && options->training->scale != options->validation->scale) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the training data are opened with scale %d, the validation data with %d; open both alike",
-                           (int)options->training->scale, (int)options->validation->scale);
     }
     return LIANA_OK;
 }
@@ -318,7 +363,8 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .memory = options->memory,
                       .data_memory = options->data_memory,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
-                      .training = true};
+                      .training = true,
+                      .labelled = true};
     liana__error *error = &model->context->error;
     LIANA_TRY(check_fit(options, error));
     liana__run run;
@@ -364,7 +410,8 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
                       .loss = options->loss,
                       .metrics = options->metrics,
-                      .precision = model->precision};
+                      .precision = model->precision,
+                      .labelled = true};
     if (dataset && !has_labels(dataset)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }

@@ -178,7 +178,7 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->num_classes) data->num_classes = old->data.num_classes;
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
-    if (data->scale == LIANA__SCALE_AUTO) data->scale = old->data.scale;
+    if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
     if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
     if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
         config->train.recompute = old->train.recompute;

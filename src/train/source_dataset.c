@@ -176,7 +176,7 @@ liana_status liana_dataset_configure(liana_context *context, const char *text, c
     liana__arena arena = {0};
     liana__source_config where;
     opener own = {.options = options};
-    if (options->classes_of) own.class_names = liana__dataset_class_names(options->classes_of);
+    own.class_names = liana__dataset_wanted_classes(options);
     liana__source_request request = {.context = context,
                                      .open = open_source,
                                      .user = &own,

@@ -142,8 +142,7 @@ liana_status liana_dataset_open(liana_context *context, const char *pattern, con
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,
                                     .labels = options->labels,
-                                    .class_names = options->classes_of ? liana__dataset_class_names(options->classes_of)
-                                                                       : (liana__strings){0},
+                                    .class_names = liana__dataset_wanted_classes(options),
                                     .take = (uint64_t)options->take,
                                     .need_labels = !options->unlabelled,
                                     .ignore_labels = options->unlabelled};

@@ -16,7 +16,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTAL
   FILES_MATCHING PATTERN "*.h")
 
 # What a program that links libliana.a must link as well.
-set(LIANA_PC_REQUIRES "libjpeg libpng libexif cairo jansson libfyaml libprotobuf-c zlib")
+set(LIANA_PC_REQUIRES "libjpeg libpng libexif cairo fontconfig jansson libfyaml libprotobuf-c zlib")
 set(LIANA_PC_LIBS "-ldnnl -lgomp -lpthread -lm")
 if(LIANA_HDF5)
   string(APPEND LIANA_PC_REQUIRES " hdf5-serial")

@@ -68,7 +68,7 @@ endif()
 target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
   ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
 target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
-  PkgConfig::EXIF PkgConfig::CAIRO PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB
+  PkgConfig::EXIF PkgConfig::CAIRO PkgConfig::FONTCONFIG PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB
   Threads::Threads m)
 if(LIANA_HDF5)
   target_link_libraries(liana_options INTERFACE PkgConfig::HDF5)

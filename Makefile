@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-data fuzz format check-format check-includes check-registry check-docs-long install clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-registry check-docs-long install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -31,6 +31,21 @@ test: ## build everything and run all tests (TEST_OPTIONS: more for ctest, such 
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
 	$(call TEST,$(BUILD))
+
+test-levels: ## all tests once for each instruction set of this processor (LIANA_MAX_ISA)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD))
+	set -e; for level in $$($(BUILD)/liana list instruction_sets); do \
+		echo "LIANA_MAX_ISA=$$level"; \
+		LIANA_MAX_ISA=$$level $(call TEST,$(BUILD)); \
+	done
+
+test-builds: ## all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE
+	set -e; for compiler in gcc clang-14; do for type in Debug Release; do \
+		echo "$$compiler $$type"; \
+		$(MAKE) --no-print-directory test BUILD=$(BUILD)-$$compiler-$$type WERROR=ON \
+			CMAKE_OPTIONS="$(CMAKE_OPTIONS) -DCMAKE_C_COMPILER=$$compiler -DCMAKE_BUILD_TYPE=$$type"; \
+	done; done
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan
 	$(call CONFIGURE,$(BUILD)-asan,-DLIANA_SANITIZE=address$(comma)undefined)
@@ -53,13 +68,18 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 			$$(ls -d tests/fuzz/corpus/$$(basename $$target) 2>/dev/null); \
 	done
 
-bench: ## speed and memory beside PyTorch's, a table and a plot (nothing else should run; WORKLOADS, ROUNDS: see bench/bench.sh)
+bench: ## speed and memory beside PyTorch, JAX and TensorFlow, a table and a plot (nothing else should run; see bench/bench.sh)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana bench_step bench_run bench_report
 	bench/bench.sh $(BUILD)
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+bench-long: ## whether training keeps its speed over hundreds of epochs (nothing else should run)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	bench/bench_long.sh $(BUILD)
 
 bench-data: ## the input pipeline beside libjpeg-turbo and PyTorch's DataLoader (nothing else should run)
 	$(call CONFIGURE,$(BUILD))
@@ -86,7 +106,10 @@ install: ## install into $(DESTDIR)$(PREFIX)
 	$(call COMPILE,$(BUILD)) --target liana_product
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --strip
 
+uninstall: ## remove what the last `make install` installed (with the same DESTDIR)
+	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
+
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -1,35 +1,44 @@
 #!/bin/sh
-# liana and PyTorch on the same machine, turn by turn: `make bench`. Nothing else should run.
+# liana and its peers on the same machine, turn by turn: `make bench`. Nothing else should run.
 #
 #   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_step (default: build)
-#   ROUNDS=3                   turns that each program takes; the median counts (inference and training from files take
-#                              every other one, so that all of it ends within a quarter of an hour)
+#   ROUNDS=1                   turns that each program takes; the median counts (inference and training from files take
+#                              every other one)
+#   PEERS="..."                of: pytorch1 (Debian's 1.13), pytorch2, jax, tensorflow; default: all; none: liana alone
+#   SETTINGS=likely            of each peer those that may be its best; all: every one, which takes several times as long
+#   LIMIT=300                  seconds that one measurement of a peer may take, compilation included
 #   STEPS=2 SECONDS_EACH=1.5   a measurement lasts at least so many steps and seconds (of inference, half)
-#   THREADS=                   threads of both (default: the cores of this process)
+#   THREADS=                   threads of all (default: the cores of this process)
 #   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
 #                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
-#                              mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default: all but flowers-cached
-#   PYTHON=/usr/bin/python3    the Python that has torch
+#                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default:
+#                              all but flowers-cached
+#   PYTHON=/usr/bin/python3    the Python that has PyTorch 1.13
+#   PEERS_DIR=build/peers      where bench/install-peers.sh put today's peers
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
 #   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
 #
-# train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
-# 16, with Adam. The others train from files: flowers-jpeg decodes in every epoch, flowers-cached keeps decoded images in
-# memory (liana's second epoch; the peer decodes before the first step). start-NAME is a whole process that trains one
-# step, from its start to its end.
+# On two cores a round of everything takes about 40 minutes, and half an hour more the first time, when PyTorch 2 and JAX
+# compile what later runs find in PEERS_DIR/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
 #
-# PyTorch is measured in both precisions and memory layouts (and paddings) that its users choose from; its best ones go
-# on to the next rounds. 'tuned' is what experts do on top: malloc keeps its pages (as jemalloc does in PyTorch's tuning
-# guide), and inference goes through torch.jit.
+# train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
+# 16, with Adam. -converged is such a step late in training (bench_step.c). The others train from files: flowers-jpeg
+# decodes in every epoch, flowers-cached keeps decoded images in memory (liana's second epoch; the peers decode before
+# the first step). start-NAME is a whole process that trains one step, from its start to its end.
+#
+# Peers are measured in precisions, memory layouts and ways to compile that their users choose from; in further rounds
+# only in what came out best. bench_peers.sh has them. Of PyTorch 1.13 'tuned' is what experts do on top: malloc keeps its
+# pages (as jemalloc does in PyTorch's tuning guide), and inference goes through torch.jit; today's are all tuned so.
 # Reports: BUILD/bench/records.jsonl, table.txt, table.json, plot.png, plot.svg. What is not there is left out, and said.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}
-rounds=${ROUNDS:-3}
+rounds=${ROUNDS:-1}
 steps=${STEPS:-2}
 seconds=${SECONDS_EACH:-1.5}
 threads=${THREADS:-$(nproc)}
-python=${PYTHON:-/usr/bin/python3}
+settings=${SETTINGS:-likely}
+limit=${LIMIT:-300}
 data=${LIANA_TEST_DATA:-$here/../../shared/data}
 out=$build/bench
 export LIANA_THREADS="$threads"
@@ -39,8 +48,8 @@ known=
 for mode in train infer32 infer1; do
     for net in $nets; do known="$known $mode-$net"; done
 done
-known="$known flowers-step flowers-jpeg flowers-cached mnist-step mnist-files mlp-step start-mnist start-flowers"
-known="$known start-mnist-fast"
+known="$known flowers-step flowers-jpeg flowers-cached mnist-step mnist-converged mnist-files mlp-step start-mnist"
+known="$known start-flowers start-mnist-fast"
 
 workloads=
 set -f
@@ -76,56 +85,16 @@ skip() {
     echo "skipped: $1" >&2
 }
 
-have_peer=yes
-"$python" "$here/pytorch_peer.py" --help >/dev/null 2>&1 || {
-    skip "the peer, $python cannot import torch and numpy (scripts/install-packages.sh --bench installs them)"
-    have_peer=no
-}
-have_zoo=yes
-"$python" -c 'import torchvision' 2>/dev/null || have_zoo=no
+. "$here/bench_peers.sh"
+if [ "${PEERS:-}" != none ]; then
+    # shellcheck disable=SC2086
+    find_peers ${PEERS:-$known_peers}
+fi
 precisions="float32 mixed_bfloat16"
-
-# peer VARIANT OPTIONS...: in the first round every variant, later those that were its best of their kind.
-peer() {
-    [ "$have_peer" = yes ] || return 0
-    variant=$1
-    shift
-    if [ "$round" -gt 1 ] && ! "$build/bench_report" best "$records" "$workload" | grep -qxF "$variant"; then return; fi
-    set -- "$python" "$here/pytorch_peer.py" "$@" --threads "$threads"
-    case $variant in tuned*) set -- env MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184 "$@" ;; esac
-    # What it cannot do is part of the result.
-    "$build/bench_run" "$records" "$workload" PyTorch "$variant" "$round" - "$@" || true
-}
 
 # half SECONDS
 half() {
     awk "BEGIN { print $1 / 2 }"
-}
-
-# peer_steps MODEL OPTIONS...: one batch, in each precision and layout.
-peer_steps() {
-    # The first round only chooses: where a step takes long, one is enough.
-    count=$steps least=$seconds
-    case $workload in infer*) least=$(half "$seconds") ;; esac
-    if [ "$round" -eq 1 ] && [ "$rounds" -gt 1 ]; then count=1 least=1; fi
-    for precision in fp32 bf16; do
-        for layout in channels_last contiguous; do
-            peer "$precision $layout" "$@" --precision "$precision" --layout "$layout" --steps "$count" --warmup 1 \
-                --seconds "$least"
-        done
-        case $workload in infer*) continue ;; esac
-        peer "tuned $precision channels_last" "$@" --precision "$precision" --steps "$count" --warmup 1 \
-            --seconds "$least"
-    done
-}
-
-# peer_frozen MODEL OPTIONS...
-peer_frozen() {
-    # What torch.jit makes is ready after a few calls.
-    peer "tuned fp32 contiguous torch.jit" "$@" --frozen --layout contiguous --steps "$count" --warmup 2 \
-        --seconds "$least"
-    peer "tuned bf16 channels_last torch.jit" "$@" --frozen --precision bf16 --steps "$count" --warmup 2 \
-        --seconds "$least"
 }
 
 # own VARIANT RESULT COMMAND...
@@ -170,6 +139,7 @@ flowers_runs() {
         "data.class_names=$data/flowers192/classes.txt" "model.weights=${weights:-null}" "$@"
 }
 
+# mnist_runs CONFIG OVERRIDES...
 mnist_runs() {
     config=$1
     shift
@@ -177,30 +147,20 @@ mnist_runs() {
         "data.train.labels=$data/mnist/train-labels-idx1-ubyte.gz" "$@"
 }
 
+# convnet_runs OVERRIDES...: the network and batch that bench_step and the peers have.
+convnet_runs() {
+    first="Conv2D: {filters: 32, kernel_size: 3, activation: relu}, MaxPooling2D"
+    second="Conv2D: {filters: 64, kernel_size: 3, activation: relu}, MaxPooling2D"
+    last="Flatten, Dropout: {rate: 0.5}, Dense: {units: 10, activation: softmax}"
+    mnist_runs mnist.yaml "model.layers=[$first, $second, $last]" train.batch_size=128 \
+        train.optimizer.learning_rate=1e-3 "$@"
+}
+
 # have_data FOLDER
 have_data() {
     [ -d "$data/$1" ] && return 0
     skip "what needs $1, $data/$1 is not there"
     return 1
-}
-
-# files_peer OPTIONS...: whole epochs have no first steps to leave out but the ones that start the workers.
-files_peer() {
-    for precision in fp32 bf16; do
-        for padding in keras symmetric; do
-            peer "$precision channels_last-$padding" "$@" --precision "$precision" --padding "$padding" --steps 12 \
-                --warmup 2 --seconds "$seconds"
-        done
-    done
-}
-
-zoo_peer() {
-    if [ "$have_peer" = yes ] && [ "$have_zoo" = no ]; then
-        skip "the peer's large networks, $python cannot import torchvision (scripts/install-packages.sh --bench)"
-        return
-    fi
-    peer_steps "$@"
-    case $workload in infer*) [ "$have_peer" = no ] || peer_frozen "$@" ;; esac
 }
 
 run_workload() {
@@ -217,58 +177,59 @@ run_workload() {
             LIANA_MAX_ISA=avx2 own "float32 avx2" - "$build/bench_step" "$net" --steps "$steps" --warmup 1 \
                 --seconds "$seconds"
         fi
-        zoo_peer "$net"
+        peers_steps "$net"
         ;;
     infer32-*)
         own_steps "$net" --infer
-        zoo_peer "$net" --infer
+        peers_steps "$net" --infer
         ;;
     infer1-*)
         own_steps "$net" --infer --batch 1 --microbatch 1
-        zoo_peer "$net" --infer --batch 1
+        peers_steps "$net" --infer --batch 1
         ;;
     flowers-step)
         own_steps flowers
-        for padding in keras symmetric; do
-            peer "fp32 contiguous-$padding" flowers --layout contiguous --padding "$padding"
-            for precision in fp32 bf16; do
-                peer "$precision channels_last-$padding" flowers --precision "$precision" --padding "$padding"
-                peer "tuned $precision channels_last-$padding" flowers --precision "$precision" --padding "$padding"
-            done
-        done
+        peers_flowers
         ;;
     flowers-jpeg)
         have_data flowers192 || return 0
         flowers_runs data.cache=false train.epochs=2
-        files_peer flowers --input "$data/flowers192/train/*.tfrec"
+        peers_files --input "$data/flowers192/train/*.tfrec"
         ;;
     flowers-cached)
         have_data flowers192 || return 0
         flowers_runs train.epochs=2
-        files_peer flowers --input "$data/flowers192/train/*.tfrec" --cache
+        peers_files --input "$data/flowers192/train/*.tfrec" --cache
         ;;
     mnist-step)
         own_steps mnist
-        peer_steps mnist
+        peers_steps mnist
+        ;;
+    mnist-converged)
+        own_steps mnist --converged
+        choose_steps
+        new_pytorch mnist --converged
+        peer pytorch2 "fp32 eager, flushed" mnist --converged --flush-denormal --steps "$count" --warmup 1 \
+            --seconds "$least"
         ;;
     mlp-step)
         own_steps mlp
-        peer_steps mlp
+        peers_steps mlp
         ;;
     mnist-files)
         have_data mnist || return 0
-        mnist_runs mnist.yaml train.epochs=2
-        peer_steps mnist --input "$data/mnist"
+        convnet_runs train.epochs=2
+        peers_steps mnist --input "$data/mnist"
         ;;
     start-mnist)
         have_data mnist || return 0
-        mnist_runs mnist.yaml train.epochs=1 train.steps_per_epoch=1 data.repeat=true
-        peer "fp32 channels_last" mnist --input "$data/mnist" --steps 1 --warmup 0 --seconds 0
+        convnet_runs train.epochs=1 train.steps_per_epoch=1 data.repeat=true
+        peers_start mnist "$data/mnist"
         ;;
     start-flowers)
         have_data flowers192 || return 0
         flowers_runs train.epochs=1 train.steps_per_epoch=1 data.repeat=true
-        peer "fp32 channels_last" flowers --input "$data/flowers192/train/*.tfrec" --steps 1 --warmup 0 --seconds 0
+        peers_start flowers "$data/flowers192/train/*.tfrec"
         ;;
     start-mnist-fast)
         have_data mnist || return 0
@@ -292,11 +253,7 @@ while [ "$round" -le "$rounds" ]; do
 done
 
 cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
-peer_name=
-if [ "$have_peer" = yes ]; then
-    peer_name=", PyTorch $("$python" -c 'import torch; print(torch.__version__)')"
-fi
-caption="${cpu:-unknown processor}, $threads threads, $("$build/liana" version | head -n 1)$peer_name, $(date -u +%Y-%m-%d)"
+caption="${cpu:-unknown processor}, $threads threads, $("$build/liana" version | head -n 1), $(date -u +%Y-%m-%d)"
 echo >&2
 "$build/bench_report" write "$records" "$out" "$caption"
 if [ "${DOCS:-no}" = yes ]; then
@@ -308,7 +265,7 @@ if [ "${DOCS:-no}" = yes ]; then
             while ((getline line < table) > 0) print line
             print "```"
             print ""
-            print "![The same as bars: liana and PyTorch on one machine](images/bench.png)"
+            print "![The same as bars: liana and its peers on one machine](images/bench.png)"
             inside = 1
         }
         /^<!-- bench: end -->$/ { inside = 0 }

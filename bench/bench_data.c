@@ -392,8 +392,10 @@ static void read_images(bench *b)
     b->blobs = calloc(b->count, sizeof *b->blobs);
     b->scratch = liana__source_scratch_create(b->source);
     if (!b->blobs || !b->scratch) fail("out of memory");
-    int channels;
-    demand(b, liana__decode_probe(b->source, &b->height, &b->width, &channels, &b->error));
+    liana__probe first;
+    demand(b, liana__decode_probe(b->source, &first, &b->error));
+    b->height = first.height;
+    b->width = first.width;
     for (size_t i = 0; i < b->count; i++) {
         demand(b, liana__source_read(b->source, i, b->scratch, &record, &b->error));
         uint8_t *copy = malloc(record.size);

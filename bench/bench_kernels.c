@@ -7,6 +7,7 @@
  * the instruction set, oneDNN's too. */
 #include "backends/kernel_choice.h"
 #include "backends/roofline.h"
+#include "base/denormals.h"
 #include "base/memory.h"
 #include "base/recorder.h"
 #include "kernels/onednn.h"
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
     liana__roofline roofline;
     if (liana_context_create(NULL, &context) != LIANA_OK) return 1;
     if (liana__roofline_measure(context, &roofline, &context->error) != LIANA_OK) return 1;
+    liana__denormals_flush(); /* as the cpu device, which is not asked here */
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         char name[64];
         const problem *p = &problems[i];

@@ -26,10 +26,10 @@ static const double scale = 2;
 
 /* What one bar is of, and how it looks; in the order in which they are drawn. */
 typedef enum bench_bar {
-    PEER_FLOAT32,
-    PEER_BFLOAT16,
-    PEER_TUNED,
-    OWN_AVX2,
+    OLD_PYTORCH,
+    PYTORCH,
+    JAX,
+    TENSORFLOW,
     OWN_FLOAT32,
     OWN_BFLOAT16,
     NUM_BARS,
@@ -39,10 +39,10 @@ static const struct {
     const char *name;
     liana__ink ink;
 } bars[NUM_BARS] = {
-    [PEER_FLOAT32] = {"PyTorch fp32", {0.96, 0.78, 0.56}},
-    [PEER_BFLOAT16] = {"PyTorch bf16", {0.89, 0.49, 0.13}},
-    [PEER_TUNED] = {"PyTorch tuned by hand", {0.60, 0.36, 0.20}},
-    [OWN_AVX2] = {"liana float32, AVX2 only", {0.72, 0.82, 0.93}},
+    [OLD_PYTORCH] = {"PyTorch 1.13, tuned", {0.80, 0.72, 0.64}},
+    [PYTORCH] = {"PyTorch 2", {0.89, 0.49, 0.13}},
+    [JAX] = {"JAX", {0.45, 0.62, 0.42}},
+    [TENSORFLOW] = {"TensorFlow", {0.93, 0.74, 0.30}},
     [OWN_FLOAT32] = {"liana float32", {0.38, 0.60, 0.86}},
     [OWN_BFLOAT16] = {"liana mixed_bfloat16", {0.12, 0.33, 0.62}},
 };
@@ -59,10 +59,10 @@ static const bench_series *own_series(const bench_row *row, const char *variant)
 static const bench_series *series_of(const bench_row *row, bench_bar bar)
 {
     switch (bar) {
-    case PEER_FLOAT32: return row->peer_float32;
-    case PEER_BFLOAT16: return row->peer_bfloat16;
-    case PEER_TUNED: return row->peer_tuned;
-    case OWN_AVX2: return own_series(row, "float32 avx2");
+    case OLD_PYTORCH: return row->best[row->best[BENCH_PYTORCH_1_TUNED] ? BENCH_PYTORCH_1_TUNED : BENCH_PYTORCH_1];
+    case PYTORCH: return row->best[BENCH_PYTORCH_2];
+    case JAX: return row->best[BENCH_JAX];
+    case TENSORFLOW: return row->best[BENCH_TENSORFLOW];
     case OWN_FLOAT32: return own_series(row, "float32");
     case OWN_BFLOAT16: return own_series(row, "mixed_bfloat16");
     default: return NULL;
@@ -76,10 +76,12 @@ static int bars_of(const bench_row *row)
     return count;
 }
 
-/* What all bars of a row are measured against: the peer's best, or liana itself where there is no peer. */
+/* What all bars of a row are measured against: the best of today's peers, where there is none the older one, and
+ * liana itself where there is no peer at all. */
 static const bench_series *unit_of(const bench_row *row)
 {
-    if (row->peer) return row->peer;
+    if (row->today) return row->today;
+    if (series_of(row, OLD_PYTORCH)) return series_of(row, OLD_PYTORCH);
     const bench_series *own = series_of(row, OWN_FLOAT32);
     return own ? own : series_of(row, OWN_BFLOAT16);
 }
@@ -137,7 +139,7 @@ static void draw_axis(const panel_place *place, double bottom)
         shown.bold = is_one;
         liana__canvas_text(place->canvas, x, place->y + TITLE - 8, &shown, text);
     }
-    /* Where the peer's best ends. */
+    /* Where the best peer ends. */
     double x = floor(place->x + LABEL + place->one) + 0.5;
     cairo_move_to(cairo, x, place->y + TITLE - 4);
     cairo_line_to(cairo, x, bottom);
@@ -174,7 +176,7 @@ static void print_ratio(bench_unit unit, double ratio, char *text, size_t size)
     snprintf(text, size, "%.*f\xc3\x97%s", shown >= 9.95 ? 0 : shown >= 1.995 ? 1 : 2, shown, word);
 }
 
-/* The bar with its number, and for liana's how many times better than the peer's best it is. */
+/* The bar with its number, and for liana's how many times better than the best peer it is. */
 static void draw_bar(const panel_place *place, const bench_row *row, bench_bar bar, double y)
 {
     cairo_t *cairo = place->canvas->cairo;
@@ -187,7 +189,8 @@ static void draw_bar(const panel_place *place, const bench_row *row, bench_bar b
     char text[64];
     print_value(place, series, text, sizeof text);
     double end = draw_text(place, x + length + 7, y + BAR - 4, &value, text);
-    double ratio = bar >= OWN_AVX2 ? bench_ratio(place->panel->unit, series, row->peer) : NAN;
+    bool compared = bar >= OWN_FLOAT32 && !bench_is_liana(unit_of(row));
+    double ratio = compared ? bench_ratio(place->panel->unit, series, unit_of(row)) : NAN;
     if (!isfinite(ratio)) return;
     const liana__label bold = {.size = 11.5, .bold = true, .ink = ratio >= 1 ? liana__ink_good : liana__ink_bad};
     print_ratio(place->panel->unit, ratio, text, sizeof text);
@@ -223,7 +226,7 @@ static void draw_header(liana__canvas *canvas, const bench_records *records, dou
 {
     const liana__label title = {.size = 20, .bold = true, .ink = liana__ink_text};
     const liana__label label = {.size = 12, .ink = liana__ink_text};
-    liana__canvas_text(canvas, MARGIN, MARGIN + 14, &title, "liana and PyTorch on one machine");
+    liana__canvas_text(canvas, MARGIN, MARGIN + 14, &title, "liana and its peers on one machine");
     double x = MARGIN;
     for (int bar = 0; bar < NUM_BARS; bar++) {
         bool used = false;
@@ -239,8 +242,7 @@ static void draw_header(liana__canvas *canvas, const bench_records *records, dou
         x += 18 + liana__canvas_text(canvas, x + 18, MARGIN + 38, &label, bars[bar].name) + 22;
     }
     const liana__label quiet = {.size = 12, .align = 1, .max_width = width - x, .ink = liana__ink_quiet};
-    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet,
-                       "1\xc3\x97: PyTorch's best of fp32 and bf16 as installed");
+    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet, "1\xc3\x97: the best of today's peers");
 }
 
 /* Panels go below each other, and into a second column when half of them are placed. */

@@ -10,6 +10,7 @@
  * the peak; an asterisk marks the one that the executor would choose. LIANA_MAX_ISA caps all of them. */
 #include "backends/kernel_choice.h"
 #include "base/context.h"
+#include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "ops/conv2d.h"
@@ -236,6 +237,7 @@ int main(int argc, char **argv)
                 "SET: mobilenet035, mobilenet, resnet, densenet, mlp, strided or 3x3\n");
         return 2;
     }
+    liana__denormals_flush(); /* as the cpu device, which is not asked here */
     bool good = true;
     for (int pass = 0; pass < 3; pass++) {
         bool wanted = at + 2 >= argc;

@@ -20,7 +20,7 @@ static const struct {
     {"train-", "memory", "Peak memory of training, batch 32", BENCH_MEBIBYTES},
     {"infer32-", "infer32", "Inference, batch 32", BENCH_IMAGES_PER_SECOND},
     {"infer1-", "infer1", "Inference, batch 1", BENCH_IMAGES_PER_SECOND},
-    {"start-", "start", "From process start to the end of one step", BENCH_SECONDS},
+    {"start-", "start", "Process start to the end of one step", BENCH_SECONDS},
     {"", "examples", "Training of the examples", BENCH_IMAGES_PER_SECOND},
 };
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
@@ -32,11 +32,20 @@ static const struct {
     {"flowers-jpeg", "flowers from JPEGs"},
     {"flowers-cached", "flowers decoded once"},
     {"mnist-step", "MNIST convnet, steps"},
+    {"mnist-converged", "MNIST convnet, converged"},
     {"mnist-files", "MNIST convnet, epochs"},
     {"mlp-step", "MLP 784-512-10, steps"},
     {"start-mnist", "MNIST convnet"},
     {"start-flowers", "flowers (MobileNetV2 0.35)"},
     {"start-mnist-fast", "all of mnist_fast.yaml"},
+};
+
+static const struct {
+    const char *program, *title;
+} peers[BENCH_NUM_PEERS] = {
+    [BENCH_PYTORCH_1] = {"PyTorch 1.13", "PT 1.13"}, [BENCH_PYTORCH_1_TUNED] = {"PyTorch 1.13", "tuned"},
+    [BENCH_PYTORCH_2] = {"PyTorch 2", "PT 2"},       [BENCH_JAX] = {"JAX", "JAX"},
+    [BENCH_TENSORFLOW] = {"TensorFlow", "TF"},
 };
 
 static const char *label_of(const char *workload, const char *prefix)
@@ -140,6 +149,8 @@ static liana_status add_record(bench_records *records, const liana__value *recor
     }
     bench_row *row = find_row(records, find_panel(records, kind), workload, label_of(workload, kinds[kind].prefix));
     bench_series *series = row ? find_series(records, row, program, variant) : NULL;
+    const char *version = string_of(record, "version");
+    if (series && version) series->version = liana__arena_string(&records->arena, version);
     double value = failure ? NAN : value_of(record, workload, kinds[kind].unit);
     bool added = series && (failure || !isfinite(value) || add_value(series, value));
     if (series && (failure || !isfinite(value))) {
@@ -166,13 +177,13 @@ static void summarise(bench_series *series)
     series->median = (series->values[(series->count - 1) / 2] + series->values[series->count / 2]) / 2;
 }
 
-/* Of the peer's series whose variant begins so the best; one that was measured in more rounds goes before. */
-static const bench_series *best_peer(const bench_row *row, bench_unit unit, const char *prefix)
+/* The best of a peer's series; one that was measured in more rounds goes before. */
+static const bench_series *best_of(const bench_row *row, bench_unit unit, bench_peer peer)
 {
     const bench_series *best = NULL;
     for (size_t i = 0; i < row->count; i++) {
         const bench_series *series = &row->series[i];
-        if (bench_is_liana(series) || series->count == 0 || !liana__starts_with(series->variant, prefix)) continue;
+        if (series->count == 0 || !bench_is_of(series, peer)) continue;
         bool better = !best || series->count > best->count ||
                       (series->count == best->count && bench_ratio(unit, series, best) > 1);
         if (better) best = series;
@@ -186,11 +197,11 @@ static void summarise_row(bench_records *records, bench_row *row, bench_unit uni
         summarise(&row->series[i]);
         if (row->series[i].count > records->rounds) records->rounds = row->series[i].count;
     }
-    row->peer_float32 = best_peer(row, unit, "fp32");
-    row->peer_bfloat16 = best_peer(row, unit, "bf16");
-    row->peer = row->peer_float32 ? row->peer_float32 : row->peer_bfloat16;
-    if (bench_ratio(unit, row->peer_bfloat16, row->peer) > 1) row->peer = row->peer_bfloat16;
-    row->peer_tuned = best_peer(row, unit, "tuned");
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        row->best[peer] = best_of(row, unit, (bench_peer)peer);
+        bool today = peer >= BENCH_PYTORCH_2 && row->best[peer];
+        if (today && (!row->today || bench_ratio(unit, row->best[peer], row->today) > 1)) row->today = row->best[peer];
+    }
 }
 
 static liana_status parse(bench_records *records, const char *path, char *text, liana__error *error)
@@ -242,6 +253,23 @@ const char *bench_unit_name(bench_unit unit)
 {
     static const char *const names[] = {"images/s", "s", "MiB"};
     return names[unit];
+}
+
+const char *bench_peer_program(bench_peer peer)
+{
+    return peers[peer].program;
+}
+
+const char *bench_peer_title(bench_peer peer)
+{
+    return peers[peer].title;
+}
+
+bool bench_is_of(const bench_series *series, bench_peer peer)
+{
+    if (strcmp(series->program, peers[peer].program) != 0) return false;
+    if (peer > BENCH_PYTORCH_1_TUNED) return true;
+    return liana__starts_with(series->variant, "tuned") == (peer == BENCH_PYTORCH_1_TUNED);
 }
 
 bool bench_is_liana(const bench_series *series)

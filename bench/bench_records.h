@@ -1,7 +1,7 @@
 /* bench_records.h - what bench_run recorded, in order: panels of rows of series.
  *
  * A panel is a kind of measurement ("training step"), a row one workload in it ("ResNet50"), a series one program in
- * one variant ("PyTorch", "bf16 channels_last"), with a value for each round. */
+ * one variant ("PyTorch 2", "bf16 compile"), with a value for each round. */
 #ifndef LIANA_BENCH_RECORDS_H
 #define LIANA_BENCH_RECORDS_H
 
@@ -14,12 +14,22 @@ typedef enum bench_unit {
     BENCH_MEBIBYTES,
 } bench_unit;
 
+/* What liana is measured beside, in the order of the columns. */
+typedef enum bench_peer {
+    BENCH_PYTORCH_1,       /* Debian's PyTorch 1.13 as it is installed */
+    BENCH_PYTORCH_1_TUNED, /* the same with malloc and torch.jit set up by hand: variants "tuned ..." */
+    BENCH_PYTORCH_2,       /* from here on: today's */
+    BENCH_JAX,
+    BENCH_TENSORFLOW,
+    BENCH_NUM_PEERS,
+} bench_peer;
+
 typedef struct bench_series {
-    const char *program;
-    const char
-        *variant; /* "float32", "mixed_bfloat16", "float32 avx2"; of the peer "fp32 ...", "bf16 ...", "tuned ..." */
-    const char *error; /* why there is no value; NULL if there is one */
-    double *values;    /* by round */
+    const char *program; /* "liana", or one that bench_peer_program names */
+    const char *version; /* what the program says of itself; NULL if it says nothing */
+    const char *variant; /* "float32", "mixed_bfloat16", "float32 avx2"; a peer's setting */
+    const char *error;   /* why there is no value; NULL if there is one */
+    double *values;      /* by round */
     size_t count;
     double median, low, high; /* NaN without values */
 } bench_series;
@@ -29,9 +39,8 @@ typedef struct bench_row {
     const char *label;    /* what people read */
     bench_series *series;
     size_t count, capacity;
-    const bench_series *peer_float32, *peer_bfloat16; /* its best of each kind; NULL without one */
-    const bench_series *peer;                         /* the better of these: as users install it */
-    const bench_series *peer_tuned;                   /* its best with malloc and torch.jit set up by hand */
+    const bench_series *best[BENCH_NUM_PEERS]; /* each peer in its best variant; NULL where it was not measured */
+    const bench_series *today;                 /* the best of today's peers */
 } bench_row;
 
 typedef struct bench_panel {
@@ -56,6 +65,11 @@ liana_status bench_records_read(const char *path, bench_records *records, liana_
 void bench_records_free(bench_records *records);
 
 const char *bench_unit_name(bench_unit unit);
+/* What records call the peer, and what its column is called. */
+const char *bench_peer_program(bench_peer peer);
+const char *bench_peer_title(bench_peer peer);
+/* Whether a series is one of this peer's. */
+bool bench_is_of(const bench_series *series, bench_peer peer);
 bool bench_is_liana(const bench_series *series);
 /* How many times better `own` is: more images per second, or less time or memory. NaN where one is missing. */
 double bench_ratio(bench_unit unit, const bench_series *own, const bench_series *other);

@@ -1,9 +1,8 @@
 /* Tables and pictures of what bench_run recorded. For bench.sh.
  *
- *   bench_report best RECORDS WORKLOAD     the peer's variants that are worth further rounds, one in a line: its best
- *                                          in fp32, in bf16 and tuned
- *   bench_report write RECORDS FOLDER CAPTION     FOLDER/table.txt (also on standard output), table.json, plot.png and
- *                                          plot.svg */
+ *   bench_report best RECORDS WORKLOAD PROGRAM     the peer's variants that are worth further rounds, one in a line:
+ * its best (of PyTorch 1.13 as installed, and tuned), and what comes near that bench_report write RECORDS FOLDER
+ * CAPTION     FOLDER/table.txt (also on standard output), table.json, plot.png and plot.svg */
 #include "base/file.h"
 #include "bench_plot.h"
 
@@ -13,17 +12,28 @@
 
 /* --- The variants to go on with ---------------------------------------------------------------------------------- */
 
-static void print_best(const bench_records *records, const char *workload)
+/* One round does not say which of two is the faster if they are closer than this. */
+static const double near = 0.85;
+
+static void print_best_of(const bench_panel *panel, const bench_row *row, const char *program)
+{
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        if (strcmp(bench_peer_program((bench_peer)peer), program) != 0) continue;
+        for (size_t i = 0; i < row->count; i++) {
+            const bench_series *series = &row->series[i];
+            bool good = bench_ratio(panel->unit, series, row->best[peer]) >= near;
+            if (good && bench_is_of(series, (bench_peer)peer)) printf("%s\n", series->variant);
+        }
+    }
+}
+
+static void print_best(const bench_records *records, const char *workload, const char *program)
 {
     for (size_t i = 0; i < records->count; i++) {
         const bench_panel *panel = &records->panels[i];
         if (panel->unit == BENCH_MEBIBYTES) continue;
         for (size_t k = 0; k < panel->count; k++) {
-            const bench_row *row = &panel->rows[k];
-            if (strcmp(row->workload, workload) != 0) continue;
-            if (row->peer_float32) printf("%s\n", row->peer_float32->variant);
-            if (row->peer_bfloat16) printf("%s\n", row->peer_bfloat16->variant);
-            if (row->peer_tuned) printf("%s\n", row->peer_tuned->variant);
+            if (strcmp(panel->rows[k].workload, workload) == 0) print_best_of(panel, &panel->rows[k], program);
         }
     }
 }
@@ -59,13 +69,19 @@ static void print_ratio(double ratio, char *text, size_t size)
     }
 }
 
-/* A peer's column: its number, and how many times better liana's is. */
-static void add_peer(liana__text *text, const bench_panel *panel, const bench_series *own, const bench_series *peer)
+static void add_number(liana__text *text, const bench_series *series)
 {
-    char median[32], ratio[32];
-    print_median(peer, median, sizeof median);
+    char median[32];
+    print_median(series, median, sizeof median);
+    liana__text_add(text, " %9s", median);
+}
+
+/* How many times better liana's number is. */
+static void add_ratio(liana__text *text, const bench_panel *panel, const bench_series *own, const bench_series *peer)
+{
+    char ratio[32];
     print_ratio(bench_ratio(panel->unit, own, peer), ratio, sizeof ratio);
-    liana__text_add(text, " %9s %7s", median, ratio);
+    liana__text_add(text, " %7s", ratio);
 }
 
 static void add_row(liana__text *text, const bench_panel *panel, const bench_row *row)
@@ -76,13 +92,94 @@ static void add_row(liana__text *text, const bench_panel *panel, const bench_row
         if (!bench_is_liana(own)) continue;
         char spread[128];
         print_spread(own, spread, sizeof spread);
-        liana__text_add(text, "%-33s %-15s %29s", label, own->variant, spread);
-        add_peer(text, panel, own, row->peer_float32);
-        add_peer(text, panel, own, row->peer);
-        add_peer(text, panel, own, row->peer_tuned);
+        liana__text_add(text, "%-26s %-14s %28s", label, own->variant, spread);
+        for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+            add_number(text, row->best[peer]);
+            if (peer == BENCH_PYTORCH_1) add_ratio(text, panel, own, row->best[peer]);
+        }
+        add_ratio(text, panel, own, row->today);
         liana__text_add(text, "\n");
         label = "";
     }
+}
+
+static void add_panel(liana__text *text, const bench_panel *panel)
+{
+    char title[128];
+    snprintf(title, sizeof title, "%s, %s", panel->title, bench_unit_name(panel->unit));
+    liana__text_add(text, "\n%-41s %28s", title, "liana");
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        liana__text_add(text, " %9s", bench_peer_title((bench_peer)peer));
+        if (peer == BENCH_PYTORCH_1) liana__text_add(text, " %7s", "ratio");
+    }
+    liana__text_add(text, " %7s\n", "ratio");
+    for (size_t k = 0; k < panel->count; k++) add_row(text, panel, &panel->rows[k]);
+}
+
+/* The program's version as the first of its series says it; NULL where it was not measured. */
+static const char *version_of(const bench_records *records, const char *program)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        for (size_t k = 0; k < records->panels[i].count; k++) {
+            const bench_row *row = &records->panels[i].rows[k];
+            for (size_t s = 0; s < row->count; s++) {
+                if (strcmp(row->series[s].program, program) == 0 && row->series[s].version) {
+                    return row->series[s].version;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* "PyTorch 2 is 2.13.0. JAX is 0.10.2." */
+static void add_versions(liana__text *text, const bench_records *records)
+{
+    const char *separator = "";
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        if (peer == BENCH_PYTORCH_1_TUNED) continue;
+        const char *program = bench_peer_program((bench_peer)peer), *version = version_of(records, program);
+        if (!version) continue;
+        liana__text_add(text, "%s%s is %s.", separator, program, version);
+        separator = " ";
+    }
+    if (*separator) liana__text_add(text, "\n");
+}
+
+static bool has_peer(const bench_row *row)
+{
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        if (row->best[peer]) return true;
+    }
+    return false;
+}
+
+/* Which variant each number of a peer is of. */
+static void add_settings(liana__text *text, const bench_records *records)
+{
+    static const int widths[BENCH_NUM_PEERS] = {29, 29, 23, 14, 0};
+    bool any = false;
+    for (size_t i = 0; i < records->count; i++) {
+        const bench_panel *panel = &records->panels[i];
+        for (size_t k = 0; panel->unit != BENCH_MEBIBYTES && k < panel->count; k++) {
+            const bench_row *row = &panel->rows[k];
+            if (!has_peer(row)) continue;
+            if (!any) {
+                liana__text_add(text, "\n%-22s", "The peers' settings");
+                for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+                    liana__text_add(text, " %-*s", widths[peer], bench_peer_title((bench_peer)peer));
+                }
+            }
+            any = true;
+            liana__text_add(text, "\n%-22s", row->workload);
+            for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+                const char *variant = row->best[peer] ? row->best[peer]->variant : "-";
+                if (liana__starts_with(variant, "tuned ")) variant += strlen("tuned ");
+                liana__text_add(text, " %-*s", widths[peer], variant);
+            }
+        }
+    }
+    if (any) liana__text_add(text, "\n");
 }
 
 static void add_failures(liana__text *text, const bench_records *records)
@@ -106,20 +203,18 @@ static void add_failures(liana__text *text, const bench_records *records)
 
 static void write_table(const bench_records *records, const char *caption, liana__text *text)
 {
+    liana__text_add(text, "%s\n", caption);
+    add_versions(text, records);
     liana__text_add(
         text,
-        "%s\nMedians of up to %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less.\n"
-        "PyTorch as it is installed: in fp32, and the better of fp32 and bf16, in the better layout; 'tuned' "
-        "with malloc\nthat keeps its pages, and for inference with torch.jit.\n",
-        caption, records->rounds);
-    for (size_t i = 0; i < records->count; i++) {
-        const bench_panel *panel = &records->panels[i];
-        char title[128];
-        snprintf(title, sizeof title, "%s, %s", panel->title, bench_unit_name(panel->unit));
-        liana__text_add(text, "\n%-49s %29s %9s %7s %9s %7s %9s %7s\n", title, "liana", "PT fp32", "ratio", "PT best",
-                        "ratio", "PT tuned", "ratio");
-        for (size_t k = 0; k < panel->count; k++) add_row(text, panel, &panel->rows[k]);
-    }
+        "Medians of up to %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less.\n"
+        "Each peer is in its best setting, listed below. PT 1.13: as it is installed, and the ratio to it; tuned: with "
+        "malloc that\nkeeps its pages, and for inference with torch.jit. PT 2, JAX, TF: today's, with such a malloc; "
+        "the "
+        "last ratio is to the best of them.\n",
+        records->rounds);
+    for (size_t i = 0; i < records->count; i++) add_panel(text, &records->panels[i]);
+    add_settings(text, records);
     add_failures(text, records);
 }
 
@@ -139,6 +234,7 @@ static liana__value *series_value(liana__arena *arena, const bench_panel *panel,
     liana__value_set(arena, map, "unit", liana__value_string(arena, bench_unit_name(panel->unit)));
     liana__value_set(arena, map, "workload", liana__value_string(arena, row->workload));
     liana__value_set(arena, map, "program", liana__value_string(arena, series->program));
+    if (series->version) liana__value_set(arena, map, "version", liana__value_string(arena, series->version));
     liana__value_set(arena, map, "variant", liana__value_string(arena, series->variant));
     liana__value_set(arena, map, "rounds", liana__value_int(arena, (int64_t)series->count));
     set_number(arena, map, "median", series->median);
@@ -146,9 +242,11 @@ static liana__value *series_value(liana__arena *arena, const bench_panel *panel,
     set_number(arena, map, "highest", series->high);
     if (series->error) liana__value_set(arena, map, "error", liana__value_string(arena, series->error));
     if (bench_is_liana(series)) {
-        set_number(arena, map, "ratio_to_fp32", bench_ratio(panel->unit, series, row->peer_float32));
-        set_number(arena, map, "ratio_to_best", bench_ratio(panel->unit, series, row->peer));
-        set_number(arena, map, "ratio_to_tuned", bench_ratio(panel->unit, series, row->peer_tuned));
+        set_number(arena, map, "ratio_to_pytorch_1", bench_ratio(panel->unit, series, row->best[BENCH_PYTORCH_1]));
+        set_number(arena, map, "ratio_to_tuned", bench_ratio(panel->unit, series, row->best[BENCH_PYTORCH_1_TUNED]));
+        set_number(arena, map, "ratio_to_today", bench_ratio(panel->unit, series, row->today));
+    } else {
+        liana__value_set(arena, map, "best_of_today", liana__value_bool(arena, series == row->today));
     }
     return map;
 }
@@ -199,15 +297,16 @@ static liana_status write_all(bench_records *records, const char *folder, const 
 
 int main(int argc, char **argv)
 {
-    bool best = argc == 4 && strcmp(argv[1], "best") == 0, write = argc == 5 && strcmp(argv[1], "write") == 0;
+    bool best = argc == 5 && strcmp(argv[1], "best") == 0, write = argc == 5 && strcmp(argv[1], "write") == 0;
     if (!best && !write) {
-        fprintf(stderr, "usage: bench_report best RECORDS WORKLOAD | bench_report write RECORDS FOLDER CAPTION\n");
+        fprintf(stderr,
+                "usage: bench_report best RECORDS WORKLOAD PROGRAM | bench_report write RECORDS FOLDER CAPTION\n");
         return 2;
     }
     bench_records records;
     liana__error error = {0};
     liana_status status = bench_records_read(argv[2], &records, &error);
-    if (status == LIANA_OK && best) print_best(&records, argv[3]);
+    if (status == LIANA_OK && best) print_best(&records, argv[3], argv[4]);
     if (status == LIANA_OK && write) status = write_all(&records, argv[3], argv[4], &error);
     if (status != LIANA_OK) fprintf(stderr, "bench_report: %s\n", error.message);
     bench_records_free(&records);

@@ -1,19 +1,21 @@
 /* Runs one command, says how long it took and how much memory it needed at most, and keeps what it reported. For
  * bench.sh.
  *
- *   bench_run RECORDS WORKLOAD PROGRAM VARIANT ROUND RESULT COMMAND...
+ *   bench_run [--limit SECONDS] RECORDS WORKLOAD PROGRAM VARIANT ROUND RESULT COMMAND...
  *
  * Appends one line of JSON to the file RECORDS: workload, program, variant, round; seconds from the process's start to
  * its end; peak_memory, the largest resident set in bytes (of the process, or of the largest process it waited for);
  * result, what the command reported: the JSON in the file RESULT, or in its last line of output where RESULT is '-';
- * error, the last line that it said instead if it failed. Status 1 if the command failed, 2 if nothing could be
- * recorded. What the command says lies beside RECORDS, in run.out and run.err. */
+ * version, that of the report if it has one; error, the last line that it said instead if it failed. A command that
+ * takes longer than the limit is ended with all that it started, and has failed. Status 1 if the command failed, 2 if
+ * nothing could be recorded. What the command says lies beside RECORDS, in run.out and run.err. */
 #include "base/context.h"
 #include "base/file.h"
 #include "formats/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,8 @@ typedef struct bench_run {
     char *output, *errors; /* paths */
     double seconds;
     long long peak_memory; /* bytes */
-    bool failed;
+    unsigned limit;        /* seconds; 0: any */
+    bool failed, late;
 } bench_run;
 
 static double now(void)
@@ -47,23 +50,44 @@ static bool redirect(const char *path, int target)
     return file >= 0 && dup2(file, target) >= 0 && close(file) == 0;
 }
 
+/* The command's group of processes, and the signal that ended it: what a handler may know. */
+static volatile sig_atomic_t running;
+static volatile sig_atomic_t ended_by;
+
+/* The command is in a group of its own, so that it ends with all that it started; a terminal's Ctrl-C then reaches only
+ * us. */
+static void end_command(int number)
+{
+    ended_by = number;
+    kill(-(pid_t)running, SIGKILL);
+}
+
 static liana_status execute(bench_run *run, char **command, liana__error *error)
 {
     double begin = now();
     pid_t child = fork();
     if (child < 0) return liana__fail(error, LIANA_IO_ERROR, "fork: %s", strerror(errno));
     if (child == 0) {
+        setpgid(0, 0);
         if (redirect(run->output, STDOUT_FILENO) && redirect(run->errors, STDERR_FILENO)) {
             execvp(command[0], command);
             dprintf(STDERR_FILENO, "%s: %s\n", command[0], strerror(errno));
         }
         _exit(127);
     }
+    setpgid(child, child); /* Whichever of the two is first. */
+    running = child;
+    static const int signals[] = {SIGALRM, SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], end_command);
+    alarm(run->limit);
     int outcome;
     struct rusage usage;
     while (wait4(child, &outcome, 0, &usage) < 0) {
         if (errno != EINTR) return liana__fail(error, LIANA_IO_ERROR, "wait4: %s", strerror(errno));
     }
+    alarm(0);
+    if (ended_by && ended_by != SIGALRM) return liana__fail(error, LIANA_IO_ERROR, "interrupted");
+    run->late = ended_by == SIGALRM;
     run->seconds = now() - begin;
     run->peak_memory = (long long)usage.ru_maxrss * 1024;
     run->failed = !WIFEXITED(outcome) || WEXITSTATUS(outcome) != 0;
@@ -97,7 +121,10 @@ static liana_status describe(bench_run *run, char **arguments, liana__value *rec
     liana__arena *arena = &run->arena;
     liana__value *result = NULL;
     char *said = NULL;
-    if (run->failed) {
+    if (run->late) {
+        said = liana__arena_format(arena, "took longer than %u s", run->limit);
+        if (!said) return liana__fail_memory(error, "the record");
+    } else if (run->failed) {
         LIANA_TRY(last_line(run, run->errors, &said, error));
     } else if (read_result(run, arguments[RESULT], &result, error) != LIANA_OK) {
         run->failed = true;
@@ -105,6 +132,11 @@ static liana_status describe(bench_run *run, char **arguments, liana__value *rec
     }
     liana__value_set(arena, record, "workload", liana__value_string(arena, arguments[WORKLOAD]));
     liana__value_set(arena, record, "program", liana__value_string(arena, arguments[PROGRAM]));
+    const liana__value *version =
+        result && result->kind == LIANA__VALUE_MAP ? liana__value_get(result, "version") : NULL;
+    if (version && version->kind == LIANA__VALUE_STRING) {
+        liana__value_set(arena, record, "version", liana__value_string(arena, version->string));
+    }
     liana__value_set(arena, record, "variant", liana__value_string(arena, arguments[VARIANT]));
     liana__value_set(arena, record, "round", liana__value_int(arena, atoll(arguments[ROUND])));
     liana__value_set(arena, record, "seconds", liana__value_float(arena, run->seconds));
@@ -136,11 +168,16 @@ static liana_status append(const char *path, const liana__value *record, liana__
 
 int main(int argc, char **argv)
 {
+    bench_run run = {0};
+    if (argc > 2 && strcmp(argv[1], "--limit") == 0) {
+        run.limit = (unsigned)strtoul(argv[2], NULL, 10);
+        argc -= 2, argv += 2;
+    }
     if (argc <= COMMAND) {
-        fprintf(stderr, "usage: bench_run RECORDS WORKLOAD PROGRAM VARIANT ROUND RESULT COMMAND...\n");
+        fprintf(stderr,
+                "usage: bench_run [--limit SECONDS] RECORDS WORKLOAD PROGRAM VARIANT ROUND RESULT COMMAND...\n");
         return 2;
     }
-    bench_run run = {0};
     liana__error error = {0};
     const char *slash = strrchr(argv[RECORDS], '/');
     int folder = slash ? (int)(slash + 1 - argv[RECORDS]) : 0;

@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 """What PyTorch makes of the networks that liana is measured on: images per second, for bench.sh.
 
-The networks of the examples are written here after Keras's (keras.applications.mobilenet_v2; the two-convolution
-network of Keras's MNIST example), the larger ones are torchvision's, so that both programs train the same layers: Adam,
-mean cross-entropy, dropout, batch normalisation.
+Runs under PyTorch 1.13 (Debian's) and PyTorch 2 (bench/install-peers.sh). pytorch_networks.py has the networks; both
+programs train the same layers: Adam, mean cross-entropy, dropout, batch normalisation.
 
     pytorch_peer.py flowers --input 'PATH/*.tfrec'    MobileNetV2 alpha 0.35 on JPEGs in TFRecords, batch 64
     pytorch_peer.py mnist --input FOLDER              on MNIST's four files, batch 128
@@ -12,136 +11,30 @@ mean cross-entropy, dropout, batch normalisation.
     ... --input synthetic                             a step on one batch that is always there (the default)
     ... --infer                                       the network's answers instead of an update
     ... --precision bf16                              under torch.autocast
+    ... --compile                                     through torch.compile, with --infer frozen (PyTorch 2)
+    ... --converged                                   from a state as after many epochs (bench_step.c says how)
 
 Input comes as PyTorch users write it: a DataLoader with worker processes that decode with PIL; --cache keeps decoded
-images in memory (as liana does from the second epoch on). A step's time runs from asking for the batch to the end of
-the update. At least --steps are measured, and more until --seconds have passed. The report is one JSON object, on standard output and in --out.
+images in memory (as liana does from the second epoch on). peer_common.py says how steps are timed.
 """
-import argparse
 import glob
-import gzip
 import io
-import json
-import os
-import resource
-import statistics
 import struct
 import sys
-import time
+
+import peer_common
 
 try:
     import numpy
     import torch
     import torch.nn.functional as F
-    from torch import nn
 except ImportError as missing:
-    print(f"pytorch_peer.py: {missing}; scripts/install-packages.sh --bench installs what it needs", file=sys.stderr)
-    sys.exit(77)
-# torchvision and PIL are imported where they are used: what does not need them does not wait for them.
+    peer_common.missing("pytorch_peer.py", missing, "scripts/install-packages.sh --bench or bench/install-peers.sh "
+                        "install what it needs")
+import pytorch_networks
+# PIL is imported where it is used: what does not need it does not wait for it.
 
-
-# ---- networks ----
-
-def rounded(filters):
-    """Keras's _make_divisible(filters, 8)."""
-    whole = max(8, int(filters + 4) // 8 * 8)
-    return whole + 8 if whole < 0.9 * filters else whole
-
-
-def norm(channels):
-    """Keras's defaults; the momentum is the one that examples/flowers.yaml asks for."""
-    return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.1)
-
-
-class Clamp6(nn.Module):
-    """ReLU6 where PyTorch 1.13 has no backward pass of it: in bf16 ("hardshrink_backward_cpu not implemented")."""
-
-    def forward(self, x):
-        return torch.clamp(x, 0, 6)
-
-
-def replace_relu6(model):
-    for name, child in model.named_children():
-        if isinstance(child, nn.ReLU6):
-            setattr(model, name, Clamp6())
-        else:
-            replace_relu6(child)
-
-
-class SamePadding(nn.Module):
-    """The zeros that TensorFlow puts around an image of even size for a 3 x 3 window with stride 2."""
-
-    def forward(self, x):
-        return F.pad(x, (0, 1, 0, 1))
-
-
-def strided(channels_in, channels_out, stride, padding, groups=1):
-    """A 3 x 3 convolution: 'keras' pads as TensorFlow does, 'symmetric' as torchvision does (one copy less)."""
-    if stride == 2 and padding == "keras":
-        return [SamePadding(), nn.Conv2d(channels_in, channels_out, 3, 2, 0, groups=groups, bias=False)]
-    return [nn.Conv2d(channels_in, channels_out, 3, stride, 1, groups=groups, bias=False)]
-
-
-class InvertedResidual(nn.Module):
-    def __init__(self, channels_in, channels_out, stride, expansion, padding):
-        super().__init__()
-        wide = channels_in * expansion
-        layers = []
-        if expansion != 1:
-            layers += [nn.Conv2d(channels_in, wide, 1, bias=False), norm(wide), nn.ReLU6(inplace=True)]
-        layers += strided(wide, wide, stride, padding, groups=wide) + [norm(wide), nn.ReLU6(inplace=True)]
-        layers += [nn.Conv2d(wide, channels_out, 1, bias=False), norm(channels_out)]
-        self.layers = nn.Sequential(*layers)
-        self.residual = stride == 1 and channels_in == channels_out
-
-    def forward(self, x):
-        return x + self.layers(x) if self.residual else self.layers(x)
-
-
-def mobilenet_v2(alpha, classes, dropout, padding):
-    """keras.applications.MobileNetV2 without its top, with liana's head: dropout, global average pooling, dense."""
-    channels = rounded(32 * alpha)
-    layers = strided(3, channels, 2, padding) + [norm(channels), nn.ReLU6(inplace=True)]
-    for expansion, filters, repeats, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
-                                                (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
-        for i in range(repeats):
-            channels_out = rounded(int(filters * alpha))
-            layers.append(InvertedResidual(channels, channels_out, stride if i == 0 else 1, expansion, padding))
-            channels = channels_out
-    layers += [nn.Conv2d(channels, 1280, 1, bias=False), norm(1280), nn.ReLU6(inplace=True)]
-    return nn.Sequential(*layers, nn.Dropout(dropout), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, classes))
-
-
-def two_convolutions(classes):
-    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2),
-                         nn.Conv2d(32, 64, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Dropout(0.5), nn.Linear(1600, classes))
-
-
-def mlp(classes):
-    return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(inplace=True), nn.Linear(512, classes))
-
-
-TORCHVISION = {"MobileNetV2": "mobilenet_v2", "ResNet50": "resnet50", "EfficientNetB0": "efficientnet_b0",
-               "DenseNet121": "densenet121"}
-
-
-def from_torchvision(name, classes):
-    try:
-        import torchvision
-    except ImportError as missing:
-        print(f"pytorch_peer.py: {missing}; scripts/install-packages.sh --bench installs it", file=sys.stderr)
-        sys.exit(77)
-    return getattr(torchvision.models, TORCHVISION[name])(num_classes=classes)
-
-
-def initialize(model):
-    """Keras's initial weights: glorot_uniform kernels and zero biases."""
-    for layer in model.modules():
-        if isinstance(layer, (nn.Conv2d, nn.Linear)):
-            nn.init.xavier_uniform_(layer.weight)
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+MODERN = int(torch.__version__.split(".")[0]) >= 2
 
 
 # ---- input ----
@@ -231,14 +124,6 @@ class Flowers(torch.utils.data.Dataset):
         return image if self.cache else self.decode(image), label
 
 
-def read_idx(path):
-    with gzip.open(path, "rb") as file:
-        data = file.read()
-    rank = data[3]
-    shape = struct.unpack_from(f">{rank}I", data, 4)
-    return torch.from_numpy(numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * rank).reshape(shape).copy())
-
-
 def batches_of(dataset, batch_size, workers):
     """Full batches without end, shuffled for each epoch."""
     loader = torch.utils.data.DataLoader(dataset, batch_size, shuffle=True, drop_last=True, num_workers=workers,
@@ -266,48 +151,36 @@ def synthetic_batches(batch_size, shape, classes, layout):
 
 # ---- what is measured ----
 
-class Workload:
-    """A network with its batches; `scale` and `offset` make numbers of pixels, as liana's input does."""
+def batches_for(options, task):
+    if options.input == "synthetic":
+        shape = (task.channels, task.size, task.size)
+        return synthetic_batches(task.batch, shape, task.classes, options.layout)
+    if options.model == "flowers":
+        workers = 0 if options.cache else options.workers
+        return batches_of(Flowers(options.input, options.cache), task.batch, workers)
+    images, labels = peer_common.read_mnist(numpy, options.input)
+    return tensor_batches(torch.from_numpy(images).unsqueeze(1), torch.from_numpy(labels).long(), task.batch)
 
-    def __init__(self, options):
-        if options.model == "flowers":
-            self.flowers(options)
-        elif options.model in ("mnist", "mlp"):
-            self.digits(options)
-        else:
-            self.rate, self.scale, self.offset = 1e-3, 1 / 127.5, -1
-            self.model = from_torchvision(options.model, options.classes)
-            self.batch_size = options.batch or 32
-            shape = (3, options.image_size, options.image_size)
-            self.batches = synthetic_batches(self.batch_size, shape, options.classes, options.layout)
-        if options.precision == "bf16" and not options.infer:
-            replace_relu6(self.model)
 
-    def flowers(self, options):
-        self.batch_size, self.rate, self.scale, self.offset = options.batch or 64, 3e-4, 1 / 127.5, -1
-        self.model = mobilenet_v2(0.35, 5, 0.05, options.padding)
-        initialize(self.model)
-        count = sum(weights.numel() for weights in self.model[:-1].parameters())
-        count += sum(moving.numel() for moving in self.model.buffers() if moving.dim() > 0)
-        if count != 410208:
-            sys.exit(f"pytorch_peer.py: the backbone has {count} weights, Keras's has 410208")
-        if options.input == "synthetic":
-            self.batches = synthetic_batches(self.batch_size, (3, 192, 192), 5, options.layout)
-        else:
-            workers = 0 if options.cache else options.workers
-            self.batches = batches_of(Flowers(options.input, options.cache), self.batch_size, workers)
+def adam(model, rate):
+    # PyTorch 2 has an Adam that updates all weights in one go.
+    fused = {"fused": True} if MODERN else {}
+    return torch.optim.Adam(model.parameters(), lr=rate, eps=1e-7, **fused)
 
-    def digits(self, options):
-        self.rate, self.scale, self.offset = 1e-3, 1 / 255, 0
-        self.batch_size = options.batch or (128 if options.model == "mnist" else 1024)
-        self.model = two_convolutions(10) if options.model == "mnist" else mlp(10)
-        initialize(self.model)
-        if options.input == "synthetic":
-            self.batches = synthetic_batches(self.batch_size, (1, 28, 28), 10, options.layout)
-        else:
-            images = read_idx(os.path.join(options.input, "train-images-idx3-ubyte.gz")).unsqueeze(1)
-            labels = read_idx(os.path.join(options.input, "train-labels-idx1-ubyte.gz")).long()
-            self.batches = tensor_batches(images, labels, self.batch_size)
+
+def converge(run, optimizer, images, labels):
+    """Learns the batch by heart and ages Adam's slots, as bench_step --converged does. Returns how many are denormal."""
+    loss, steps = 1.0, 0
+    while steps < 500 or loss > 1e-4 and steps < 5000:
+        loss, steps = run(images, labels), steps + 1
+    count = 0
+    for slots in optimizer.state.values():
+        mean, square = slots["exp_avg"], slots["exp_avg_sq"]
+        decays = (mean != 0) & (mean.abs() < 1e-16)
+        count += 2 * int(decays.sum())
+        mean.copy_(torch.where(decays, torch.full_like(mean, 1e-41).copysign(mean), mean))
+        square.copy_(torch.where(decays, torch.full_like(square, 1e-41), square))
+    return count
 
 
 def training_step(model, optimizer, autocast):
@@ -336,73 +209,72 @@ def frozen(model, autocast, precision, images):
         return torch.jit.freeze(traced) if precision == "bf16" else torch.jit.optimize_for_inference(traced)
 
 
+def compiled(model, infer):
+    """The network through Inductor. Freezing folds weights and batch normalisation in, which only inference can."""
+    if infer:
+        from torch._inductor import config
+        config.freezing = True
+    return torch.compile(model)
+
+
 def measure(options):
-    """The batch size, seconds of each step after the warm-up, and the last loss."""
+    """The batch size and what peer_common.time_steps returns."""
     layout = LAYOUTS[options.layout]
-    workload = Workload(options)
-    model = workload.model.to(memory_format=layout).train(not options.infer)
+    task = peer_common.Task(options)
+    model = pytorch_networks.build(options.model, task.classes, options.padding)
+    pytorch_networks.initialize(model)
+    if options.precision == "bf16" and not options.infer and not MODERN:
+        pytorch_networks.replace_relu6(model)
+    batches = batches_for(options, task)
+    model = model.to(memory_format=layout).train(not options.infer)
 
     def autocast():
         return torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16",
-                              cache_enabled=not options.frozen)
+                              cache_enabled=not (options.frozen or options.compile and options.infer))
 
     if options.frozen:
-        images = next(workload.batches)[0].to(torch.float32, memory_format=layout)
+        images = next(batches)[0].to(torch.float32, memory_format=layout)
         model = frozen(model, autocast, options.precision, images)
-    if options.infer:
-        run = inference_step(model, autocast)
-    else:
-        run = training_step(model, torch.optim.Adam(model.parameters(), lr=workload.rate, eps=1e-7), autocast)
-    seconds = []
-    begin = time.perf_counter()
-    for step, (images, labels) in enumerate(workload.batches):
-        images = images.to(torch.float32, memory_format=layout).mul_(workload.scale).add_(workload.offset)
-        loss = run(images, labels)
-        end = time.perf_counter()
-        if step >= options.warmup:
-            seconds.append(end - begin)
-        begin = end
-        if len(seconds) >= options.steps and sum(seconds) >= options.seconds:
-            return workload.batch_size, seconds, loss
+    if options.compile:
+        model = compiled(model, options.infer)
+    optimizer = None if options.infer else adam(model, task.rate)
+    run = inference_step(model, autocast) if options.infer else training_step(model, optimizer, autocast)
+
+    def step(images, labels):
+        images = images.to(torch.float32, memory_format=layout).mul_(task.scale).add_(task.offset)
+        return run(images, labels)
+
+    if options.converged:
+        options.denormals = converge(step, optimizer, *next(batches))
+    return task.batch, peer_common.time_steps(options, batches, step)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", choices=("flowers", "mnist", "mlp", *TORCHVISION))
-    parser.add_argument("--input", default="synthetic", help="'synthetic', a pattern of TFRecords, MNIST's folder")
+    parser = peer_common.parser(__doc__.split("\n")[0])
     parser.add_argument("--cache", action="store_true", help="decode JPEGs once, before the first step")
-    parser.add_argument("--infer", action="store_true", help="inference instead of training")
     parser.add_argument("--frozen", action="store_true", help="with --infer: through torch.jit")
+    parser.add_argument("--compile", action="store_true", help="through torch.compile")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--layout", choices=tuple(LAYOUTS), default="channels_last")
     parser.add_argument("--padding", choices=("keras", "symmetric"), default="keras", help="of flowers' convolutions")
-    parser.add_argument("--batch", type=int, help="images of a batch (default: the network's own)")
-    parser.add_argument("--image-size", type=int, default=192, help="of torchvision's networks")
-    parser.add_argument("--classes", type=int, default=104, help="of torchvision's networks")
-    parser.add_argument("--steps", type=int, default=3, help="steps that are measured at least")
-    parser.add_argument("--warmup", type=int, default=2, help="steps before them")
-    parser.add_argument("--seconds", type=float, default=2, help="how long is measured at least")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--workers", type=int, default=2, help="processes that decode")
+    parser.add_argument("--converged", action="store_true", help="train on from a state as after many epochs")
+    parser.add_argument("--flush-denormal", action="store_true", help="torch.set_flush_denormal(True)")
     options = parser.parse_args()
     if options.frozen and not options.infer:
         parser.error("--frozen is for --infer")
+    if options.compile and not MODERN:
+        parser.error(f"--compile needs PyTorch 2, this is {torch.__version__}")
+    if options.converged and (options.infer or options.input != "synthetic"):
+        parser.error("--converged is for training on one batch")
+    if options.flush_denormal and not torch.set_flush_denormal(True):
+        parser.error("this processor cannot flush denormal numbers")
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    batch_size, seconds, loss = measure(options)
-    print(json.dumps({
-        "program": f"PyTorch {torch.__version__}",
-        **{name: value for name, value in vars(options).items() if name not in ("input", "steps", "seconds", "batch")},
-        "input": "synthetic" if options.input == "synthetic" else "files",
-        "steps": len(seconds),
-        "batch_size": batch_size,
-        "loss": loss,
-        "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        # With batches made ahead by other processes single steps say little: there the mean is what counts.
-        "images_per_second_median": batch_size / statistics.median(seconds),
-        "images_per_second": batch_size * len(seconds) / sum(seconds),
-    }))
+    how = "jit" if options.frozen else "compile" if options.compile else "eager"
+    setting = f"{how} {options.precision} {options.layout}"
+    peer_common.report("PyTorch", torch.__version__, setting, options, *measure(options))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,4 +10,4 @@ foreach(program bench_step bench_kernels bench_run bench_report bench_products b
   target_link_libraries(${program} PRIVATE liana_static liana_options)
 endforeach()
 add_test(NAME bench_products_runs COMMAND bench_products mlp 3)
-set_tests_properties(bench_products_runs PROPERTIES LABELS bench TIMEOUT 600)
+set_tests_properties(bench_products_runs PROPERTIES LABELS bench TIMEOUT 7200)

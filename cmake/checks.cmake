@@ -1,7 +1,7 @@
 # The checks of the tree itself, as tests, so that `make test` and CI run them and ctest's summary counts them.
 function(liana_add_check name)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 600
+  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 7200
     ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
 endfunction()
 
@@ -12,16 +12,25 @@ liana_add_check(check_registry scripts/check_registry.sh)
 liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(builders_without_warnings tests/checks/test_builders.sh)
 liana_add_check(bench_runs tests/checks/test_bench.sh ${PROJECT_BINARY_DIR})
+foreach(peer torch jax tensorflow)
+  liana_add_check(bench_peer_${peer} tests/checks/test_peers.sh ${peer})
+endforeach()
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)
   liana_add_check(install_and_use tests/install/test_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
+  liana_add_check(loaded_libraries tests/checks/test_loaded_libraries.sh ${PROJECT_BINARY_DIR})
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
-  # -O0: only the compilers' and the linker's words count. (GCC then warns of cuts in messages that it can rule out
-  # when it optimises.)
+  # -O0: only the compilers' and the linker's words count.
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
-    -DCMAKE_BUILD_TYPE=Debug)
+    -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF)
   liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-Wno-format-truncation -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF)
+    -DCMAKE_BUILD_TYPE=Debug -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
   set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
+  # Of these builds the first has the static library alone, the second the shared one.
+  liana_add_check(install_static tests/install/test_one_library.sh ${PROJECT_BINARY_DIR}/clang static ${PROJECT_VERSION})
+  liana_add_check(install_shared tests/install/test_one_library.sh ${PROJECT_BINARY_DIR}/without-options shared
+    ${PROJECT_VERSION})
+  set_tests_properties(install_static PROPERTIES DEPENDS builds_with_clang)
+  set_tests_properties(install_shared PROPERTIES DEPENDS builds_without_options)
 endif()

@@ -3,27 +3,68 @@
 include(CMakePackageConfigHelpers)
 
 # What `make` builds: everything that is installed, and no tests.
-add_custom_target(liana_product DEPENDS liana_static liana_shared)
-if(TARGET liana)
-  add_dependencies(liana_product liana)
-  install(TARGETS liana RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+add_custom_target(liana_product DEPENDS liana liana_manual)
+install(TARGETS liana RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(LIANA_SHARED)
+  add_dependencies(liana_product liana_shared)
+  install(TARGETS liana_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-
-install(TARGETS liana_shared liana_static
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(LIANA_STATIC)
+  set_target_properties(liana_static PROPERTIES EXCLUDE_FROM_ALL OFF)
+  add_dependencies(liana_product liana_static)
+  install(TARGETS liana_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 
-# What a program that links libliana.a must link as well.
-set(LIANA_PC_REQUIRES "libjpeg libpng libexif cairo fontconfig jansson libfyaml libprotobuf-c zlib")
-set(LIANA_PC_LIBS "-ldnnl -lgomp -lpthread -lm")
-if(LIANA_HDF5)
-  string(APPEND LIANA_PC_REQUIRES " hdf5-serial")
-endif()
-if(LIANA_REMOTE)
-  # Named as libraries: as packages they would ask for all that a static libcurl needs, which few machines have.
-  string(APPEND LIANA_PC_LIBS " -lcurl -lcrypto -lexpat")
+# As they lie in the tree, so that links between them lead somewhere.
+install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The manual page is what the command says of itself.
+set(LIANA_MANUAL ${PROJECT_BINARY_DIR}/generated/liana.1)
+add_custom_command(OUTPUT ${LIANA_MANUAL}
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/manual.sh $<TARGET_FILE:liana> > ${LIANA_MANUAL}
+  DEPENDS liana ${PROJECT_SOURCE_DIR}/scripts/manual.sh COMMENT "liana.1")
+add_custom_target(liana_manual ALL DEPENDS ${LIANA_MANUAL})
+install(FILES ${LIANA_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES scripts/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME liana)
+
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+  WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
+
+# What a program that links libliana.a must link as well, each in its shared form: Debian has no archive of oneDNN.
+# Written as libraries, not as packages: the packages' development files are needed by who links libliana.a only.
+set(LIANA_NEEDED_LIBS)
+foreach(package JPEG PNG EXIF JANSSON FYAML PROTOBUF_C)
+  list(APPEND LIANA_NEEDED_LIBS ${${package}_LDFLAGS})
+endforeach()
+list(APPEND LIANA_NEEDED_LIBS -lz)
+foreach(library ${DNNL_LIBRARY} ${GOMP_LIBRARY})
+  get_filename_component(name ${library} NAME)
+  # Debian's libgomp has no libgomp.so but gcc's own, which clang does not look for.
+  if(name MATCHES "^lib(.*)\\.so$")
+    list(APPEND LIANA_NEEDED_LIBS -l${CMAKE_MATCH_1})
+  else()
+    list(APPEND LIANA_NEEDED_LIBS -l:${name})
+  endif()
+endforeach()
+list(APPEND LIANA_NEEDED_LIBS -lpthread -lm)
+foreach(name ${CMAKE_DL_LIBS})
+  list(APPEND LIANA_NEEDED_LIBS -l${name})
+endforeach()
+list(REMOVE_DUPLICATES LIANA_NEEDED_LIBS)
+foreach(folder ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
+  list(REMOVE_ITEM LIANA_NEEDED_LIBS -L${folder})
+endforeach()
+list(JOIN LIANA_NEEDED_LIBS " " LIANA_PC_NEEDED)
+# Where there is no shared library, every program needs them.
+if(LIANA_SHARED)
+  set(LIANA_PC_LIBS)
+  set(LIANA_PC_LIBS_PRIVATE " ${LIANA_PC_NEEDED}")
+else()
+  set(LIANA_PC_LIBS " ${LIANA_PC_NEEDED}")
+  set(LIANA_PC_LIBS_PRIVATE)
 endif()
 
 file(RELATIVE_PATH LIANA_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
@@ -31,7 +72,6 @@ string(REGEX REPLACE "/$" "" LIANA_PC_PREFIX ${LIANA_PC_PREFIX})
 configure_file(cmake/liana.pc.in generated/liana.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/generated/liana.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-get_target_property(LIANA_SONAME_VERSION liana_shared SOVERSION)
 configure_package_config_file(cmake/LianaConfig.cmake.in generated/LianaConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Liana PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 # 0.x promises nothing from one minor version to the next.

@@ -1,4 +1,4 @@
-# libliana (static and shared) and the liana command. A new file in src/ is built without an edit here; the suffix of
+# libliana (static, shared or both: BUILD_SHARED_LIBS) and the liana command. A new file in src/ is built without an edit here; the suffix of
 # a file name chooses its instruction set: kernel.generic.c, kernel.avx2.c, kernel.avx512.c,
 # kernel.avx512_bf16.c, kernel.amx.c.
 file(GLOB_RECURSE LIANA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
@@ -67,35 +67,45 @@ if(LIANA_SANITIZE)
 endif()
 target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
   ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
+target_include_directories(liana_options SYSTEM INTERFACE ${LIANA_LOADED_INCLUDES})
 target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
-  PkgConfig::EXIF PkgConfig::CAIRO PkgConfig::FONTCONFIG PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB
-  Threads::Threads m)
-if(LIANA_HDF5)
-  target_link_libraries(liana_options INTERFACE PkgConfig::HDF5)
-endif()
-if(LIANA_REMOTE)
-  target_link_libraries(liana_options INTERFACE PkgConfig::CURL PkgConfig::CRYPTO PkgConfig::EXPAT)
-endif()
+  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB Threads::Threads m
+  ${CMAKE_DL_LIBS})
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})
 target_link_libraries(liana_objects PRIVATE liana_options)
 
-add_library(liana_static STATIC $<TARGET_OBJECTS:liana_objects>)
+# Tests and measurements look inside: they link the static library, also where it is not installed.
+add_library(liana_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:liana_objects>)
 set_target_properties(liana_static PROPERTIES OUTPUT_NAME liana)
 target_link_libraries(liana_static PRIVATE liana_options)
-target_include_directories(liana_static PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-
-add_library(liana_shared SHARED $<TARGET_OBJECTS:liana_objects>)
-set_target_properties(liana_shared PROPERTIES OUTPUT_NAME liana VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-target_link_libraries(liana_shared PRIVATE liana_options)
-target_include_directories(liana_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(liana_static PUBLIC ${PROJECT_SOURCE_DIR}/include)
 
 # The command without its main, so that tests can call it too.
 list(FILTER LIANA_CLI_SOURCES EXCLUDE REGEX "/main\\.c$")
-add_library(liana_cli STATIC ${LIANA_CLI_SOURCES})
+add_library(liana_cli_objects OBJECT ${LIANA_CLI_SOURCES})
+target_link_libraries(liana_cli_objects PRIVATE liana_options)
+add_library(liana_cli STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:liana_cli_objects>)
 target_link_libraries(liana_cli PUBLIC liana_static liana_options)
 add_executable(liana ${PROJECT_SOURCE_DIR}/src/cli/main.c)
-target_link_libraries(liana PRIVATE liana_cli)
+
+if(LIANA_SHARED)
+  add_library(liana_shared SHARED $<TARGET_OBJECTS:liana_objects>)
+  set_target_properties(liana_shared PROPERTIES OUTPUT_NAME liana VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_link_libraries(liana_shared PRIVATE liana_options)
+  if(NOT LIANA_SANITIZE)
+    target_link_options(liana_shared PRIVATE -Wl,-z,defs)
+  endif()
+endif()
+if(LIANA_STATIC)
+  target_link_libraries(liana PRIVATE liana_cli)
+else()
+  # The command calls what the library hides. So that the code is not installed twice, it lies in the library too, and
+  # the program is a main that calls it.
+  target_sources(liana_shared PRIVATE $<TARGET_OBJECTS:liana_cli_objects>)
+  target_link_libraries(liana PRIVATE liana_shared)
+  target_include_directories(liana PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(liana PROPERTIES INSTALL_RPATH "$ORIGIN/${LIANA_BIN_TO_LIB}")
+endif()

@@ -229,6 +229,14 @@ static void test_shapes_that_do_not_fit(void **state)
     const char *config = liana__test_tiny_run(40);
     assert_refused(train(config, "model.layers[5].Dense.units=5"), 2, "5 classes", "has 4");
     assert_refused(train(config, "data.num_classes=3"), 2, "4 classes", "has 3");
+    assert_refused(train(config, "train.metrics=[accuracy, top_5_accuracy, accuracy]"), 2, "train.metrics",
+                   "'accuracy' is named twice");
+    /* A network that ends in no probabilities, before anything is written. */
+    assert_refused(train(config, "model.layers[5]={Dense: {units: 4}}"), 2, "layer 'dense'", "activation: linear",
+                   "end the model in a softmax");
+    assert_refused(train(config, "model.layers[5].Dense.activation=relu"), 2, "config.yaml:12: layer 'dense'",
+                   "activation: relu");
+    assert_false(liana__folder_exists(liana__test_path("run/checkpoints")));
     assert_refused(train(config, "model.layers[0].Conv2D.kernel_size=20"), 1, "conv2d", "Conv2D", "12", "20");
     static const char text[] = "data: {train: {images: train-images, labels: train-labels}}\n"
                                "model:\n"

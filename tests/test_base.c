@@ -334,10 +334,35 @@ static void test_isa_is_logged_with_its_reason(void **state)
     assert_non_null(strstr(line, "dispatch: instruction set baseline: "));
 }
 
+static void test_a_message_within_another_is_cut(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    char inner[sizeof error.message];
+    for (size_t length = sizeof inner - 12; length < sizeof inner; length++) {
+        memset(inner, 'x', length);
+        inner[length] = 0;
+        liana__fail(&error, LIANA_DATA_LOSS, "%s", inner);
+        assert_int_equal(liana__fail_within(&error, "file %d", 7), LIANA_DATA_LOSS);
+        size_t whole = strlen("file 7: ") + length, most = sizeof error.message - 1;
+        assert_int_equal(strlen(error.message), whole < most ? whole : most);
+        assert_int_equal(strncmp(error.message, "file 7: xxx", 11), 0);
+    }
+    /* No room for anything behind. */
+    for (size_t length = sizeof inner - 5; length < sizeof inner; length++) {
+        memset(inner, 'y', length);
+        inner[length] = 0;
+        liana__fail(&error, LIANA_DATA_LOSS, "tail");
+        liana__fail_within(&error, "%s", inner);
+        assert_true(strlen(error.message) >= length && strlen(error.message) < sizeof error.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_philox_known_answers),
+        cmocka_unit_test(test_a_message_within_another_is_cut),
         cmocka_unit_test(test_permute_is_a_bijection_that_changes_with_the_epoch),
         cmocka_unit_test(test_permute_spreads_evenly),
         cmocka_unit_test(test_edit_distance_and_nearest),

@@ -127,6 +127,40 @@ static void test_usage_errors(void **state)
                        "liana: convert: unknown option '--zebra=3'; 'liana convert --help' lists them\n");
     assert_usage_error(run("convert", "x", "-o"),
                        "liana: convert: unknown option '-o'; 'liana convert --help' lists them\n");
+    /* Options of other programs that are keys of the configuration. */
+    assert_usage_error(run("train", "x.yaml", "--epochs", "5"),
+                       "liana: train: unknown option '--epochs'; it is a key of the configuration, set as "
+                       "train.epochs=5\n");
+    assert_usage_error(run("train", "x.yaml", "--batch-size=64"),
+                       "liana: train: unknown option '--batch-size=64'; it is a key of the configuration, set as "
+                       "train.batch_size=64\n");
+    assert_usage_error(run("train", "--lr", "1e-3", "x.yaml"),
+                       "liana: train: unknown option '--lr'; it is a key of the configuration, set as "
+                       "train.optimizer.learning_rate=1e-3\n");
+    assert_usage_error(run("train", "x.yaml", "--momentum"),
+                       "liana: train: unknown option '--momentum'; it is a key of the configuration, set as "
+                       "train.optimizer.momentum=VALUE\n");
+    assert_usage_error(run("train", "x.yaml", "--train.seed", "--json"),
+                       "liana: train: unknown option '--train.seed'; it is a key of the configuration, set as "
+                       "train.seed=VALUE\n");
+    assert_usage_error(run("train", "x.yaml", "--data", "photos"),
+                       "liana: train: unknown option '--data'; it is a key of the configuration, set as "
+                       "data.train=photos\n");
+    assert_usage_error(run("train", "x.yaml", "--train.memory", "100"),
+                       "liana: train: unknown option '--train.memory'; it is a key of the configuration, set as "
+                       "train.memory=100\n");
+    assert_usage_error(run("train", "x.yaml", "--zebra", "1"),
+                       "liana: train: unknown option '--zebra'; 'liana train --help' lists them\n");
+    assert_usage_error(
+        run("train", "x.yaml", "--validation_split", "0.2"),
+        "liana: train: unknown option '--validation_split'; validation data are files of their own: "
+        "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train "
+        "and data.validation\n");
+    /* Keys that another subcommand does not have. */
+    assert_usage_error(run("synth", "flowers", "--epochs", "5"),
+                       "liana: synth: unknown option '--epochs'; 'liana synth --help' lists them\n");
+    assert_usage_error(run("convert", "x", "--epochs", "5"),
+                       "liana: convert: unknown option '--epochs'; 'liana convert --help' lists them\n");
     assert_usage_error(run("convert", "x", "--out"), "liana: convert: --out needs a value: --out DIR\n");
     assert_usage_error(run("convert", "x", "--out="), "liana: convert: --out has an empty value, expected DIR\n");
     assert_usage_error(run("convert", "x", "--out", "a", "--out=b"), "liana: convert: --out is given twice\n");
@@ -300,29 +334,25 @@ static void exec_version(void *user)
     execl(LIANA_COMMAND, "liana", "version", (char *)NULL);
 }
 
-static double children_seconds(void)
+static long children_pages(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* Processor time of the best of ten: what other programs do meanwhile does not count. Sanitizers start slowly. */
+/* It prepares nothing: it touches the pages of its libraries (about 1,000), and hardly more. Sanitizers have their own.
+ */
 static void test_version_answers_at_once(void **state)
 {
     (void)state;
-    double best = 1;
-    for (int i = 0; i < 10; i++) {
-        double before = children_seconds();
-        assert_int_equal(child_status(exec_version, NULL), 0);
-        double seconds = children_seconds() - before;
-        if (seconds < best) best = seconds;
-    }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    assert_true(best < 1);
+    long before = children_pages();
+    assert_int_equal(child_status(exec_version, NULL), 0);
+    long pages = children_pages() - before;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_in_range(pages, 1, 5000);
 #else
-    assert_true(best < 0.020);
+    assert_true(pages > 0);
 #endif
 }
 

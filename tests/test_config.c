@@ -227,6 +227,11 @@ static void test_mistakes_are_named_with_their_place(void **state)
         {MODEL "train: {output: x}\n", "c.yaml:2:9: train: unknown key 'output'; it belongs to the top level"},
         {MODEL "train: {learning_rate: 1}\n",
          "c.yaml:2:9: train: unknown key 'learning_rate'; did you mean 'train.optimizer.learning_rate'?"},
+        {MODEL "train: {momentum: 0.9}\n",
+         "c.yaml:2:9: train: unknown key 'momentum'; did you mean 'train.optimizer.momentum'?"},
+        {MODEL "data: {validation_split: 0.2}\n",
+         "c.yaml:2:8: data: unknown key 'validation_split'; validation data are files of their own: 'liana convert "
+         "DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train and data.validation"},
         {MODEL "train: {epochs: 0}\n",
          "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000"},
         {MODEL "train: {epochs: many}\n",
@@ -243,11 +248,10 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "learning_rate: 1.0e-3}"},
         {MODEL "train: {optimizer: {name: 3}}\n",
          "c.yaml:2:27: train.optimizer: name: found the number 3, expected text"},
-        {MODEL "train: {optimizer: {name: A, learning_rate: -1}}\n",
-         "c.yaml:2:45: train.optimizer.learning_rate: found the number -1, expected a number of at least 0.0"},
-        {MODEL "train: {optimizer: {name: A, learning_rate: fast}}\n",
-         "c.yaml:2:45: train.optimizer.learning_rate: found the text 'fast', expected a number, or a schedule such as "
-         "{name: CosineDecay, ...}"},
+        {MODEL "train: {optimizer: {name: Adm}}\n", "c.yaml:2:27: train.optimizer: there is no optimizer 'Adm' among "
+                                                    "those that 'liana list' shows; did you mean 'Adam'?"},
+        {MODEL "train: {optimizer: {name: Adam, beta1: 0.5}}\n",
+         "c.yaml:2:33: train.optimizer: unknown key 'beta1'; did you mean 'beta_1'?"},
         {MODEL "train: {loss: null}\n", "c.yaml:2:15: train.loss: found null, expected the name of a loss"},
         {MODEL "data: {train: 3}\n", "c.yaml:2:15: data.train: found the number 3, expected a path, a list of paths, "
                                      "or {images: FILE, labels: FILE}"},
@@ -265,6 +269,9 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "c.yaml:2:16: data.repeat: endless data needs train.steps_per_epoch, to say when an epoch ends"},
         {MODEL "data: {class_names: [a], num_classes: 2}\n",
          "c.yaml:2:39: data.num_classes: found the number 2, but data.class_names has 1 names"},
+        {MODEL "data: {class_names: [a, c, b, d, c]}\n",
+         "c.yaml:2:21: data.class_names: classes 1 and 4 (counted from 0) are both called 'c'; give each a name of its "
+         "own"},
         {"train: {epochs: 1}\n", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"model: {base: M, layers: [Flatten]}\n",
@@ -284,11 +291,72 @@ static void test_mistakes_are_named_with_their_place(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_message(state, cases[i][0], NULL, cases[i][1]);
 }
 
+/* A rate that would be taken for another one, or for none. */
+static void test_learning_rates_that_are_none(void **state)
+{
+    static const char tiny[] = ", which changes no weight in float32; expected a learning rate of at least 1.2e-38, or "
+                               "leave it out for the optimizer's default, ";
+    static const char range[] = ", expected a number from 0.0 to 1.0e+38";
+    static const char kind[] = ", expected a number, or a schedule such as {name: CosineDecay, ...}";
+    static const struct {
+        const char *text, *found, *why, *default_rate;
+    } cases[] = {
+        {"Adam, learning_rate: 0", "the number 0", tiny, "0.001"},
+        {"SGD, learning_rate: 0", "the number 0", tiny, "0.01"},
+        {"Adam, learning_rate: 0.0", "the number 0.0", tiny, "0.001"},
+        {"Adam, learning_rate: 1.0e-400", "the number 0.0", tiny, "0.001"},
+        {"Adam, learning_rate: 1.0e-60", "the number 1.0e-60", tiny, "0.001"},
+        {"Adam, learning_rate: {name: CosineDecay, initial_learning_rate: 0}", "the number 0", tiny, "0.001"},
+        {"Adam, learning_rate: -1", "the number -1", range, ""},
+        {"Adam, learning_rate: .nan", "the number nan", range, ""},
+        {"Adam, learning_rate: .inf", "the number inf", range, ""},
+        {"Adam, learning_rate: 1.0e39", "the number 1.0e+39", range, ""},
+        {"Adam, learning_rate: nan", "the text 'nan'", kind, ""},
+        {"Adam, learning_rate: '0.1'", "the text '0.1'", kind, ""},
+        {"Adam, learning_rate: true", "true", kind, ""},
+        {"Adam, learning_rate: [0.1]", "a list of 1", kind, ""},
+        {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0}", "0",
+         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+        {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0, decay_epochs: 0.0}", "0",
+         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture *fixed = *state;
+        char yaml[300], expected[400];
+        snprintf(yaml, sizeof yaml, MODEL "train: {optimizer: {name: %s}}\n", cases[i].text);
+        snprintf(expected, sizeof expected, ": found %s%s%s", cases[i].found, cases[i].why, cases[i].default_rate);
+        assert_fails(load(fixed, yaml, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error,
+                     "c.yaml:2:", "train.optimizer.learning_rate", expected);
+    }
+}
+
+static void test_learning_rates_that_are_some(void **state)
+{
+    static const char *const cases[] = {
+        "Adam, learning_rate: 1.2e-38",
+        "Adam, learning_rate: 1",
+        "Adam, learning_rate: null",
+        "SGD, momentum: 0, learning_rate: {name: PolynomialDecay, end_learning_rate: 0, warmup_epochs: 0}",
+        "Adam, beta_1: 0, beta_2: 0, epsilon: 0, learning_rate: {name: CosineDecay, decay_steps: 0, decay_epochs: 1}",
+        "Adam, learning_rate: {name: CosineDecay, initial_learning_rate: null, decay_steps: null}",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture *fixed = *state;
+        char yaml[300];
+        snprintf(yaml, sizeof yaml, MODEL "train: {optimizer: {name: %s}}\n", cases[i]);
+        assert_ok(load(fixed, yaml, 0, NULL), &fixed->error);
+    }
+}
+
 static void test_mistakes_on_the_command_line(void **state)
 {
     static const char *const cases[][2] = {
         {"train.bach_size=3", "command line: train: unknown key 'bach_size'; did you mean 'batch_size'?"},
         {"trian.epochs=3", "command line: unknown key 'trian'; did you mean 'train'?"},
+        {"validation_split=0.2",
+         "command line: unknown key 'validation_split'; validation data are files of their own: "
+         "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and "
+         "DIR/val, for data.train and data.validation"},
         {"epochs=3", "command line: unknown key 'epochs'; did you mean 'train.epochs'?"},
         {"train.epochs=x", "command line: train.epochs: found the text 'x', expected a whole number from 1 to 1000000"},
         {"train.epochs", "command line: found 'train.epochs', expected key=value, such as train.epochs=3"},
@@ -323,6 +391,9 @@ static void test_bad_files_of_class_names(void **state)
                  "c.yaml:2:21: data.class_names: ", "names.txt:2: found an empty line, expected the name of class 1");
     liana__test_write("examples/names.txt", "a\n\xFF\n", 4);
     assert_fails(load(fixed, text, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error, "names.txt:2: found bytes");
+    liana__test_write("examples/names.txt", "rose\ntulip\n rose \n", 18);
+    assert_fails(load(fixed, text, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error, "data.class_names: classes 0 and 2",
+                 "'rose'");
     liana__test_write("examples/names.txt", "\n", 1);
     assert_fails(load(fixed, text, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error, "names.txt: found no line");
 }
@@ -339,7 +410,7 @@ static void test_written_configurations_load_to_the_same(void **state)
 {
     fixture *fixed = *state;
     assert_ok(load(fixed, flowers, 1,
-                   (const char *const[]){"train.optimizer.learning_rate={name: CosineDecay, a: [1]}"}),
+                   (const char *const[]){"train.optimizer.learning_rate={name: CosineDecay, alpha: 0.5}"}),
               &fixed->error);
     liana__text first = {0}, second = {0};
     liana__config_write(&fixed->config, &first);
@@ -398,7 +469,7 @@ static void test_damaged_configurations_fail_cleanly_or_round_trip(void **state)
 static void test_damaged_overrides_fail_cleanly(void **state)
 {
     (void)state;
-    static const char *const seeds[] = {"train.optimizer.learning_rate={name: [1, a], b: ~}",
+    static const char *const seeds[] = {"train.optimizer.learning_rate={name: CosineDecay, alpha: 0.5}",
                                         "model.layers[1].Dense.units=20", "train.metrics.0=x"};
     int good = 0;
     for (uint32_t i = 0; i < 6000; i++) {
@@ -438,6 +509,8 @@ int main(void)
         FIXED(test_overrides),
         FIXED(test_overrides_do_not_reach_through_aliases),
         FIXED(test_mistakes_are_named_with_their_place),
+        FIXED(test_learning_rates_that_are_none),
+        FIXED(test_learning_rates_that_are_some),
         FIXED(test_mistakes_on_the_command_line),
         FIXED(test_bad_files_of_class_names),
         FIXED(test_a_missing_file),

@@ -314,9 +314,74 @@ static void test_what_a_model_cannot_take_is_said(void **state)
     tear_down(&own);
 }
 
+/* Batches are the model's affair. */
+static void test_batched_datasets_are_refused(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    liana_model *model = make_model(own.context);
+    liana_dataset *batched =
+        liana_dataset_batch(liana_dataset_retain(own.training), &(liana_batch_options){.batch_size = 8});
+    refused(liana_fit(model, &(liana_fit_options){.training = batched}), LIANA_INVALID_ARGUMENT,
+            "leave liana_dataset_batch out");
+    liana_dataset_close(batched);
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
+/* Fails once at an element, and never again. */
+typedef struct trouble {
+    bool ahead;
+} trouble;
+
+static liana_status fail_once(void *user, const liana_example_address *address, const liana_element *input,
+                              liana_element *output)
+{
+    trouble *own = user;
+    (void)input;
+    if (!own->ahead || address->position != 45) return LIANA_OK;
+    own->ahead = false;
+    return liana_element_fail(output, LIANA_IO_ERROR, "the server is away");
+}
+
+/* A stream of unknown length is counted before a position in its middle is read. A failure while it is counted leaves
+ * no length behind: read again, all elements are those of a stream that never failed. */
+static void test_a_failure_while_counting_leaves_no_length(void **state)
+{
+    (void)state;
+    fixture own = set_up(1);
+    trouble once = {.ahead = true};
+    liana_map_options map = {.function = fail_once, .user = &once};
+    liana_dataset *mapped = liana_dataset_map(liana_dataset_retain(own.training), &map);
+    /* Filtered, it is a stream. */
+    liana_dataset *stream = liana_dataset_filter(mapped, &(liana_filter_options){.function = keep_all});
+    liana__error error = {0};
+    liana__source *source;
+    assert_ok(liana__dataset_view(stream, 50, &source, &error), &error);
+    void *scratch = liana__source_scratch_create(source);
+    liana__record record;
+    liana_example_address address = {.position = 3 * NUM_TRAINING + 7, .record = 7};
+    source->kind->begin(source, address.position);
+    assert_fails(liana__source_read_at(source, &address, scratch, &record, &error), LIANA_IO_ERROR, &error,
+                 "the server is away");
+    assert_ok(liana__source_read_at(source, &address, scratch, &record, &error), &error);
+    void *expected_scratch = liana__source_scratch_create(own.training->source);
+    liana__record expected;
+    assert_ok(liana__source_read(own.training->source, 7, expected_scratch, &expected, &error), &error);
+    assert_memory_equal(record.pixels, expected.pixels, SIZE * SIZE);
+    assert_int_equal(record.label, expected.label);
+    liana__source_scratch_destroy(own.training->source, expected_scratch);
+    liana__source_scratch_destroy(source, scratch);
+    liana__dataset_close_view(source);
+    liana_dataset_close(stream);
+    tear_down(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batched_datasets_are_refused),
+        cmocka_unit_test(test_a_failure_while_counting_leaves_no_length),
         cmocka_unit_test(test_stages_that_change_nothing_change_no_weight),
         cmocka_unit_test(test_batches_are_the_same_from_any_step_on),
         cmocka_unit_test(test_fits_go_on_from_a_checkpoint),

@@ -326,7 +326,9 @@ static void test_memory_that_cannot_be_had(void **state)
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char layers[128];
-        snprintf(layers, sizeof layers, "model.layers=[Flatten, Dense: {units: %s}, Dense: {units: 4}]",
+        snprintf(layers, sizeof layers,
+                 "model.layers=[Flatten, Dense: {units: %s}, "
+                 "Dense: {units: 4, activation: softmax}]",
                  cases[i].units);
         limit = before;
         limit.rlim_cur = (rlim_t)cases[i].limit << 20;
@@ -338,7 +340,7 @@ static void test_memory_that_cannot_be_had(void **state)
     /* Without a limit, but more than any machine has. */
     assert_refused(liana__test_process(NULL, "train", config, "train.batch_size=1000000", "train.microbatch=1000000",
                                        "model.layers=[Conv2D: {filters: 100000, kernel_size: 3}, Flatten, Dense: "
-                                       "{units: 4}]"),
+                                       "{units: 4, activation: softmax}]"),
                    1, "out of memory for ", "microbatch");
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "formats/safetensors.h"
+#include "formats/tfrecord.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -157,6 +158,19 @@ static void test_damage_is_counted_and_named(void **state)
     assert_prints(run("inspect", path), 1, "wrong_checksums: 1\n", "damaged.tfrec", "record 0");
     path = liana__test_write("cut.tfrec", bytes, size - 5);
     assert_prints(run("inspect", path), 1, "cut.tfrec", "record 17");
+    bytes[200] ^= 1;
+    /* What is whole of a cut file: all but the last record, up to where that begins. */
+    liana__tfrecord *file;
+    assert_ok(liana__tfrecord_open_bytes("whole", (const uint8_t *)bytes, size, NULL, &file, &error), &error);
+    path = liana__test_write("cut.tfrec", bytes, size - 5);
+    json = inspect_json(path, 1);
+    assert_text(json, "kind", "TFRecord");
+    assert_int_equal(int_of(json, "records"), 17);
+    assert_int_equal(int_of(json, "whole_until"), liana__tfrecord_offset(file, 17));
+    assert_int_equal(int_of(json, "lost_bytes"), size - 5 - liana__tfrecord_offset(file, 17));
+    assert_int_equal(json_array_size(json_object_get(json, "features")), 3);
+    json_decref(json);
+    liana__tfrecord_close(file);
     free(bytes);
 }
 
@@ -210,6 +224,72 @@ static void test_other_files_are_named(void **state)
     assert_prints(run("inspect", liana__test_write("empty", "", 0)), 0, "kind: TFRecord", "records: 0");
 }
 
+/* An archive of members of 1 to 5 bytes; each has a header of 512 bytes whose checksum counts itself as blanks. */
+static size_t add_member(uint8_t *tar, size_t at, const char *name, const char *text)
+{
+    unsigned sum = 0;
+    char *header = (char *)tar + at;
+    memset(header, 0, 1024);
+    snprintf(header, 100, "%s", name);
+    snprintf(header + 100, 24, "0000644");
+    snprintf(header + 124, 24, "%011u", (unsigned)strlen(text)); /* below 8 */
+    header[156] = '0';
+    memcpy(header + 257, "ustar\00000", 8);
+    memset(header + 148, ' ', 8);
+    for (int i = 0; i < 512; i++) sum += (unsigned char)header[i];
+    snprintf(header + 148, 8, "%06o", sum);
+    memcpy(header + 512, text, strlen(text));
+    return at + 1024;
+}
+
+static void test_archives_and_lists(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static uint8_t tar[8192];
+    size_t size = add_member(tar, 0, "a/1.jpg", "image");
+    size = add_member(tar, size, "a/1.cls", "0");
+    size = add_member(tar, size, "a/2.jpg", "imag");
+    size_t whole = 2 * 1024 + 512 + 4;
+    memset(tar + size, 0, 1024);
+    const char *path = liana__test_write("a.tar", tar, size + 1024);
+    json_t *json = inspect_json(path, 0);
+    assert_text(json, "kind", "tar archive (WebDataset)");
+    assert_int_equal(int_of(json, "members"), 3);
+    assert_int_equal(int_of(json, "examples"), 2);
+    const json_t *row = json_array_get(json_object_get(json, "extensions"), 1);
+    assert_text(row, "extension", ".jpg");
+    assert_int_equal(int_of(row, "members"), 2);
+    assert_int_equal(int_of(row, "bytes"), 9);
+    json_decref(json);
+    json = inspect_json(liana__test_write("b.tar", tar, size), 1);
+    assert_int_equal(int_of(json, "members"), 3);
+    assert_int_equal(int_of(json, "whole_until"), whole);
+    json_decref(json);
+
+    static const char list[] = "path,label\none.jpg,tulip\ntwo.jpg,daisy\none.jpg,tulip\n";
+    liana__test_write("one.jpg", "x", 1);
+    path = liana__test_write("a.csv", list, sizeof list - 1);
+    json = inspect_json(path, 0);
+    assert_text(json, "kind", "CSV list");
+    assert_text(json, "first_line", "path, label");
+    assert_int_equal(int_of(json, "records"), 3);
+    assert_int_equal(int_of(json, "unreadable_images"), 1);
+    row = json_array_get(json_object_get(json, "labels"), 1);
+    assert_text(row, "label", "tulip");
+    assert_int_equal(int_of(row, "records"), 2);
+    json_decref(json);
+    assert_prints(run("inspect", liana__test_write("b.csv", "x,y\n1,2\n", 8)), 1, "lines: 2", "first_line: x, y",
+                  "no column 'image'");
+
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 98765\n";
+    const char *const names[] = {"a.tfrec", "b.h5", "c.safetensors", "d.csv", "e.jpg"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_prints(run("inspect", liana__test_write(names[i], pointer, sizeof pointer - 1)), 1,
+                      "kind: Git LFS pointer", "real_bytes: 98765", names[i], "of 98765 bytes", "git lfs pull");
+    }
+}
+
 static void test_real_files(void **state)
 {
     (void)state;
@@ -233,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_damage_is_counted_and_named),
         cmocka_unit_test(test_safetensors_and_checkpoint_folders),
         cmocka_unit_test(test_other_files_are_named),
+        cmocka_unit_test(test_archives_and_lists),
         cmocka_unit_test(test_real_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

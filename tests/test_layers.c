@@ -233,6 +233,7 @@ static void test_wrong_options_are_named(void **state)
     assert_refuses(liana_zero_padding2d(model, .padding = LIANA_INTS(1, 2, 3)), "padding", "3 numbers", "1, 2 or 4");
     assert_refuses(liana_zero_padding2d(model, .padding = {99, {0}}), "padding", "99 numbers");
     assert_refuses(liana_reshape(model, .target_shape = LIANA_INTS(5, 5)), "layer 'reshape'", "reshape");
+    assert_refuses(liana_relu(model, .max_value = 0), "max_value", "found 0", "leave it out for no limit");
     assert_refuses(liana_softmax(model, .axis = 4), "layer 'softmax'", "axis");
     assert_refuses(liana_flatten(model, .name = "photo"), "photo", "already");
     assert_refuses(liana_flatten(model, .name = "a/"), "a/");

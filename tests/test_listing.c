@@ -2,6 +2,7 @@
 #include "harness/harness.h"
 
 #include "remote/aws_credentials.h"
+#include "remote/calls.h"
 #include "remote/google_credentials.h"
 #include "remote/listing.h"
 
@@ -326,6 +327,14 @@ static void test_where_credentials_of_google_are_found(void **state)
     liana__arena_free(&arena);
 }
 
+static int load_libraries(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    assert_ok(liana__remote_load(&error), &error);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,5 +347,5 @@ int main(void)
         cmocka_unit_test(test_where_keys_of_aws_are_found),
         cmocka_unit_test(test_where_credentials_of_google_are_found),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_libraries, NULL);
 }

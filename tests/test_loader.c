@@ -122,7 +122,7 @@ static void next_checksums(liana__loader *loader, size_t image_size, int count, 
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
         assert_non_null(batch);
         assert_int_equal((uintptr_t)batch->images % LIANA__ALIGNMENT, 0);
-        assert_true(batch->wait_seconds >= 0 && batch->wait_seconds < 60);
+        assert_true(batch->wait_seconds >= 0);
         sums[i] = batch_checksum(batch, image_size);
         liana__loader_release(loader, batch);
     }
@@ -572,23 +572,23 @@ static void test_the_first_image_tells_the_size(void **state)
 {
     (void)state;
     liana__error error = {0};
-    int64_t height, width;
-    int channels;
+    liana__probe first;
     liana__source *source = open_data(liana__test_data("photos/panda.jpg"));
-    assert_ok(liana__decode_probe(source, &height, &width, &channels, &error), &error);
-    assert_int_equal(height, 613);
-    assert_int_equal(width, 696);
-    assert_int_equal(channels, 3);
+    assert_ok(liana__decode_probe(source, &first, &error), &error);
+    assert_int_equal(first.height, 613);
+    assert_int_equal(first.width, 696);
+    assert_int_equal(first.channels, 3);
+    assert_true(first.encoded);
     liana__source_close(source);
     source = open_data(liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
-    assert_ok(liana__decode_probe(source, &height, &width, &channels, &error), &error);
-    assert_int_equal(height * 100 + width, 2828);
-    assert_int_equal(channels, 1);
+    assert_ok(liana__decode_probe(source, &first, &error), &error);
+    assert_int_equal(first.height * 100 + first.width, 2828);
+    assert_int_equal(first.channels, 1);
+    assert_false(first.encoded);
     liana__source_close(source);
     liana__test_folder();
     source = open_data(liana__test_write("gone.png", "gone", 4));
-    assert_fails(liana__decode_probe(source, &height, &width, &channels, &error), LIANA_INVALID_DATA, &error,
-                 "gone.png", "'gone'");
+    assert_fails(liana__decode_probe(source, &first, &error), LIANA_INVALID_DATA, &error, "gone.png", "'gone'");
     liana__source_close(source);
 }
 

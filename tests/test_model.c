@@ -463,6 +463,71 @@ static void test_what_liana_has_not_is_refused(void **state)
                         LIANA_UNIMPLEMENTED, "one output");
 }
 
+/* A model of a Dense layer, and dtypes of its input, of the layer and of the whole. */
+static const char *with_dtypes(const char *input, const char *layer, const char *whole)
+{
+    static char json[1200];
+    snprintf(json, sizeof json,
+             "{\"class_name\": \"Sequential\", \"config\": {\"dtype\": %s, \"layers\": ["
+             "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"dtype\": %s}},\n"
+             "{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 2, \"dtype\": %s}}]}}",
+             whole, input, layer);
+    return json;
+}
+
+#define POLICY(class_name, name) "{\"class_name\": \"" class_name "\", \"config\": {\"name\": \"" name "\"}}"
+
+static void test_json_dtypes_that_liana_has(void **state)
+{
+    (void)state;
+    static const char plain[] = "\"float32\"";
+    static const struct {
+        const char *input, *layer, *whole;
+        liana_precision precision;
+    } cases[] = {
+        {plain, plain, plain, LIANA_FLOAT32},
+        {"null", "null", "null", LIANA_FLOAT32},
+        {"\"uint8\"", plain, plain, LIANA_FLOAT32},
+        {"\"int32\"", plain, plain, LIANA_FLOAT32},
+        {plain, POLICY("DTypePolicy", "float32"), plain, LIANA_FLOAT32},
+        {plain, "\"mixed_bfloat16\"", plain, LIANA_MIXED_BFLOAT16},
+        {plain, POLICY("DTypePolicy", "mixed_bfloat16"), plain, LIANA_MIXED_BFLOAT16},
+        {plain, POLICY("Policy", "mixed_bfloat16"), plain, LIANA_MIXED_BFLOAT16},
+        {plain, plain, POLICY("DTypePolicy", "mixed_bfloat16"), LIANA_MIXED_BFLOAT16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start_again();
+        assert_ok(from_json(model, with_dtypes(cases[i].input, cases[i].layer, cases[i].whole)), &model->error);
+        assert_int_equal(liana_model_precision(model), cases[i].precision);
+    }
+}
+
+static void test_json_dtypes_that_liana_has_not(void **state)
+{
+    (void)state;
+    static const char plain[] = "\"float32\"";
+    static const char *const texts[][2] = {
+        {"\"float16\"", "'float16'"},
+        {"\"mixed_float16\"", "'mixed_float16'"},
+        {"\"bfloat16\"", "'bfloat16'"},
+        {"\"float64\"", "'float64'"},
+        {POLICY("DTypePolicy", "mixed_float16"), "'mixed_float16'"},
+        {POLICY("Policy", "mixed_float16"), "'mixed_float16'"},
+        {POLICY("QuantizedDTypePolicy", "int8_from_float32"), "'int8_from_float32'"},
+        {"{\"class_name\": \"DTypePolicyMap\", \"config\": {}}", "a mapping of 2 keys"},
+        {"16", "the number 16"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_json_refused(with_dtypes(plain, texts[i][0], plain), LIANA_UNIMPLEMENTED, "layer 'd'", "dtype",
+                            texts[i][1], "expected float32 or mixed_bfloat16");
+        assert_json_refused(with_dtypes(plain, plain, texts[i][0]), LIANA_UNIMPLEMENTED, "the model", "dtype",
+                            texts[i][1], "expected float32 or mixed_bfloat16");
+        assert_json_refused(with_dtypes(texts[i][0], plain, plain), LIANA_UNIMPLEMENTED, "layer 'InputLayer'", "dtype",
+                            texts[i][1], "expected float32 or mixed_bfloat16");
+    }
+    assert_json_refused(with_dtypes(plain, "\"uint8\"", plain), LIANA_UNIMPLEMENTED, "layer 'd'", "'uint8'");
+}
+
 static void test_keras_1_file_says_what_is_wrong(void **state)
 {
     (void)state;
@@ -631,7 +696,7 @@ static void test_frozen_batch_norm_runs_on_its_averages(void **state)
     assert_false(liana__weight_trainable(model, 6));
     assert_fails(liana_model_train_from(model, "secnd"), LIANA_NOT_FOUND, &context->error, "secnd", "'second'");
     liana__model_set_trainable(model, 0, model->num_layers, true);
-    liana__model_set_batch_norm_momentum(model, 0.9);
+    assert_ok(liana_model_set_batch_norm_momentum(model, 0.9), &context->error);
     graph = new_graph();
     results = call(graph, true);
     assert_int_equal(results.num_updates, 4);
@@ -690,6 +755,8 @@ int main(void)
         TEST(test_keras_json_round_trip_of_every_layer),
         TEST(test_forms_of_all_keras_versions),
         TEST(test_what_liana_has_not_is_refused),
+        TEST(test_json_dtypes_that_liana_has),
+        TEST(test_json_dtypes_that_liana_has_not),
         TEST(test_keras_1_file_says_what_is_wrong),
         TEST(test_damaged_architectures_never_crash),
         TEST(test_calls_check_their_input),

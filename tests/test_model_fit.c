@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
+#include "train/config.h"
 
 #include <liana/liana.h>
 #include <math.h>
@@ -354,6 +355,66 @@ static void test_recompute(void **state)
     tear_down(&own);
 }
 
+/* A loss on probabilities would make something of any numbers, and train. */
+static void test_a_model_without_softmax_is_not_trained(void **state)
+{
+    (void)state;
+    static const char *const activations[] = {"linear", "relu", "sigmoid"};
+    fixture own = set_up();
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
+        liana_model *model;
+        done(liana_model_create(own.context, NULL, &model));
+        liana_input(model, .shape = LIANA_INTS(LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1));
+        liana_flatten(model);
+        liana_dense(model, .units = CLASSES, .activation = activations[i], .name = "scores");
+        float *before = outputs_of(&own, model);
+        refused(liana_fit(model, &(liana_fit_options){.training = own.training}), LIANA_INVALID_CONFIG,
+                "layer 'scores' (Dense, activation: ");
+        refused(liana_fit(model, &(liana_fit_options){.training = own.training, .loss = "categorical_crossentropy"}),
+                LIANA_INVALID_CONFIG, "end the model in a softmax");
+        float *after = outputs_of(&own, model);
+        assert_memory_equal(before, after, NUM_VALIDATION * CLASSES * sizeof *before);
+        free(before);
+        free(after);
+        liana_softmax(model);
+        done(liana_fit(model, &(liana_fit_options){.training = own.training}));
+        liana_model_destroy(model);
+    }
+    tear_down(&own);
+}
+
+/* What the configuration refuses is refused here in the same words, and changes no weight. */
+static void test_optimizers_are_read_as_in_a_configuration(void **state)
+{
+    (void)state;
+    static const char *const rates[] = {
+        "0",      "0.0",    "1.0e-400",       "-1",
+        "nan",    ".nan",   ".inf",           "inf",
+        "abc",    "'0.1'",  "true",           "[1]",
+        "1.0e39", "{a: 1}", "{name: Cosine}", "{name: CosineDecay, initial_learning_rate: 0}"};
+    fixture own = set_up();
+    liana_model *model = make_model(own.context), *same = make_model(own.context);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        char optimizer[120], yaml[200];
+        snprintf(optimizer, sizeof optimizer, "{name: Adam, learning_rate: %s}", rates[i]);
+        snprintf(yaml, sizeof yaml, "{model: {base: M}, train: {optimizer: %s}}", optimizer);
+        liana__arena arena = {0};
+        liana__config config;
+        liana__error error = {0};
+        assert_int_equal(liana__config_parse(yaml, strlen(yaml), "c.yaml", NULL, 0, &arena, &config, &error),
+                         LIANA_INVALID_CONFIG);
+        const char *reason = strstr(error.message, "optimizer.learning_rate");
+        assert_non_null(reason);
+        refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = optimizer}),
+                LIANA_INVALID_CONFIG, reason);
+        liana__arena_free(&arena);
+    }
+    assert_true(same_outputs(&own, model, same));
+    liana_model_destroy(model);
+    liana_model_destroy(same);
+    tear_down(&own);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -370,11 +431,14 @@ static void test_what_is_refused(void **state)
     refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = "{name: SGD, momentm: 1}"}),
             LIANA_INVALID_CONFIG, "did you mean 'momentum'");
     refused(liana_fit(model, &(liana_fit_options){.training = own.training, .optimizer = "[1]"}), LIANA_INVALID_CONFIG,
-            "expected a name or");
+            "expected a name, or a mapping");
     refused(liana_fit(model, &(liana_fit_options){.training = own.training, .loss = "hinge"}), LIANA_INVALID_CONFIG,
             "'hinge'");
     refused(liana_evaluate(model, own.validation, &(liana_evaluate_options){.metrics = {"accurcy"}}, &results),
             LIANA_INVALID_CONFIG, "did you mean 'accuracy'");
+    refused(liana_evaluate(model, own.validation, &(liana_evaluate_options){.metrics = {"accuracy", "accuracy"}},
+                           &results),
+            LIANA_INVALID_CONFIG, "'accuracy' is named twice");
     liana_dataset *other;
     liana_dataset_options options = {.scale = LIANA_SCALE_MINUS_ONE_ONE, .label_offset = 1};
     done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
@@ -418,13 +482,46 @@ static void test_class_folders_that_differ(void **state)
     done(liana_dataset_open(own.context, liana__test_path("val"), NULL, &validation));
     liana_model *model = make_model(own.context);
     refused(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}),
-            LIANA_INVALID_ARGUMENT, "class 0 is 'a' in the training data but 'b' in the validation data");
+            LIANA_INVALID_ARGUMENT,
+            "the training data have 4 classes: a, b, c, d; the validation data have 2 classes: b, d");
     liana_dataset_close(validation);
     liana_dataset_options options = {.classes_of = training};
     done(liana_dataset_open(own.context, liana__test_path("val"), &options, &validation));
     done(liana_dataset_count_classes(validation, &num_classes));
     assert_int_equal(num_classes, 4); /* 'd' is number 3 */
     done(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}));
+    /* The model knows what it was fitted to, also when it was saved and loaded. */
+    liana_results results;
+    liana_dataset *few;
+    done(liana_evaluate(model, validation, NULL, &results));
+    done(liana_dataset_open(own.context, liana__test_path("val"), NULL, &few));
+    refused(liana_evaluate(model, few, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "that have 4 classes: a, b, c, d; these have 2 classes: b, d");
+    refused(liana_evaluate(model, own.validation, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "4 classes: a, b, c, d; these have numbers for their classes");
+    done(liana_model_save(model, liana__test_path("saved")));
+    liana_model_destroy(model);
+    done(liana_model_load(own.context, liana__test_path("saved"), &model));
+    refused(liana_evaluate(model, few, NULL, &results), LIANA_INVALID_ARGUMENT, "these have 2 classes: b, d");
+    const char *const *names = liana_model_preprocessing(model).class_names;
+    assert_string_equal(names[3], "d");
+    assert_null(names[4]);
+    liana_dataset_close(few);
+    done(
+        liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
+    done(liana_evaluate(model, few, NULL, &results));
+    liana_dataset_close(few);
+    /* Numbers whose meaning is said; and not said, beside names. */
+    done(liana_dataset_open(own.context, liana__test_path("validation-images"),
+                            &(liana_dataset_options){.class_names = names}, &few));
+    done(liana_evaluate(model, few, NULL, &results));
+    liana_dataset_close(few);
+    refused(liana_fit(model, &(liana_fit_options){.training = training, .validation = own.validation}),
+            LIANA_INVALID_ARGUMENT, "the validation data have numbers for their classes");
+    refused(liana_fit(model, &(liana_fit_options){.training = own.training, .validation = validation}),
+            LIANA_INVALID_ARGUMENT, "the training data have numbers for their classes");
+    refused(liana_dataset_open(own.context, liana__test_path("validation-images"), &options, &few), LIANA_INVALID_DATA,
+            "but the run has names for its classes: 4 classes: a, b, c, d");
     liana_model_destroy(model);
     liana_dataset_close(training);
     liana_dataset_close(validation);
@@ -441,6 +538,8 @@ int main(void)
         cmocka_unit_test(test_a_stopped_fit_goes_on),
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_a_model_without_softmax_is_not_trained),
+        cmocka_unit_test(test_optimizers_are_read_as_in_a_configuration),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_class_folders_that_differ),
     };

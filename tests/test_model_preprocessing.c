@@ -12,7 +12,7 @@
 
 enum { CLASSES = LIANA__TINY_CLASSES, NUM_TEST = 100 };
 
-static const char *const NAMES[CLASSES] = {"upper left", "upper right", "lower left", "lower right"};
+static const char *const NAMES[CLASSES + 1] = {"upper left", "upper right", "lower left", "lower right", NULL};
 
 typedef struct fixture {
     liana_context *context;
@@ -34,7 +34,9 @@ static fixture set_up(void)
     snprintf(own.run, sizeof own.run, "%s", liana__test_path("run"));
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own.context), LIANA_OK);
     assert_int_equal(liana_model_load(own.context, own.run, &own.model), LIANA_OK);
-    assert_int_equal(liana_dataset_open(own.context, liana__test_path("validation-images"), NULL, &own.test), LIANA_OK);
+    liana_dataset_options options = {.class_names = NAMES};
+    assert_int_equal(liana_dataset_open(own.context, liana__test_path("validation-images"), &options, &own.test),
+                     LIANA_OK);
     return own;
 }
 
@@ -82,6 +84,7 @@ static void assert_knows_the_run(const liana_model *model)
     assert_int_equal(known.scale, LIANA_SCALE_MINUS_ONE_ONE);
     assert_true(known.antialias && known.fast_decode);
     assert_int_equal(known.num_class_names, CLASSES);
+    assert_null(known.class_names[CLASSES]);
     for (int c = 0; c < CLASSES; c++) assert_string_equal(known.class_names[c], NAMES[c]);
 }
 
@@ -137,7 +140,8 @@ static void test_a_saved_model_keeps_it(void **state)
     liana_dataset *training;
     float before[NUM_TEST][CLASSES], after[NUM_TEST][CLASSES];
     /* A fit that goes on from a run treats images as the run did, unlike one of a model that does not know. */
-    done(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &training));
+    liana_dataset_options options = {.class_names = liana_model_preprocessing(own.model).class_names};
+    done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &training));
     done(liana_fit(own.model, &(liana_fit_options){.training = training, .validation = own.test}));
     liana_dataset_close(training);
     assert_knows_the_run(own.model);
@@ -183,15 +187,16 @@ static void test_class_folders_are_numbered_as_the_model_says(void **state)
     liana_dataset *data;
     liana_results results;
     done(liana_dataset_open(own.context, liana__test_path("some"), NULL, &data));
-    refused(liana_evaluate(own.model, data, NULL, &results), LIANA_INVALID_ARGUMENT,
-            "class 0 is 'upper left' of the model but 'lower left' in the data");
+    refused(
+        liana_evaluate(own.model, data, NULL, &results), LIANA_INVALID_ARGUMENT,
+        "4 classes: upper left, upper right, lower left, lower right; these have 2 classes: lower left, lower right");
     refused(liana_fit(own.model, &(liana_fit_options){.training = data}), LIANA_INVALID_ARGUMENT,
             "liana_model_set_preprocessing");
     float outputs[2][CLASSES];
     done(liana_predict(own.model, data, outputs[0])); /* which looks at no labels */
     liana_dataset_close(data);
     liana_preprocessing known = liana_model_preprocessing(own.model);
-    liana_dataset_options options = {.class_names = known.class_names, .num_class_names = known.num_class_names};
+    liana_dataset_options options = {.class_names = known.class_names};
     done(liana_dataset_open(own.context, liana__test_path("some"), &options, &data));
     int64_t num_classes;
     done(liana_dataset_count_classes(data, &num_classes));
@@ -219,13 +224,47 @@ static void test_a_fit_teaches_names(void **state)
     tear_down(&own);
 }
 
+/* Of numbers a model knows that they are no names, through a folder too, until it is given names. */
+static void test_a_fit_teaches_numbers(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    write_class_folders("all", NAMES, CLASSES);
+    liana_dataset *numbers, *folders;
+    liana_model *copy;
+    liana_results results;
+    done(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &numbers));
+    done(liana_dataset_open(own.context, liana__test_path("all"), NULL, &folders));
+    refused(liana_fit(own.model, &(liana_fit_options){.training = numbers}), LIANA_INVALID_ARGUMENT,
+            "these have numbers for their classes");
+    done(liana_model_set_preprocessing(own.model, &(liana_preprocessing){0}));
+    done(liana_fit(own.model, &(liana_fit_options){.training = numbers}));
+    assert_null(liana_model_preprocessing(own.model).class_names);
+    done(liana_model_save(own.model, liana__test_path("saved")));
+    done(liana_model_load(own.context, liana__test_path("saved"), &copy));
+    liana_preprocessing known = liana_model_preprocessing(copy);
+    assert_null(known.class_names);
+    known.antialias = false;
+    done(liana_model_set_preprocessing(copy, &known));
+    refused(liana_evaluate(copy, folders, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "fitted to data that have numbers for their classes; these have 4 classes: lower left, lower right, ");
+    known.class_names = (const char *const[]){"lower left", "lower right", "upper left", "upper right", NULL};
+    done(liana_model_set_preprocessing(copy, &known));
+    assert_int_equal(liana_model_preprocessing(copy).num_class_names, CLASSES);
+    done(liana_evaluate(copy, folders, NULL, &results));
+    liana_model_destroy(copy);
+    liana_dataset_close(numbers);
+    liana_dataset_close(folders);
+    tear_down(&own);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
     fixture own = set_up();
     liana_dataset *data;
     liana_results results;
-    liana_dataset_options options = {.scale = LIANA_SCALE_NONE};
+    liana_dataset_options options = {.scale = LIANA_SCALE_NONE, .class_names = NAMES};
     done(liana_dataset_open(own.context, liana__test_path("validation-images"), &options, &data));
     refused(liana_evaluate(own.model, data, NULL, &results), LIANA_INVALID_ARGUMENT,
             "opened with the scale 'none', but the model's images have '-1..1'");
@@ -287,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_a_saved_model_keeps_it),
         cmocka_unit_test(test_class_folders_are_numbered_as_the_model_says),
         cmocka_unit_test(test_a_fit_teaches_names),
+        cmocka_unit_test(test_a_fit_teaches_numbers),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_damaged_folders),
     };

@@ -9,6 +9,7 @@
 #include "report/profile_report.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,10 +125,24 @@ static void check_counts(const liana__profile *profile)
     assert_true(conv->cost.flops == 2.0 * 800 * 9 * BATCH / SHARDS);
 }
 
-/* Parts lie within the whole. */
+/* Of the events of two kinds, which each lie in one sum. */
+static double seconds_of(const liana__profile *profile, liana__event_kind kind, liana__event_kind other)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < profile->num_events; i++) {
+        const liana__event *event = &profile->events[i].event;
+        if (event->kind == kind || event->kind == other) seconds += (double)(event->end - event->begin) * 1e-9;
+    }
+    return seconds;
+}
+
+/* Sums are of the events, and parts lie within the whole. */
 static void check_times(const liana__profile *profile)
 {
-    assert_true(profile->seconds > 0 && profile->nodes > 0 && profile->update > 0 && profile->reduction > 0);
+    assert_float_equal(profile->seconds, seconds_of(profile, LIANA__EVENT_STEP, LIANA__EVENT_STEP), 1e-9);
+    assert_float_equal(profile->nodes, seconds_of(profile, LIANA__EVENT_NODE, LIANA__EVENT_PACK), 1e-9);
+    assert_float_equal(profile->update, seconds_of(profile, LIANA__EVENT_UPDATE, LIANA__EVENT_UPDATE), 1e-9);
+    assert_float_equal(profile->reduction, seconds_of(profile, LIANA__EVENT_REDUCE, LIANA__EVENT_ADD), 1e-9);
     assert_true(profile->wait + profile->shards + profile->update <= profile->seconds * 1.0001);
     assert_true(profile->nodes + profile->reduction <= profile->busy * 1.0001);
     assert_true(profile->busy <= profile->seconds * THREADS * 1.0001);
@@ -210,15 +225,13 @@ static void test_roofline(void **state)
     liana__roofline roofline;
     assert_ok(liana__roofline_measure(context, &roofline, &error), &error);
     assert_int_equal(roofline.num_workers, THREADS);
-    /* No machine that this runs on is outside of this, emulated or not. */
-    assert_true(roofline.flops > 1e6 && roofline.flops < 1e14);
-    if (context->isa >= LIANA__ISA_AVX512_BF16) {
-        assert_true(roofline.bf16_flops > 0.8 * roofline.flops && roofline.bf16_flops < 1e15);
-    } else {
-        assert_true(roofline.bf16_flops == roofline.flops);
-    }
+    /* How fast it is, nobody knows: rates are numbers, and dot products of bf16 can be had in f32. */
+    assert_true(roofline.flops > 0 && isfinite(roofline.flops) && isfinite(roofline.bf16_flops));
+    assert_true(roofline.bf16_flops >= roofline.flops);
+    if (context->isa < LIANA__ISA_AVX512_BF16) assert_true(roofline.bf16_flops == roofline.flops);
+    assert_true(roofline.undisturbed >= 0 && roofline.undisturbed <= 1);
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
-        assert_true(roofline.memory[i].rate > 1e6 && roofline.memory[i].rate < 1e14);
+        assert_true(roofline.memory[i].rate > 0 && isfinite(roofline.memory[i].rate));
         if (i) assert_true(roofline.memory[i].rate <= roofline.memory[i - 1].rate);
         if (i) assert_true(roofline.memory[i].size >= roofline.memory[i - 1].size);
     }
@@ -341,8 +354,7 @@ static void test_command_prints(void **state)
         "batch_norm_training",
         "- adding up gradients",
         "- without work",
-        "f32[8, 10, 10, 8]",
-        "conv2d/kernel",
+        "kernel, place", /* nodes; which have a line depends on their times */
         "% of the roofline; ",
         "input wait ",
     };
@@ -364,9 +376,10 @@ static void test_command_json(void **state)
     assert_int_equal(number(whole, "steps"), 3);
     assert_int_equal(number(whole, "images"), 96);
     assert_int_equal(number(whole, "workers"), 2);
-    assert_true(number(whole, "busy") > 0 && number(whole, "busy") <= 1);
-    assert_true(number(whole, "undisturbed") > 0 && number(whole, "undisturbed") <= 1);
-    assert_true(number(whole, "step_seconds") > 0 && number(whole, "peak_flops") > 0);
+    assert_true(number(whole, "busy") >= 0 && number(whole, "busy") <= 1.0001);
+    assert_true(number(whole, "undisturbed") >= 0 && number(whole, "undisturbed") <= 1);
+    assert_true(number(whole, "peak_undisturbed") >= 0 && number(whole, "peak_undisturbed") <= 1);
+    assert_true(number(whole, "step_seconds") >= 0 && number(whole, "peak_flops") > 0);
     assert_int_equal(json_array_size(json_object_get(whole, "bandwidths")), LIANA__ROOFLINE_SIZES);
     json_t *conv = find_event(got.out, "op", "conv2d 3x3");
     assert_int_equal(number(conv, "calls"), 4);
@@ -501,6 +514,40 @@ static void check_packed_trace(const liana__profile *profile)
     json_decref(trace);
 }
 
+static void expect_printed(const liana__profile *profile, const char *text, bool expected)
+{
+    liana__text printed = {0};
+    liana__profile_print(profile, true, &printed);
+    assert_false(printed.failed);
+    if ((strstr(printed.data, text) != NULL) != expected) {
+        fail_msg("'%s' %s in:\n%s", text, expected ? "is missing" : "is", printed.data);
+    }
+    liana__text_free(&printed);
+}
+
+/* A machine that is measured as slower than its kernels are: shares above 100% are said to be too large. */
+static void check_shares_above_all(liana__profile *profile)
+{
+    static const char *const whys[] = {
+        "above 100% of the roofline: the kernel does less than is counted, or the machine",
+        "something else was running while the machine was measured"};
+    profile->roofline.undisturbed = 1;
+    expect_printed(profile, "f32[1, 8, 8, 5]", true);
+    expect_printed(profile, "conv2d/kernel", true);
+    expect_printed(profile, "      0%  compute  made", true);
+    for (int i = 0; i < 2; i++) expect_printed(profile, whys[i], false);
+    for (int i = 0; i < 2; i++) {
+        liana__profile_row *row = i ? profile->by_op.items : profile->by_node.items;
+        row->roofline_seconds = row->compute_seconds = 2.5 * row->seconds;
+    }
+    expect_printed(profile, "    250%  compute  made", true);
+    expect_printed(profile, whys[0], true);
+    expect_printed(profile, whys[1], false);
+    profile->roofline.undisturbed = 0.4;
+    expect_printed(profile, whys[1], true);
+    expect_printed(profile, "for only 40% of the time", true);
+}
+
 /* Made by hand: two executions of a convolution that runs in three slices and packs its weights before the first.
  * Packing takes time, of the node's, and is no work and no call. */
 static void test_packing_is_time_of_its_node(void **state)
@@ -511,7 +558,7 @@ static void test_packing_is_time_of_its_node(void **state)
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(1, 8, 8, 4));
-    liana_tensor kernel = liana_graph_input(graph, "kernel", LIANA_F32, liana_shape_of(3, 3, 4, 5));
+    liana_tensor kernel = liana_graph_variable(graph, "conv2d/kernel", LIANA_F32, liana_shape_of(3, 3, 4, 5));
     const liana__node *node =
         liana__tensor_node(liana_op_conv2d(x, kernel, (liana_conv_options){.padding = LIANA_PADDING_SAME}));
     const liana__kernel made = {.name = "made"};
@@ -523,7 +570,8 @@ static void test_packing_is_time_of_its_node(void **state)
                                          .subject = node,
                                          .how = &made};
     }
-    liana__profile profile = {.num_workers = 1, .num_events = 8, .events = events};
+    liana__profile profile = {
+        .context = context, .num_workers = 1, .num_events = 8, .events = events, .steps = 2, .images = 2, .seconds = 8};
     profile.roofline = (liana__roofline){.num_workers = 1, .flops = 1e9, .bf16_flops = 1e9};
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) profile.roofline.memory[i] = (liana__bandwidth){1u << i, 1e9};
     assert_ok(liana__profile_add_up(&profile, &error), &error);
@@ -539,6 +587,7 @@ static void test_packing_is_time_of_its_node(void **state)
         assert_float_equal(rows[i]->compute_seconds, rows[i]->flops / 1e9, 1e-15);
     }
     check_packed_trace(&profile);
+    check_shares_above_all(&profile);
     free(profile.by_node.items);
     free(profile.by_op.items);
     liana_graph_destroy(graph);

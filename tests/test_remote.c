@@ -15,7 +15,16 @@
 
 /* Small pieces and short delays, so that small files have many pieces and nothing takes long. */
 static const liana__remote_options quick = {
-    .piece_size = 1000, .connections = 4, .max_attempts = 4, .first_delay = 10, .stall_seconds = 2, .seed = 1};
+    .piece_size = 1000, .connections = 4, .max_attempts = 4, .first_delay = 10, .stall_seconds = 300, .seed = 1};
+
+/* For servers that do not answer. How slow the others are does not matter: what came is not asked for again. */
+static liana__remote_options impatient(int max_attempts)
+{
+    liana__remote_options options = quick;
+    options.stall_seconds = 1;
+    options.max_attempts = max_attempts;
+    return options;
+}
 
 enum { LARGE = 25500 };
 static char large[LARGE];
@@ -74,18 +83,23 @@ static void assert_contents(const char *path, const char *bytes, size_t size)
 }
 
 /* Fetches a name that is large.bin, and nothing goes wrong. */
-static void fetch_large(const char *name)
+static void fetch_large_with(const char *name, const liana__remote_options *options)
 {
     liana__error error = {0};
     liana__arena arena = {0};
     const char *path;
-    liana__remote *remote = create(&quick);
+    liana__remote *remote = create(options);
     assert_ok(liana__remote_file(remote, name, &arena, &path, &error), &error);
     assert_contents(path, large, LARGE);
     assert_string_equal(liana__remote_name(path), name);
     liana__remote_destroy(remote);
     assert_false(liana__file_exists(path));
     liana__arena_free(&arena);
+}
+
+static void fetch_large(const char *name)
+{
+    fetch_large_with(name, &quick);
 }
 
 static size_t count_files(const char *name)
@@ -234,8 +248,9 @@ static void test_faults_that_pass(void **state)
         liana__test_serve("large.bin", large, LARGE);
         liana__test_server_fault(kinds[i], counts[i]);
         liana__test_server_forget();
-        fetch_large("gs://bucket/large.bin");
-        /* One that is answered too late has no line yet. */
+        liana__remote_options options = strcmp(kinds[i], "stall") == 0 ? impatient(100) : quick;
+        fetch_large_with("gs://bucket/large.bin", &options);
+        /* One that is not answered has no line. */
         bool late = strcmp(kinds[i], "stall") == 0;
         assert_true(liana__test_server_requests("alt=media", NULL) + late > 26);
         /* Bytes that came are not asked for again. */
@@ -258,7 +273,7 @@ static void test_servers_without_ranges(void **state)
 /* A process that fetches large.bin piece by piece, killed when so many have come. */
 static void fetch_and_be_killed(size_t pieces)
 {
-    liana__test_server_fault("slow", 1000);
+    liana__test_server_fault("enough", (int)pieces);
     liana__test_server_forget();
     fflush(NULL);
     pid_t child = fork();
@@ -342,6 +357,7 @@ static void test_changed_and_wrong_bytes(void **state)
     few.max_attempts = 2;
     assert_fails(try_file("gs://bucket/large.bin", &few, &error), LIANA_IO_ERROR, &error, "too early", "tried 2 times",
                  "run again to go on");
+    few = impatient(2);
     liana__test_server_fault("stall", 1000);
     assert_fails(try_file("gs://bucket/large.bin", &few, &error), LIANA_IO_ERROR, &error, "too slow");
     /* The ETag of S3 is the MD5. Its first request only asks. */
@@ -445,11 +461,9 @@ static void test_a_host_that_is_not_there(void **state)
 {
     (void)state;
     liana__error error = {0};
-    time_t begin = time(NULL);
     assert_fails(try_file("https://no-such-host.invalid/x", NULL, &error), LIANA_IO_ERROR, &error,
                  "no-such-host.invalid", "check the spelling");
     assert_null(strstr(error.message, "tried"));
-    assert_true(time(NULL) - begin < 10);
 }
 
 /* ---- the cache ---- */
@@ -574,7 +588,6 @@ static void test_progress_and_stopping(void **state)
     assert_int_equal(seen.bytes, LARGE);
     assert_true(seen.bytes_done < LARGE);
     liana__test_server_fault("none", 0);
-    options.stall_seconds = 30;
     liana__test_serve("quick", "1234", 4);
     assert_ok(try_file("gs://bucket/quick", &options, &error), &error);
     assert_int_equal(seen.files_done, 1);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const liana__remote_options quick = {
-    .piece_size = 1000, .connections = 4, .max_attempts = 2, .first_delay = 10, .stall_seconds = 2, .seed = 1};
+    .piece_size = 1000, .connections = 4, .max_attempts = 2, .first_delay = 10, .stall_seconds = 300, .seed = 1};
 
 static pid_t nginx;
 static int port;
@@ -96,14 +96,16 @@ static void wait_for_nginx(void)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                   .sin_port = htons((uint16_t)port)};
-    for (int i = 0; i < 1000; i++) {
+    /* Until it listens, or has ended. */
+    while (waitpid(nginx, NULL, WNOHANG) == 0) {
         int client = socket(AF_INET, SOCK_STREAM, 0);
         bool open = connect(client, (struct sockaddr *)&address, sizeof address) == 0;
         close(client);
         if (open) return;
         usleep(10000);
     }
-    fail_msg("nginx does not listen");
+    nginx = 0;
+    fail_msg("nginx has ended");
 }
 
 static int start_nginx(void **state)

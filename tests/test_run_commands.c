@@ -308,6 +308,38 @@ static void test_list(void **state)
     assert_refused(liana__test_command("list", "layers", "Conv3D"), 2, "Conv3D", "did you mean 'Conv2D'");
 }
 
+/* The level that a process reports under LIANA_MAX_ISA=`limit` ("": none). */
+static void assert_runs_under(const char *config, const char *limit, const char *level)
+{
+    char variable[64], logged[64];
+    snprintf(variable, sizeof variable, "LIANA_MAX_ISA=%s", limit);
+    snprintf(logged, sizeof logged, "instruction set %s", level);
+    const char *const environment[] = {"LIANA_LOG=dispatch", variable, NULL};
+    liana__test_result run = liana__test_process(environment, "summary", config);
+    const char *found = strstr(run.err, logged);
+    assert_non_null(found);
+    assert_true(strchr(":\n", found[strlen(logged)]));
+    assert_code(run, 0);
+}
+
+/* `make test-levels` takes the levels from here: each is one that a run takes, the last the one of a run without limit.
+ */
+static void test_listed_instruction_sets_are_those_of_runs(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(40);
+    liana__test_result listed = liana__test_command("list", "instruction_sets");
+    assert_int_equal(strncmp(listed.out, "baseline\n", 9), 0);
+    const char *last = "";
+    for (char *level = strtok(listed.out, "\n"); level; level = strtok(NULL, "\n")) {
+        assert_runs_under(config, level, level);
+        last = level;
+    }
+    assert_runs_under(config, "", last);
+    assert_code(listed, 0);
+}
+
 /* What liana list says is what the configuration takes. */
 static void test_listed_defaults_can_be_written(void **state)
 {
@@ -371,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_predict_refuses),
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_listed_instruction_sets_are_those_of_runs),
         cmocka_unit_test(test_listed_defaults_can_be_written),
         cmocka_unit_test(test_the_fast_example_trains),
     };

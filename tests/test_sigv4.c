@@ -1,6 +1,7 @@
 /* AWS Signature Version 4: the published examples. */
 #include "harness/harness.h"
 
+#include "remote/calls.h"
 #include "remote/query.h"
 #include "remote/sigv4.h"
 
@@ -109,6 +110,14 @@ static void test_what_of_a_url_is_no_signature(void **state)
     liana__arena_free(&arena);
 }
 
+static int load_libraries(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    assert_ok(liana__remote_load(&error), &error);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,5 +126,5 @@ int main(void)
         cmocka_unit_test(test_names_are_encoded_once),
         cmocka_unit_test(test_what_of_a_url_is_no_signature),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_libraries, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static liana__source *open_source(const char *pattern, const liana__source_options *options)
@@ -101,9 +102,10 @@ static void test_feature_names_are_found_by_looking(void **state)
     assert_int_equal(record.label, 4); /* image/class/label */
     assert_int_equal(record.size, 30965);
     assert_null(record.id);
-    assert_ok(liana__source_count_classes(source, 0, &num_classes, &error), &error);
+    assert_ok(liana__source_count_classes(source, 0, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 5);
-    assert_ok(liana__source_count_classes(source, 10, &num_classes, &error), &error);
+    assert_false(liana__source_known_classes(source, 0, 5, &(bool){false})); /* TFRecords have to be read */
+    assert_ok(liana__source_count_classes(source, 10, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 15);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
@@ -128,10 +130,10 @@ static void test_feature_names_are_found_by_looking(void **state)
     liana__source_close(source);
 
     assert_fails(try_source(liana__test_data("tfrecords/external_data_tfrecord-00000-of-00002.gz"), NULL, &error),
-                 LIANA_NOT_FOUND, &error, "record 0", "'image'", "trip_miles");
+                 LIANA_NOT_FOUND, &error, "record 0", "'image'", "trip_miles", "data.features.image");
     assert_fails(try_source(liana__test_data("flowers192/val"), &(liana__source_options){.label_feature = "clas"},
                             &error),
-                 LIANA_NOT_FOUND, &error, "flowers00-172.tfrec", "record 0", "'clas'", "class");
+                 LIANA_NOT_FOUND, &error, "flowers00-172.tfrec", "record 0", "'clas'", "class", "data.features.label");
 }
 
 static void test_mnist_has_its_images_and_labels(void **state)
@@ -152,6 +154,8 @@ static void test_mnist_has_its_images_and_labels(void **state)
     assert_ok(liana__source_read(source, 59999, NULL, &record, &error), &error);
     assert_int_equal(record.label, 8);
     assert_int_equal(crc32(0, record.pixels, 784), 0x62a9d57d);
+    assert_int_equal(source->kind->known_label(source, 0), 5);
+    assert_int_equal(source->kind->known_label(source, 59999), 8);
     assert_fails(liana__source_read(source, 60000, NULL, &record, &error), LIANA_OUT_OF_RANGE, &error, "60000");
     liana__source_close(source);
     source = open_source(liana__test_data("mnist/t10k-*"), &(liana__source_options){.take = 20000});
@@ -237,11 +241,102 @@ static void test_class_folders(void **state)
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
     assert_int_equal(record.label, 2);
     assert_memory_equal(record.id, "daisy/", 6);
+    /* Which classes there are is known without reading a file. */
+    bool seen[6] = {false};
+    assert_true(liana__source_known_classes(source, 0, 6, seen));
+    for (int i = 0; i < 6; i++) assert_int_equal(seen[i], strcmp(names[i], "lilies") != 0);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
     options.class_names.count = 5;
     assert_fails(try_source(liana__test_data("flower_photos"), &options, &error), LIANA_INVALID_DATA, &error,
                  "flower_photos/sunflowers", "class");
+}
+
+/* Images in folders below a class folder are the class's, as for Keras's image_dataset_from_directory; links that lead
+ * in circles, and twice to one folder, are followed once. */
+static void test_class_folders_have_folders(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    static const char *const ids[] = {"cat/3.jpg",   "cat/a/1.jpg", "cat/a/deep/er/2.png",
+                                      "cat/b/1.jpg", "dog/x/1.jpg", "dog/x/linked/1.jpg"};
+    liana__test_folder();
+    const char *const folders[] = {"in/cat/a/deep/er", "in/cat/b", "in/cat/.hidden", "in/dog/x", "away"};
+    for (size_t i = 0; i < 5; i++) assert_ok(liana__folder_make(liana__test_path(folders[i]), &error), &error);
+    for (size_t i = 0; i < 5; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "in/%s", ids[i]);
+        liana__test_write(name, "x", 1);
+    }
+    liana__test_write("in/cat/.hidden/1.jpg", "x", 1);
+    liana__test_write("in/cat/a/notes.txt", "x", 1);
+    liana__test_write("away/1.jpg", "x", 1);
+    char path[600];
+    snprintf(path, sizeof path, "%s", liana__test_path("in/cat/a/deep/loop"));
+    assert_int_equal(symlink(liana__test_path("in/cat"), path), 0);
+    snprintf(path, sizeof path, "%s", liana__test_path("in/cat/c"));
+    assert_int_equal(symlink(liana__test_path("in/cat/b"), path), 0);
+    snprintf(path, sizeof path, "%s", liana__test_path("in/dog/x/linked"));
+    assert_int_equal(symlink(liana__test_path("away"), path), 0);
+    liana__source *source = open_source(liana__test_path("in"), &(liana__source_options){.need_labels = true});
+    assert_int_equal(source->num_records, 6);
+    assert_int_equal(source->num_ignored, 1);
+    void *scratch = liana__source_scratch_create(source);
+    for (uint64_t i = 0; i < 6; i++) {
+        liana__record record;
+        assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
+        assert_string_equal(record.id, ids[i]);
+        assert_int_equal(record.label, i >= 4);
+    }
+    liana__source_scratch_destroy(source, scratch);
+    liana__source_close(source);
+
+    /* Parts of data are no classes. */
+    const char *const parts[] = {"all/train/cat", "all/train/dog", "all/val/cat"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(liana__folder_make(liana__test_path(parts[i]), &error), &error);
+        snprintf(path, sizeof path, "%s/1.jpg", parts[i]);
+        liana__test_write(path, "x", 1);
+    }
+    assert_fails(try_source(liana__test_path("all"), NULL, &error), LIANA_INVALID_DATA, &error, "class 'train'",
+                 "one level too high");
+    source = open_source(liana__test_path("all"), &(liana__source_options){.ignore_labels = true});
+    assert_int_equal(source->num_records, 3);
+    liana__source_close(source);
+}
+
+/* Ids are the shortest ends of paths that differ. */
+static void test_ids_are_unique(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    const char *const files[] = {"g/a/1.jpg", "g/a/2.jpg", "g/b/1.jpg", "h/a/1.jpg", "h/a/3.jpg"};
+    static const char *const ids[] = {"g/a/1.jpg", "2.jpg", "b/1.jpg", "h/a/1.jpg", "3.jpg"};
+    liana__test_folder();
+    const char *const folders[] = {"g/a", "g/b", "h/a"};
+    for (size_t i = 0; i < 3; i++) assert_ok(liana__folder_make(liana__test_path(folders[i]), &error), &error);
+    for (size_t i = 0; i < 5; i++) liana__test_write(files[i], "x", 1);
+    liana__source *source = open_source(liana__test_path("?/*/?.jpg"), NULL);
+    assert_int_equal(source->num_records, 5);
+    void *scratch = liana__source_scratch_create(source);
+    liana__record record;
+    for (uint64_t i = 0; i < 5; i++) {
+        assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
+        assert_string_equal(record.id, ids[i]);
+    }
+    liana__source_scratch_destroy(source, scratch);
+    liana__source_close(source);
+    /* Two folders with the same class folders. */
+    const char *both[] = {liana__test_path("g"), liana__test_path("h")};
+    static const char *const below[] = {"g/a/1.jpg", "a/2.jpg", "b/1.jpg", "h/a/1.jpg", "a/3.jpg"};
+    assert_ok(liana__source_open(both, 2, NULL, &source, &error), &error);
+    scratch = liana__source_scratch_create(source);
+    for (uint64_t i = 0; i < 5; i++) {
+        assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
+        assert_string_equal(record.id, below[i]);
+    }
+    liana__source_scratch_destroy(source, scratch);
+    liana__source_close(source);
 }
 
 static void test_files_and_plain_folders_have_no_labels(void **state)
@@ -342,19 +437,19 @@ static void test_labels_are_checked(void **state)
     assert_fails(liana__source_label(source, 2, &record, 0, 4, &label, &error), LIANA_OUT_OF_RANGE, &error,
                  "(id 'a?[31m??\xc3\xa9')", "data.num_classes");
     liana__source_scratch_destroy(source, scratch);
-    assert_fails(liana__source_count_classes(source, -1, &num_classes, &error), LIANA_OUT_OF_RANGE, &error, "record 0",
-                 "label 0");
-    assert_ok(liana__source_count_classes(source, 0, &num_classes, &error), &error);
+    assert_fails(liana__source_count_classes(source, -1, &num_classes, NULL, &error), LIANA_OUT_OF_RANGE, &error,
+                 "record 0", "label 0");
+    assert_ok(liana__source_count_classes(source, 0, &num_classes, NULL, &error), &error);
     assert_int_equal(num_classes, 1004);
     liana__source_close(source);
     source = open_source(write_records("absurd.tfrec", 2000000000, true), NULL);
-    assert_fails(liana__source_count_classes(source, 0, &num_classes, &error), LIANA_OUT_OF_RANGE, &error,
+    assert_fails(liana__source_count_classes(source, 0, &num_classes, NULL, &error), LIANA_OUT_OF_RANGE, &error,
                  "absurd.tfrec", "label 2000000000", "[0, 1000000)");
     liana__source_close(source);
 
     source = open_source(write_records("missing.tfrec", 0, false), NULL);
-    assert_fails(liana__source_count_classes(source, 0, &num_classes, &error), LIANA_NOT_FOUND, &error, "missing.tfrec",
-                 "record 2", "'class'", "image");
+    assert_fails(liana__source_count_classes(source, 0, &num_classes, NULL, &error), LIANA_NOT_FOUND, &error,
+                 "missing.tfrec", "record 2", "'class'", "image");
     liana__source_close(source);
 }
 
@@ -390,6 +485,8 @@ int main(void)
         cmocka_unit_test(test_mnist_has_its_images_and_labels),
         cmocka_unit_test(test_idx_files_are_paired),
         cmocka_unit_test(test_class_folders),
+        cmocka_unit_test(test_class_folders_have_folders),
+        cmocka_unit_test(test_ids_are_unique),
         cmocka_unit_test(test_files_and_plain_folders_have_no_labels),
         cmocka_unit_test(test_what_is_no_data_is_named),
         cmocka_unit_test(test_labels_are_checked),

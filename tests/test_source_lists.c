@@ -40,6 +40,7 @@ static void check_record(const liana__source *source, uint64_t index, int64_t la
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.has_label, label >= 0);
     if (label >= 0) assert_int_equal(record.label, label);
+    if (source->kind->known_label) assert_int_equal(source->kind->known_label(source, index), label);
     assert_int_equal(record.id_size, strlen(id));
     assert_memory_equal(record.id, id, record.id_size);
     assert_int_equal(record.size, strlen(bytes));
@@ -137,6 +138,91 @@ static void test_lists_of_numbers(void **state)
     liana__source_close(source);
     assert_fails(try_source(liana__test_path("n.csv"), &(liana__source_options){.need_labels = true}, &error),
                  LIANA_INVALID_DATA, &error, "n.csv", "no labels", "'label'");
+}
+
+static void check_labels(const char *text, size_t count, const int64_t *labels)
+{
+    liana__error error = {0};
+    liana__source *source = open_source(write_text("labels.csv", text), NULL);
+    void *scratch = liana__source_scratch_create(source);
+    assert_int_equal(source->num_records, count);
+    assert_int_equal(source->class_names.count, 0);
+    for (uint64_t i = 0; i < count; i++) {
+        liana__record record;
+        assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
+        assert_int_equal(record.label, labels[i]);
+    }
+    liana__source_scratch_destroy(source, scratch);
+    liana__source_close(source);
+}
+
+/* Numbers are numbers, however they are written; names are names, and written in one way. */
+static void test_one_label_is_written_in_one_way(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    write_images();
+    check_labels("path,label\nimg/1.jpg,0\nimg/2.jpg,1.0\nimg/1.jpg,1\nimg/1.jpg, 2. \nimg/1.jpg,+3\nimg/1.jpg,1e1\n",
+                 6, (const int64_t[]){0, 1, 1, 2, 3, 10});
+    const char *path = write_text("l.csv", "path,label\nimg/1.jpg,0\nimg/2.jpg,1.5\n");
+    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "l.csv', line 3", "'1.5'",
+                 "no whole number");
+    path = write_text("l.csv", "path,label\nimg/1.jpg,1e300\n");
+    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "no whole number");
+    path = write_text("l.csv", "path,label\nimg/1.jpg, daisy\nimg/2.jpg,rose\nimg/2.jpg,daisy\n");
+    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2: the label ' daisy'",
+                 "l.csv', line 4: 'daisy'", "data.class_names");
+    path = write_text("l.csv", "path,label\nimg/1.jpg,sea daisy\n");
+    write_text("m.csv", "path,label\nimg/1.jpg,rose\nimg/1.jpg,Sea  Daisy\n");
+    const char *both[] = {path, liana__test_path("m.csv")};
+    liana__source *source;
+    assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2",
+                 "'sea daisy'", "m.csv', line 3", "'Sea  Daisy'");
+    /* Two classes, for whoever says so. */
+    static const char *const letters[] = {"A", "a"};
+    path = write_text("l.csv", "path,label\nimg/1.jpg,a\nimg/2.jpg,A\n");
+    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "line 3");
+    source = open_source(path, &(liana__source_options){.class_names = {2, letters}});
+    check_record(source, 0, 1, "img/1.jpg", "one");
+    liana__source_close(source);
+    /* Letters and digits are names; numbers here and names there are a mistake. */
+    path = write_text("l.csv", "path,label\nimg/1.jpg,7\nimg/2.jpg,x\n");
+    source = open_source(path, NULL);
+    assert_int_equal(source->class_names.count, 2);
+    liana__source_close(source);
+    write_text("l.csv", "path,label\nimg/1.jpg,7\n");
+    write_text("m.csv", "path,label\nimg/1.jpg,x\n");
+    assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error, "l.csv' are numbers",
+                 "m.csv' are names");
+    /* Names that are numbers are found by name, in any order of the list. */
+    static const char *const names[] = {"7", "1", "10"};
+    path = write_text("l.csv", "path,label\nimg/1.jpg,10.0\nimg/2.jpg,1\n");
+    source = open_source(path, &(liana__source_options){.class_names = {3, names}});
+    check_record(source, 0, 2, "img/1.jpg", "one");
+    check_record(source, 1, 1, "img/2.jpg", "two, longer");
+    liana__source_close(source);
+}
+
+/* Rows without an id of their own are called by the shortest ends of their paths that differ. */
+static void test_ids_of_lists_are_unique(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    write_images();
+    assert_ok(liana__folder_make(liana__test_path("a/img"), &error), &error);
+    assert_ok(liana__folder_make(liana__test_path("b/img"), &error), &error);
+    write_text("a/img/1.jpg", "of a");
+    write_text("b/img/1.jpg", "of b");
+    const char *both[] = {write_text("a/l.csv", "path\nimg/1.jpg\nimg/1.jpg\n"),
+                          write_text("b/l.csv", "path,id\nimg/1.jpg,img/1.jpg\n"),
+                          write_text("l.csv", "path\nimg/1.jpg\nimg/2.jpg\n")};
+    liana__source *source;
+    assert_ok(liana__source_open(both, 3, NULL, &source, &error), &error);
+    check_record(source, 0, -1, "a/img/1.jpg", "of a");
+    check_record(source, 1, -1, "a/img/1.jpg", "of a"); /* the same image */
+    check_record(source, 2, -1, "img/1.jpg", "of b");   /* its own id */
+    check_record(source, 4, -1, "img/2.jpg", "two, longer");
+    liana__source_close(source);
 }
 
 static void test_lists_of_names(void **state)
@@ -319,6 +405,8 @@ int main(void)
         cmocka_unit_test(test_cells_are_those_of_rfc_4180),
         cmocka_unit_test(test_tables_can_be_wrong),
         cmocka_unit_test(test_lists_of_numbers),
+        cmocka_unit_test(test_one_label_is_written_in_one_way),
+        cmocka_unit_test(test_ids_of_lists_are_unique),
         cmocka_unit_test(test_lists_of_names),
         cmocka_unit_test(test_lists_can_be_wrong),
         cmocka_unit_test(test_archives_of_tar),

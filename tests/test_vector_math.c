@@ -1,8 +1,9 @@
-/* The vectorised functions against libm in double, over all floats: every 211th bit pattern and the edges; and how
- * vectors are rounded to bf16. */
+/* The vectorised functions against libm in double, over all floats: every 211th bit pattern and the edges, with
+ * denormal numbers kept and flushed; and how vectors are rounded to bf16. */
 #include "harness/harness.h"
 
 #include "base/context.h"
+#include "base/denormals.h"
 #include "ops/ops.h"
 
 #include <float.h>
@@ -56,6 +57,31 @@ static int tear_down(void **state)
     return 0;
 }
 
+static float without_denormals(float x)
+{
+    return fpclassify(x) == FP_SUBNORMAL ? copysignf(0, x) : x;
+}
+
+/* Runs the kernel as the cpu device does: `outputs` are what it gives where denormals are kept. */
+static void check_flushed(const liana__kernel *kernel, const liana__node *y, const float *inputs, const float *outputs,
+                          int64_t count)
+{
+    static float zeroed[8192], expected[8192], flushed[8192];
+    for (int64_t i = 0; i < count; i++) zeroed[i] = without_denormals(inputs[i]);
+    const void *src[] = {inputs}, *zeroed_src[] = {zeroed};
+    assert_int_equal(kernel->run(&(liana__call){.node = y, .src = zeroed_src, .dst = expected}), LIANA_OK);
+    liana__denormals before = liana__denormals_flush();
+    liana_status status = kernel->run(&(liana__call){.node = y, .src = src, .dst = flushed});
+    liana__denormals_restore(before);
+    assert_int_equal(status, LIANA_OK);
+    for (int64_t i = 0; i < count; i++) {
+        expected[i] = without_denormals(expected[i]);
+        if (flushed[i] == expected[i] || (isnan(flushed[i]) && isnan(expected[i]))) continue;
+        fail_msg("%s, kernel %s, denormals flushed: of %a it gives %a, expected %a; kept it gives %a", y->op->name,
+                 kernel->name, inputs[i], flushed[i], expected[i], outputs[i]);
+    }
+}
+
 /* Runs each vector kernel of a function; `count` inputs at a time. */
 static void check_block(size_t function, const float *inputs, float *outputs, int64_t count)
 {
@@ -74,6 +100,7 @@ static void check_block(size_t function, const float *inputs, float *outputs, in
             fail_msg("%s, kernel %s: %s(%a) is %a, %.2f units from %a", op->name, (*kernel)->name, op->name, inputs[i],
                      outputs[i], error, functions[function].value(inputs[i]));
         }
+        if (liana__denormals_can_flush()) check_flushed(*kernel, &y, inputs, outputs, count);
     }
 }
 

@@ -268,7 +268,8 @@ static void test_keras_files_load_whole(void **state)
     assert_string_equal(report.missing.items[0], "classifier");
     assert_int_equal(report.unused.count, 0);
     assert_fails(load(liana__test_data(v1_file), base, values), LIANA_INVALID_DATA, &error, "mobilenet_2_5_224_tf.h5",
-                 "mobilenetv2_0.35_224", "104 of the model's 104 layers", "Conv1, bn_Conv1", "the file has conv1");
+                 "mobilenetv2_0.35_224", "104 of the model's 104 layers", "Conv1, bn_Conv1",
+                 " and 100 more (the file has conv1", " more)");
     liana__test_free_arrays(values, model->num_weights);
     liana_model_destroy(model);
     assert_ok(liana_model_create(context, NULL, &model), &context->error);
@@ -276,6 +277,14 @@ static void test_keras_files_load_whole(void **state)
     values = liana__test_weights(model, 1);
     assert_fails(load(path, model->num_layers, values), LIANA_INVALID_DATA, &error, "no_top.h5",
                  "kernel [1, 1, 8, 48] in the file");
+    liana__test_free_arrays(values, model->num_weights);
+    /* Weights for colour, and a model for grey images. */
+    liana_model_destroy(model);
+    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    liana_mobilenet_v2(model, .alpha = 0.35, .include_top = false, .input_shape = LIANA_INTS(96, 96, 1));
+    values = liana__test_weights(model, 1);
+    assert_fails(load(path, model->num_layers, values), LIANA_INVALID_DATA, &error, "'Conv1' has kernel",
+                 "for images of 3 channels: set data.channels: 3");
     liana__test_free_arrays(values, model->num_weights);
 }
 

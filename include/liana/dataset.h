@@ -36,14 +36,13 @@ typedef struct liana_dataset_options {
     const char *image_feature; /* names of tf.Example features; NULL: the usual ones are looked for */
     const char *label_feature;
     const char *id_feature;
-    /* Folders: number the classes as this dataset does, which need only be open here; a folder with another name is
-     * refused. NULL: in the byte order of the folders' names. Set it for validation data: a class without a folder
-     * there would shift the numbers of those after it. */
+    /* Folders and CSV lists: number the classes as this dataset does, which need only be open here; another name is
+     * refused, and so are numbers where it has names. NULL: in the byte order of the names. Set it for validation data:
+     * a class that they lack would shift the numbers of those after it. */
     const liana_dataset *classes_of;
-    /* The same with the names themselves, in the order of their numbers, such as a model's (liana_model_preprocessing);
-     * without classes_of. */
+    /* In place of it, the names in the order of their numbers, NULL behind the last one, such as a model's
+     * (liana_model_preprocessing). Where labels are numbers, this says what they mean. */
     const char *const *class_names;
-    size_t num_class_names;
     int64_t label_offset; /* added to every label: -1 where the files count classes from 1 */
     int64_t take;         /* only the first so many examples; 0: all */
     bool antialias;       /* average over all pixels when images are shrunk to the model's input, as Pillow and
@@ -81,8 +80,9 @@ LIANA_API size_t liana_dataset_components(const liana_dataset *dataset, const li
 /* Reads all labels and gives the number of classes: the largest label plus one. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes);
 
-/* The same, of datasets that have an image component. Height, width and channels of the first image. A model's input
- * may have another size: images are resized to it. */
+/* The same, of datasets that have an image component. Height and width of the first image, and channels: of pixels, as
+ * many as they have; of encoded files 3, whatever the first one is. A model's input may be of another size, or of 1
+ * channel: images are made so. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3]);
 
 /* ---- where elements come from ----

@@ -121,5 +121,16 @@ LIANA_API char *liana_graph_dot(const liana_graph *graph);
 
 #ifdef __cplusplus
 }
+
+/* C++ has no compound literals: the same in its own words. */
+#undef LIANA_HERE
+#define LIANA_HERE (liana_location{__FILE__, __LINE__})
+#undef LIANA_SCALAR
+#define LIANA_SCALAR (liana_shape{0, {0}})
+#undef liana_shape_of
+template <typename... Dims> constexpr liana_shape liana_shape_of(Dims... dims)
+{
+    return liana_shape{static_cast<int>(sizeof...(dims)), {static_cast<int64_t>(dims)...}};
+}
 #endif
 #endif

@@ -3,13 +3,19 @@
  * Names, options, defaults, weights and formulas are those of Keras 2 (channels last), so that Keras's weights give
  * Keras's results. Options are written as designated initialisers, in any order:
  *
- *     liana_layer x = liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = {2, 1}, .padding =
- * LIANA_PADDING_SAME); liana_layer y = liana_batch_normalization(m, .epsilon = 1e-5); liana_layer z = liana_add(m,
- * .inputs = {x, y}, .name = "joined");
+ *     liana_layer x = liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = {2, 1});
+ *
+ *     liana_layer y = liana_batch_normalization(m, .epsilon = 1e-5);
+ *
+ *     liana_layer z = liana_add(m, .inputs = {x, y}, .name = "joined");
  *
  * Every layer has the options .name (default: Keras's, such as "conv2d_1"), .trainable (default true) and .input
  * (default: the layer before it); layers that join several have .inputs instead. Where an option is a pair [2], one
- * number stands for both: .kernel_size = 3. */
+ * number stands for both: .kernel_size = 3.
+ *
+ * In C++20 the builders are the same, but options stand in the order of their struct and pairs in braces,
+ * .kernel_size = {3}. C++17 has no designated initialisers: fill the struct, whose members have the defaults, and call
+ * liana_model_add_at(LIANA_HERE, model, "Dense", &options). */
 #ifndef LIANA_LAYERS_H
 #define LIANA_LAYERS_H
 
@@ -29,20 +35,40 @@ typedef struct liana_ints {
     int64_t count;
     int64_t values[16];
 } liana_ints;
+#if !defined(__cplusplus)
 #define LIANA_INTS(...) ((liana_ints){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#endif
 
 enum { LIANA_MAX_LAYER_INPUTS = 16 };
 
-/* What the options of every layer begin with. */
-#define LIANA_LAYER_OPTIONS \
-    const char *name;       \
-    bool trainable;         \
-    liana_layer input
-#define LIANA_MERGE_OPTIONS \
-    const char *name;       \
-    bool trainable;         \
-    liana_layer inputs[LIANA_MAX_LAYER_INPUTS]
+/* Of a number that is a limit: there is none. */
+#define LIANA_NO_LIMIT __builtin_nan("")
 
+/* A default for C++, where a struct's member can have one. The builders' ..._DEFAULTS below say the same for C. */
+#if defined(__cplusplus)
+#define LIANA_DEFAULT_(...) \
+    {                       \
+        __VA_ARGS__         \
+    }
+#else
+#define LIANA_DEFAULT_(...)
+#endif
+
+/* What the options of every layer begin with. */
+#define LIANA_LAYER_OPTIONS              \
+    const char *name LIANA_DEFAULT_();   \
+    bool trainable LIANA_DEFAULT_(true); \
+    liana_layer input LIANA_DEFAULT_()
+#define LIANA_MERGE_OPTIONS              \
+    const char *name LIANA_DEFAULT_();   \
+    bool trainable LIANA_DEFAULT_(true); \
+    liana_layer inputs[LIANA_MAX_LAYER_INPUTS] LIANA_DEFAULT_()
+
+#if defined(__cplusplus)
+/* The empty argument that the builders add after the caller's is a comma that ends a list. */
+#define LIANA_ADD_(layer_class, options, defaults, model, ...) \
+    liana_model_add_at(LIANA_HERE, model, layer_class, liana_address_(options{__VA_ARGS__}))
+#else
 /* The builders write each default before the caller's value for the same option, and a pair as one number; warnings
  * about either are of no use there. */
 #if defined(__clang__)
@@ -63,14 +89,15 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
         liana_model_add_at(LIANA_HERE, model, layer_class, &(options){defaults, __VA_ARGS__}); \
         LIANA_OPTIONS_END_                                                                     \
     })
+#endif
 
 /* ---- input ---- */
 
 /* Where examples enter: .shape is one example's, such as LIANA_INTS(height, width, channels). */
 typedef struct liana_input_options {
-    const char *name;
-    bool trainable;
-    liana_ints shape;
+    const char *name LIANA_DEFAULT_();
+    bool trainable LIANA_DEFAULT_(true);
+    liana_ints shape LIANA_DEFAULT_();
 } liana_input_options;
 #define LIANA_INPUT_DEFAULTS .trainable = true
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
@@ -82,11 +109,11 @@ typedef struct liana_input_options {
 /* activation(x kernel + bias) over the last axis; kernel [in, units]. */
 typedef struct liana_dense_options {
     LIANA_LAYER_OPTIONS;
-    int64_t units;
-    const char *activation;
-    bool use_bias;
-    const char *kernel_initializer;
-    const char *bias_initializer;
+    int64_t units LIANA_DEFAULT_();
+    const char *activation LIANA_DEFAULT_();
+    bool use_bias LIANA_DEFAULT_(true);
+    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *bias_initializer LIANA_DEFAULT_("zeros");
 } liana_dense_options;
 #define LIANA_DENSE_DEFAULTS \
     .trainable = true, .use_bias = true, .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
@@ -95,16 +122,16 @@ typedef struct liana_dense_options {
 /* activation(convolution of [batch, height, width, in] with kernel [height, width, in / groups, filters] + bias). */
 typedef struct liana_conv2d_options {
     LIANA_LAYER_OPTIONS;
-    int64_t filters;
-    int64_t kernel_size[2];
-    int64_t strides[2];
-    liana_padding padding; /* LIANA_PADDING_VALID or LIANA_PADDING_SAME */
-    int64_t dilation_rate[2];
-    int64_t groups;
-    const char *activation;
-    bool use_bias;
-    const char *kernel_initializer;
-    const char *bias_initializer;
+    int64_t filters LIANA_DEFAULT_();
+    int64_t kernel_size[2] LIANA_DEFAULT_();
+    int64_t strides[2] LIANA_DEFAULT_(1);
+    liana_padding padding LIANA_DEFAULT_(); /* LIANA_PADDING_VALID or LIANA_PADDING_SAME */
+    int64_t dilation_rate[2] LIANA_DEFAULT_(1);
+    int64_t groups LIANA_DEFAULT_(1);
+    const char *activation LIANA_DEFAULT_();
+    bool use_bias LIANA_DEFAULT_(true);
+    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *bias_initializer LIANA_DEFAULT_("zeros");
 } liana_conv2d_options;
 #define LIANA_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
@@ -114,15 +141,15 @@ typedef struct liana_conv2d_options {
 /* Each channel with its own `depth_multiplier` kernels; depthwise_kernel [height, width, in, depth_multiplier]. */
 typedef struct liana_depthwise_conv2d_options {
     LIANA_LAYER_OPTIONS;
-    int64_t kernel_size[2];
-    int64_t strides[2];
-    liana_padding padding;
-    int64_t depth_multiplier;
-    int64_t dilation_rate[2];
-    const char *activation;
-    bool use_bias;
-    const char *depthwise_initializer;
-    const char *bias_initializer;
+    int64_t kernel_size[2] LIANA_DEFAULT_();
+    int64_t strides[2] LIANA_DEFAULT_(1);
+    liana_padding padding LIANA_DEFAULT_();
+    int64_t depth_multiplier LIANA_DEFAULT_(1);
+    int64_t dilation_rate[2] LIANA_DEFAULT_(1);
+    const char *activation LIANA_DEFAULT_();
+    bool use_bias LIANA_DEFAULT_(true);
+    const char *depthwise_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *bias_initializer LIANA_DEFAULT_("zeros");
 } liana_depthwise_conv2d_options;
 #define LIANA_DEPTHWISE_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .depth_multiplier = 1, .dilation_rate = 1, .use_bias = true, \
@@ -134,17 +161,17 @@ typedef struct liana_depthwise_conv2d_options {
  * pointwise_kernel [1, 1, in * depth_multiplier, filters], bias. */
 typedef struct liana_separable_conv2d_options {
     LIANA_LAYER_OPTIONS;
-    int64_t filters;
-    int64_t kernel_size[2];
-    int64_t strides[2];
-    liana_padding padding;
-    int64_t dilation_rate[2];
-    int64_t depth_multiplier;
-    const char *activation;
-    bool use_bias;
-    const char *depthwise_initializer;
-    const char *pointwise_initializer;
-    const char *bias_initializer;
+    int64_t filters LIANA_DEFAULT_();
+    int64_t kernel_size[2] LIANA_DEFAULT_();
+    int64_t strides[2] LIANA_DEFAULT_(1);
+    liana_padding padding LIANA_DEFAULT_();
+    int64_t dilation_rate[2] LIANA_DEFAULT_(1);
+    int64_t depth_multiplier LIANA_DEFAULT_(1);
+    const char *activation LIANA_DEFAULT_();
+    bool use_bias LIANA_DEFAULT_(true);
+    const char *depthwise_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *pointwise_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *bias_initializer LIANA_DEFAULT_("zeros");
 } liana_separable_conv2d_options;
 #define LIANA_SEPARABLE_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .dilation_rate = 1, .depth_multiplier = 1, .use_bias = true, \
@@ -157,14 +184,14 @@ typedef struct liana_separable_conv2d_options {
  * they are the moving ones. */
 typedef struct liana_batch_normalization_options {
     LIANA_LAYER_OPTIONS;
-    double momentum;
-    double epsilon;
-    bool center; /* has beta */
-    bool scale;  /* has gamma */
-    const char *beta_initializer;
-    const char *gamma_initializer;
-    const char *moving_mean_initializer;
-    const char *moving_variance_initializer;
+    double momentum LIANA_DEFAULT_(0.99);
+    double epsilon LIANA_DEFAULT_(1e-3);
+    bool center LIANA_DEFAULT_(true); /* has beta */
+    bool scale LIANA_DEFAULT_(true);  /* has gamma */
+    const char *beta_initializer LIANA_DEFAULT_("zeros");
+    const char *gamma_initializer LIANA_DEFAULT_("ones");
+    const char *moving_mean_initializer LIANA_DEFAULT_("zeros");
+    const char *moving_variance_initializer LIANA_DEFAULT_("ones");
 } liana_batch_normalization_options;
 #define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                            \
     .trainable = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, .beta_initializer = "zeros", \
@@ -178,26 +205,27 @@ typedef struct liana_batch_normalization_options {
 /* An activation by name. */
 typedef struct liana_activation_options {
     LIANA_LAYER_OPTIONS;
-    const char *activation;
+    const char *activation LIANA_DEFAULT_();
 } liana_activation_options;
 #define LIANA_ACTIVATION_DEFAULTS .trainable = true
 #define liana_activation(...) \
     LIANA_ADD_("Activation", liana_activation_options, LIANA_ACTIVATION_DEFAULTS, __VA_ARGS__, )
 
-/* x from `threshold` on, at most `max_value` (0: no limit); below it negative_slope * (x - threshold). */
+/* x from `threshold` on, at most `max_value` (above 0; default: no limit); below it negative_slope * (x - threshold).
+ */
 typedef struct liana_relu_options {
     LIANA_LAYER_OPTIONS;
-    double max_value;
-    double negative_slope;
-    double threshold;
+    double max_value LIANA_DEFAULT_(LIANA_NO_LIMIT);
+    double negative_slope LIANA_DEFAULT_();
+    double threshold LIANA_DEFAULT_();
 } liana_relu_options;
-#define LIANA_RELU_DEFAULTS .trainable = true
+#define LIANA_RELU_DEFAULTS .trainable = true, .max_value = LIANA_NO_LIMIT
 #define liana_relu(...) LIANA_ADD_("ReLU", liana_relu_options, LIANA_RELU_DEFAULTS, __VA_ARGS__, )
 
 /* Softmax over `axis`. */
 typedef struct liana_softmax_options {
     LIANA_LAYER_OPTIONS;
-    int64_t axis;
+    int64_t axis LIANA_DEFAULT_(-1);
 } liana_softmax_options;
 #define LIANA_SOFTMAX_DEFAULTS .trainable = true, .axis = -1
 #define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
@@ -207,8 +235,8 @@ typedef struct liana_softmax_options {
  * LIANA_INTS(-1, 1, 1, 1) drops whole examples. */
 typedef struct liana_dropout_options {
     LIANA_LAYER_OPTIONS;
-    double rate;
-    liana_ints noise_shape; /* -1 or 1 each, the first -1; empty: every element has its own draw */
+    double rate LIANA_DEFAULT_();
+    liana_ints noise_shape LIANA_DEFAULT_(); /* -1 or 1 each, the first -1; empty: every element has its own draw */
 } liana_dropout_options;
 #define LIANA_DROPOUT_DEFAULTS .trainable = true
 #define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )
@@ -218,9 +246,9 @@ typedef struct liana_dropout_options {
 /* The greatest or the mean of each window; .strides 0 means pool_size. */
 typedef struct liana_pooling2d_options {
     LIANA_LAYER_OPTIONS;
-    int64_t pool_size[2];
-    int64_t strides[2];
-    liana_padding padding;
+    int64_t pool_size[2] LIANA_DEFAULT_(2);
+    int64_t strides[2] LIANA_DEFAULT_();
+    liana_padding padding LIANA_DEFAULT_();
 } liana_pooling2d_options;
 #define LIANA_POOLING2D_DEFAULTS .trainable = true, .pool_size = 2
 #define liana_max_pooling2d(...) \
@@ -231,7 +259,7 @@ typedef struct liana_pooling2d_options {
 /* The mean or the greatest of each channel: [batch, channels], or [batch, 1, 1, channels] with .keepdims. */
 typedef struct liana_global_pooling2d_options {
     LIANA_LAYER_OPTIONS;
-    bool keepdims;
+    bool keepdims LIANA_DEFAULT_();
 } liana_global_pooling2d_options;
 #define LIANA_GLOBAL_POOLING2D_DEFAULTS .trainable = true
 #define liana_global_average_pooling2d(...) \
@@ -243,7 +271,7 @@ typedef struct liana_global_pooling2d_options {
  * LIANA_INTS(top, bottom, left, right). */
 typedef struct liana_zero_padding2d_options {
     LIANA_LAYER_OPTIONS;
-    liana_ints padding;
+    liana_ints padding LIANA_DEFAULT_(1, {1});
 } liana_zero_padding2d_options;
 #define LIANA_ZERO_PADDING2D_DEFAULTS .trainable = true, .padding = {1, {1}}
 #define liana_zero_padding2d(...) \
@@ -261,7 +289,7 @@ typedef struct liana_flatten_options {
 /* [batch, target_shape]; one of the numbers may be -1. */
 typedef struct liana_reshape_options {
     LIANA_LAYER_OPTIONS;
-    liana_ints target_shape;
+    liana_ints target_shape LIANA_DEFAULT_();
 } liana_reshape_options;
 #define LIANA_RESHAPE_DEFAULTS .trainable = true
 #define liana_reshape(...) LIANA_ADD_("Reshape", liana_reshape_options, LIANA_RESHAPE_DEFAULTS, __VA_ARGS__, )
@@ -269,8 +297,8 @@ typedef struct liana_reshape_options {
 /* x * scale + offset. */
 typedef struct liana_rescaling_options {
     LIANA_LAYER_OPTIONS;
-    double scale;
-    double offset;
+    double scale LIANA_DEFAULT_();
+    double offset LIANA_DEFAULT_();
 } liana_rescaling_options;
 #define LIANA_RESCALING_DEFAULTS .trainable = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
@@ -297,13 +325,24 @@ typedef struct liana_merge_options {
 /* One after the other along `axis`. */
 typedef struct liana_concatenate_options {
     LIANA_MERGE_OPTIONS;
-    int64_t axis;
+    int64_t axis LIANA_DEFAULT_(-1);
 } liana_concatenate_options;
 #define LIANA_CONCATENATE_DEFAULTS .trainable = true, .axis = -1
 #define liana_concatenate(...) \
     LIANA_ADD_("Concatenate", liana_concatenate_options, LIANA_CONCATENATE_DEFAULTS, __VA_ARGS__, )
 
 #ifdef __cplusplus
+}
+
+template <typename... Values> constexpr liana_ints LIANA_INTS(Values... values)
+{
+    return liana_ints{static_cast<int64_t>(sizeof...(values)), {static_cast<int64_t>(values)...}};
+}
+
+/* Where options are until the end of the call that they are made for. */
+template <typename Options> const Options *liana_address_(const Options &options)
+{
+    return &options;
 }
 #endif
 #endif

@@ -62,16 +62,21 @@ LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trai
  * its moving averages) and lets it and the later ones train. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
+/* The momentum of all batch normalisations, from 0 to 1: what share of its moving averages an update keeps. Keras's
+ * (0.99; 0.999 in MobileNetV2) is for thousands of updates. Errors: INVALID_ARGUMENT. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum);
+
 /* What liana_evaluate and liana_predict compute the model in: what liana_fit trained it in, or was set last; for a
  * model that was loaded from a run folder what the run was trained in; else LIANA_FLOAT32. */
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
 /* How images enter the model, and what its classes are called: as liana_fit trained it, as the folder says that it was
- * loaded from, or as was set last. The names belong to the model and stay valid until others are set or learnt. */
+ * loaded from, or as was set last. The names belong to the model and live as long as it does. */
 LIANA_API liana_preprocessing liana_model_preprocessing(const liana_model *model);
-/* Errors: INVALID_ARGUMENT (no liana_scale, or not as many names as the model has outputs), OUT_OF_MEMORY; the model
- * keeps what it knew. */
+/* A model is fitted to and evaluated on data with its classes only: give it others before a fit to others; of zeros it
+ * forgets all. Errors: INVALID_ARGUMENT (no liana_scale, or not as many names as the model has outputs), OUT_OF_MEMORY;
+ * the model keeps what it knew. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_preprocessing(liana_model *model,
                                                                     const liana_preprocessing *preprocessing);
 

@@ -27,29 +27,34 @@ typedef enum liana_pooling {
 } liana_pooling;
 
 /* What the options of every architecture begin with. */
-#define LIANA_ARCHITECTURE_OPTIONS                                                              \
-    liana_ints input_shape;            /* height, width, channels; default 224, 224, 3 */       \
-    bool include_top;                  /* with the classifier that the weights were made for */ \
-    int64_t classes;                   /* of that classifier; default 1000 */                   \
-    const char *classifier_activation; /* default "softmax"; "linear" for logits */             \
-    liana_pooling pooling              /* without the top: how the images are reduced */
+#define LIANA_ARCHITECTURE_OPTIONS                                                                      \
+    liana_ints input_shape LIANA_DEFAULT_(3, {224, 224, 3});     /* height, width, channels */          \
+    bool include_top LIANA_DEFAULT_(true);                       /* with the weights' own classifier */ \
+    int64_t classes LIANA_DEFAULT_(1000);                        /* of that classifier */               \
+    const char *classifier_activation LIANA_DEFAULT_("softmax"); /* "linear" for logits */              \
+    liana_pooling pooling LIANA_DEFAULT_()                       /* without the top: how images shrink */
 
 #define LIANA_ARCHITECTURE_DEFAULTS \
     .input_shape = {3, {224, 224, 3}}, .include_top = true, .classes = 1000, .classifier_activation = "softmax"
 
+#if defined(__cplusplus)
+#define LIANA_ADD_ARCHITECTURE_(name, options, defaults, model, ...) \
+    liana_model_add_architecture_at(LIANA_HERE, model, name, liana_address_(options{__VA_ARGS__}))
+#else
 #define LIANA_ADD_ARCHITECTURE_(name, options, defaults, model, ...)                                 \
     __extension__({                                                                                  \
         LIANA_OPTIONS_BEGIN_                                                                         \
         liana_model_add_architecture_at(LIANA_HERE, model, name, &(options){defaults, __VA_ARGS__}); \
         LIANA_OPTIONS_END_                                                                           \
     })
+#endif
 
 /* Howard et al. 2017, "MobileNets": depthwise separable convolutions. */
 typedef struct liana_mobilenet_options {
     LIANA_ARCHITECTURE_OPTIONS;
-    double alpha;             /* width multiplier */
-    int64_t depth_multiplier; /* of the depthwise convolutions */
-    double dropout;           /* rate in the top */
+    double alpha LIANA_DEFAULT_(1);             /* width multiplier */
+    int64_t depth_multiplier LIANA_DEFAULT_(1); /* of the depthwise convolutions */
+    double dropout LIANA_DEFAULT_(1e-3);        /* rate in the top */
 } liana_mobilenet_options;
 #define LIANA_MOBILENET_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .alpha = 1, .depth_multiplier = 1, .dropout = 1e-3
 #define liana_mobilenet(...) \
@@ -58,7 +63,7 @@ typedef struct liana_mobilenet_options {
 /* Sandler et al. 2018, "MobileNetV2": inverted residuals and linear bottlenecks. */
 typedef struct liana_mobilenet_v2_options {
     LIANA_ARCHITECTURE_OPTIONS;
-    double alpha; /* width multiplier */
+    double alpha LIANA_DEFAULT_(1); /* width multiplier */
 } liana_mobilenet_v2_options;
 #define LIANA_MOBILENET_V2_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .alpha = 1
 #define liana_mobilenet_v2(...) \
@@ -98,17 +103,19 @@ typedef struct liana_densenet_options {
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 
 /* Tan and Le 2019, "EfficientNet": B0 to B7, each with a default image size and dropout of its own. Pixels enter as
- * 0..255. */
+ * 0..255. C++ has B0 only, for a struct's member has one default: fill .input_shape and .dropout_rate for the others
+ * and call liana_model_add_architecture_at. */
 typedef struct liana_efficientnet_options {
     LIANA_ARCHITECTURE_OPTIONS;
-    double dropout_rate;      /* in the top */
-    double drop_connect_rate; /* how often training skips the last block; earlier ones less often */
+    double dropout_rate LIANA_DEFAULT_(0.2);      /* in the top */
+    double drop_connect_rate LIANA_DEFAULT_(0.2); /* how often training skips the last block; earlier ones less often */
 } liana_efficientnet_options;
 #define LIANA_EFFICIENTNET_DEFAULTS_(size, dropout) \
     LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {size, size, 3}}, .dropout_rate = dropout, .drop_connect_rate = 0.2
 #define liana_efficientnet_b0(...)                                                                                \
     LIANA_ADD_ARCHITECTURE_("EfficientNetB0", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(224, 0.2), \
                             __VA_ARGS__, )
+#if !defined(__cplusplus)
 #define liana_efficientnet_b1(...)                                                                                \
     LIANA_ADD_ARCHITECTURE_("EfficientNetB1", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(240, 0.2), \
                             __VA_ARGS__, )
@@ -130,6 +137,7 @@ typedef struct liana_efficientnet_options {
 #define liana_efficientnet_b7(...)                                                                                \
     LIANA_ADD_ARCHITECTURE_("EfficientNetB7", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(600, 0.5), \
                             __VA_ARGS__, )
+#endif
 
 #ifdef __cplusplus
 }

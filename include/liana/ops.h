@@ -362,5 +362,14 @@ LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph,
 
 #ifdef __cplusplus
 }
+
+/* As in graph.h: C++ has no compound literals. */
+#undef LIANA_ALL_AXES
+#define LIANA_ALL_AXES (liana_axes{-1, {0}})
+#undef LIANA_AXES
+template <typename... Axes> constexpr liana_axes LIANA_AXES(Axes... axes)
+{
+    return liana_axes{static_cast<int64_t>(sizeof...(axes)), {static_cast<int64_t>(axes)...}};
+}
 #endif
 #endif

@@ -28,8 +28,8 @@ typedef struct liana_preprocessing {
     liana_scale scale;              /* LIANA_SCALE_AUTO: nothing is known yet */
     bool antialias;                 /* average over all pixels when images are shrunk (data.resize.antialias) */
     bool fast_decode;               /* decode JPEGs at a part of their size where that is enough (data.decode: fast) */
-    const char *const *class_names; /* in the order of the model's outputs; NULL: not known */
-    size_t num_class_names;         /* 0, or the number of outputs */
+    const char *const *class_names; /* in the order of the model's outputs, NULL behind the last one; NULL: none */
+    size_t num_class_names;         /* the number of outputs, or 0: none; whoever sets names may leave it 0 */
 } liana_preprocessing;
 
 #ifdef __cplusplus

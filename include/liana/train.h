@@ -76,6 +76,9 @@ typedef struct liana_fit_options {
     bool skip_bad_records;
     int64_t max_bad_records;                             /* more of them end the fit; 0: no limit */
     void (*on_bad_record)(void *user, const char *note); /* told of each once: file, record, why; may be NULL */
+    /* Told what was found or chosen, and what looks like a mistake, a sentence each: classes without examples, a
+     * warm-up that does not end, moving averages that have hardly moved. May be NULL. */
+    void (*on_note)(void *user, const char *note);
     /* Called after each epoch; may be NULL. Returning false ends the fit: CANCELLED, the weights are kept. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
     void *user;

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REPEATS = 12, SHORTEST_NS = 500000 };
@@ -23,6 +24,8 @@ typedef struct workload {
     int64_t count;
     float *results;  /* by task, so that no loop is without a purpose */
     double *seconds; /* by task: of one round */
+    double *shares;  /* by task: of the time of these rounds, in which the thread had a core */
+    double undisturbed;
     size_t num_tasks;
     atomic_size_t num_started;
     void (*run)(struct workload *work, size_t task, int64_t rounds);
@@ -58,11 +61,26 @@ static void run_fill(workload *work, size_t task, int64_t rounds)
     for (int64_t i = 0; i < 2 * work->count; i++) work->buffers[task][i] = 1;
 }
 
-static double seconds_of(workload *work, size_t task, int64_t rounds)
+static double thread_seconds(void)
 {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+typedef struct attempt {
+    double seconds;
+    double share; /* in which the thread had a core */
+} attempt;
+
+static attempt time_rounds(workload *work, size_t task, int64_t rounds)
+{
+    double had = thread_seconds();
     uint64_t begin = liana__clock();
     work->run(work, task, rounds);
-    return (double)(liana__clock() - begin) * 1e-9;
+    double seconds = (double)(liana__clock() - begin) * 1e-9;
+    had = thread_seconds() - had;
+    return (attempt){seconds, had < seconds ? had / seconds : 1};
 }
 
 /* The least of several tries, each long enough to be timed and short enough to be undisturbed now and then. */
@@ -73,18 +91,19 @@ static void time_task(void *user, size_t task, int worker)
     atomic_fetch_add(&work->num_started, 1);
     while (atomic_load(&work->num_started) < work->num_tasks) sched_yield();
     int64_t rounds = 1;
-    double least = seconds_of(work, task, rounds);
-    while (least < SHORTEST_NS * 1e-9) {
+    attempt least = time_rounds(work, task, rounds);
+    while (least.seconds < SHORTEST_NS * 1e-9) {
         rounds *= 2;
-        least = seconds_of(work, task, rounds);
+        least = time_rounds(work, task, rounds);
     }
-    double spent = least;
+    double spent = least.seconds;
     for (int i = 1; i < REPEATS && spent < ENOUGH_SECONDS; i++) {
-        double seconds = seconds_of(work, task, rounds);
-        if (seconds < least) least = seconds;
-        spent += seconds;
+        attempt another = time_rounds(work, task, rounds);
+        if (another.seconds < least.seconds) least = another;
+        spent += another.seconds;
     }
-    work->seconds[task] = least / (double)rounds;
+    work->seconds[task] = least.seconds / (double)rounds;
+    work->shares[task] = least.share;
 }
 
 /* Rounds per second of all workers together. There are as many tasks as threads, so none waits for one that cannot
@@ -94,7 +113,10 @@ static double rate_of(workload *work, liana_context *context)
     double rate = 0;
     atomic_store(&work->num_started, 0);
     liana__pool_run(context->pool, work->num_tasks, time_task, work);
-    for (size_t i = 0; i < work->num_tasks; i++) rate += 1 / work->seconds[i];
+    for (size_t i = 0; i < work->num_tasks; i++) {
+        rate += 1 / work->seconds[i];
+        if (work->shares[i] < work->undisturbed) work->undisturbed = work->shares[i];
+    }
     return rate;
 }
 
@@ -163,7 +185,8 @@ static liana_status allocate(workload *work, size_t size, liana__error *error)
     work->buffers = calloc(work->num_tasks, sizeof *work->buffers);
     work->results = calloc(work->num_tasks, sizeof *work->results);
     work->seconds = calloc(work->num_tasks, sizeof *work->seconds);
-    bool enough = work->buffers && work->results && work->seconds;
+    work->shares = calloc(work->num_tasks, sizeof *work->shares);
+    bool enough = work->buffers && work->results && work->seconds && work->shares;
     for (size_t i = 0; enough && i < work->num_tasks; i++) {
         work->buffers[i] = liana__allocate_aligned(size);
         enough = work->buffers[i] != NULL;
@@ -181,7 +204,8 @@ static void measure(workload *work, liana_context *context, size_t largest, lian
     roofline->bf16_flops = roofline->flops;
     if (work->products) {
         work->run = run_products;
-        roofline->bf16_flops = work->products->flops_per_round * rate_of(work, context);
+        double flops = work->products->flops_per_round * rate_of(work, context);
+        if (flops > roofline->flops) roofline->bf16_flops = flops;
     }
     double best = 0;
     for (int i = LIANA__ROOFLINE_SIZES; i-- > 0;) {
@@ -192,6 +216,7 @@ static void measure(workload *work, liana_context *context, size_t largest, lian
         if (rate > best) best = rate;
         roofline->memory[i] = (liana__bandwidth){size, best};
     }
+    roofline->undisturbed = work->undisturbed;
 }
 
 liana_status liana__roofline_measure(liana_context *context, liana__roofline *roofline, liana__error *error)
@@ -200,6 +225,7 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
     *roofline = (liana__roofline){.num_workers = (int)workers};
     workload work = {.loops = choose_loops(context->isa),
                      .products = choose_products(context->isa),
+                     .undisturbed = 1,
                      .num_tasks = workers};
     liana_status status = allocate(&work, largest, error);
     if (status == LIANA_OK) measure(&work, context, largest, roofline);
@@ -207,6 +233,7 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
     free(work.buffers);
     free(work.results);
     free(work.seconds);
+    free(work.shares);
     return status;
 }
 

@@ -24,11 +24,15 @@ typedef struct liana__bandwidth {
 typedef struct liana__roofline {
     int num_workers;
     double flops; /* f32 operations per second in chains of multiply-adds */
-    double
-        bf16_flops; /* operations per second of dot products of bf16, summed in f32; `flops` without units for them */
+    /* Operations per second of dot products of bf16, summed in f32. At least `flops`: where units for them are slower,
+     * or are none, a kernel can widen to f32. */
+    double bf16_flops;
     /* From what lies within level 2 to what lies far beyond all caches, so that nothing is assumed of their sizes, of
      * which a virtual machine may tell anything. */
     liana__bandwidth memory[LIANA__ROOFLINE_SIZES];
+    /* The share of its time that a thread had a core, in the fastest try of that measurement where it was least: below
+     * 1 something else ran in all tries, and the machine can do more than was measured. */
+    double undisturbed;
 } liana__roofline;
 
 /* Takes about a second on the context's threads. Errors: OUT_OF_MEMORY. */

@@ -54,8 +54,12 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
     va_start(arguments, format);
     int length = liana__format_list(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof error->message) {
-        snprintf(error->message + length, sizeof error->message - (size_t)length, ": %s", inner);
+    if (length >= 0 && (size_t)length + sizeof ": " < sizeof error->message) {
+        char *end = error->message + length;
+        size_t kept = strnlen(inner, sizeof error->message - (size_t)length - sizeof ": ");
+        memcpy(end, ": ", 2);
+        memcpy(end + 2, inner, kept);
+        end[2 + kept] = 0;
     }
     return error->status;
 }

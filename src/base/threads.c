@@ -1,5 +1,7 @@
 #include "base/threads.h"
 
+#include "base/denormals.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,11 +32,14 @@ typedef struct thread_start {
 
 static void claim_tasks(liana__pool *pool, int worker)
 {
+    /* New threads inherit the setting of the thread that starts them, and the caller has its own. */
+    const liana__denormals before = liana__denormals_keep();
     for (;;) {
         size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (task >= pool->count) return;
+        if (task >= pool->count) break;
         pool->task(pool->user, task, worker);
     }
+    liana__denormals_restore(before);
 }
 
 static void *thread_main(void *argument)

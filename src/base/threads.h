@@ -19,7 +19,7 @@ void liana__pool_destroy(liana__pool *pool);
 int liana__pool_num_threads(const liana__pool *pool);
 
 /* Runs task(user, 0..count-1), claimed in ascending order by the pool's threads and the caller (worker 0), and returns
- * when all are done. One call at a time; never from inside a task. Allocates nothing. */
+ * when all are done. One call at a time; never from inside a task. Allocates nothing. Tasks begin keeping denormals. */
 void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *user);
 
 #endif

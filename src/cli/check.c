@@ -3,6 +3,7 @@
 #include "cli/fetching.h"
 #include "cli/inspect.h"
 #include "cli/session.h"
+#include "data/class_list.h"
 #include "data/quarantine.h"
 #include "data/scan.h"
 
@@ -27,6 +28,8 @@ typedef struct checker {
     size_t num_parts;
     liana__scan_options options;
     liana__strings class_names;
+    bool labels_are_names; /* the classes are those of the training data, or the configuration says so */
+    bool numbered;         /* the labels of the training data are numbers */
     liana__scan_result result;
     liana__error unopened; /* of the first part that could not be opened at all */
     double last_shown;     /* when progress was */
@@ -60,6 +63,25 @@ static liana_status open_files(checker *own)
     return LIANA_OK;
 }
 
+/* One list of classes numbers all parts, as in a run. */
+static void meet_classes(checker *own, const char *name, const liana__source *source)
+{
+    const liana__strings *names = &source->class_names;
+    if (own->class_names.count) return;
+    if (own->numbered && names->count && !liana__class_list_counts(names)) {
+        if (own->unopened.status != LIANA_OK) return;
+        liana__fail(&own->unopened, LIANA_INVALID_DATA,
+                    "%s: its labels are names (%s), those of the training data are numbers; list the names in the "
+                    "order of the numbers in data.class_names",
+                    name, liana__class_list_show(names).text);
+        return;
+    }
+    own->numbered = source->has_labels && !names->count;
+    if (own->numbered || !names->count) return;
+    own->class_names = *names;
+    own->labels_are_names = true;
+}
+
 static liana_status open_configured(checker *own, const liana__config *config, const char *name,
                                     const liana__source_config *where, bool labelled,
                                     const liana__bad_records *left_out)
@@ -68,6 +90,7 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     liana__source_options wanted = liana__config_source_options(config, where);
     wanted.class_names = own->class_names;
     wanted.need_labels = labelled;
+    wanted.labels_are_names = labelled && own->labels_are_names;
     wanted.ignore_labels = !labelled;
     wanted.skip_damage = true;
     wanted.remote = own->remote;
@@ -84,7 +107,7 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     }
     LIANA_TRY(status);
     liana__scan_part *part = &own->parts[own->num_parts - 1];
-    if (!own->class_names.count) own->class_names = part->source->class_names;
+    if (labelled) meet_classes(own, name, part->source);
     return liana__source_leave_out(&part->source, left_out, NULL, error);
 }
 
@@ -95,6 +118,7 @@ static liana_status open_config(checker *own, const liana__config *config)
     liana__bad_records left_out = {0};
     own->options.label_offset = data->label_offset;
     own->class_names = data->class_names;
+    own->labels_are_names = data->label_kind == LIANA__LABELS_NAMES;
     LIANA_TRY(liana__fetching_start(own->invocation, data->remote_cache, data->remote_cache_limit, &own->remote));
     liana_status status = LIANA_OK;
     if (data->quarantine) status = liana__bad_records_read(&left_out, data->quarantine, own->remote, error);

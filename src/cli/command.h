@@ -61,7 +61,8 @@ typedef struct liana__command {
     const liana__option *options; /* ended by one without a name, or NULL; --help is understood by all */
     int min_operands;
     int max_operands; /* -1: any number */
-    bool overrides;   /* whether key=value words are taken as overrides of a configuration */
+    bool overrides;   /* whether key=value words are taken as overrides of a configuration ... */
+    bool own_keys;    /* ... or as keys of its own */
     liana_status (*run)(struct liana__invocation *invocation);
 } liana__command;
 
@@ -91,8 +92,9 @@ const liana__command *liana__command_find(const char *name);
 /* INVALID_CONFIG with the nearest name. */
 liana_status liana__command_unknown(const char *name, liana__error *error);
 
-/* The whole command: reads the arguments, runs, reports, returns the exit code. */
-int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
+/* The whole command: reads the arguments, runs, reports, returns the exit code. Seen from outside of a library that
+ * holds the command (BUILD_SHARED_LIBS=ON), for main. */
+LIANA_API int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
 
 /* Fills the invocation from the words behind the subcommand's name: operands, key=value, --name, --name VALUE,
  * --name=VALUE; "--" ends the options. A word is key=value where the command takes overrides and what stands before the

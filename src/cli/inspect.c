@@ -6,8 +6,11 @@
 #include "formats/idx.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
+#include "formats/tar.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
@@ -78,9 +81,34 @@ static bool is_idx(const char *path, const liana__mapping *mapping)
     return plain && mapping->size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
 }
 
+/* A few lines in place of the file, as Git has them where it was cloned without Git LFS. */
+static liana_status inspect_lfs_pointer(const char *path, liana__value *report, liana__arena *arena,
+                                        liana__error *error)
+{
+    char head[512] = "";
+    size_t size;
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head - 1, &size, error));
+    const char *line = strstr(head, "\nsize ");
+    liana__inspect_text(arena, report, "kind", "Git LFS pointer");
+    if (line) liana__inspect_int(arena, report, "real_bytes", strtoll(line + strlen("\nsize "), NULL, 10));
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' is a Git LFS pointer, which stands for a file%s%.*s%s; get that with 'git lfs pull'", path,
+                       line ? " of " : "", line ? (int)strspn(line + 6, "0123456789") : 0, line ? line + 6 : "",
+                       line ? " bytes" : "");
+}
+
+static bool is_list(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
+}
+
 static liana__inspect choose(const char *path, const liana__mapping *mapping)
 {
     const uint8_t *bytes = mapping->data;
+    if (mapping->size > 23 && memcmp(bytes, "version https://git-lfs", 23) == 0) return inspect_lfs_pointer;
+    if (is_list(path)) return liana__inspect_csv;
+    if (liana__is_tar(bytes, mapping->size)) return liana__inspect_tar;
     if (mapping->size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
     if (liana__image_sniff(bytes, mapping->size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
     if (liana__ends_with(path, ".safetensors")) return liana__inspect_safetensors;
@@ -104,8 +132,8 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     liana__file_unmap(&mapping);
     if (kind) return kind(path, report, arena, error);
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' looks like %s; inspect reads TFRecord, Keras HDF5, safetensors, IDX, JPEG and PNG files "
-                       "and checkpoint folders",
+                       "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, safetensors, IDX, JPEG and "
+                       "PNG files and checkpoint folders",
                        path, looks);
 }
 
@@ -155,9 +183,11 @@ const liana__command liana__subcommand_inspect = {
     .name = "inspect",
     .operands = "FILE",
     .summary = "Say what a file holds",
-    .help = "TFRecord: records, checksums, features, images, labels. Keras HDF5 (.h5): layers and weights.\n"
-            "safetensors or a checkpoint folder: tensors and metadata. IDX, JPEG, PNG: shapes.\n"
-            "A file with wrong checksums is reported as far as it can be read, and the exit code is 1.\n",
+    .help = "TFRecord: records, checksums, features, images, labels. tar (WebDataset): members and examples.\n"
+            "CSV and TSV lists: columns, records, labels, images that cannot be read. Keras HDF5 (.h5): layers\n"
+            "and weights. safetensors or a checkpoint folder: tensors and metadata. IDX, JPEG, PNG: shapes.\n"
+            "A file that is cut or has wrong checksums is reported as far as it can be read, and the exit\n"
+            "code is 1.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

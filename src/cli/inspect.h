@@ -17,6 +17,12 @@ liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__
     LIANA_MUST_USE;
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
+/* Of a cut archive, the members up to there. */
+liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+/* Any table, and what training would read of it; reads all of its images. */
+liana_status liana__inspect_csv(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
 /* A checkpoint folder, or any other: its files, with what the known ones hold. */
 liana_status liana__inspect_folder(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;

@@ -218,23 +218,45 @@ static void report_survey(survey *all, liana__value *report)
     liana__value_set(arena, report, "labels", labels);
 }
 
+/* Opens a file, or of a cut one what is whole of it: `damage` is why then. */
+static liana_status open_file(const char *path, liana__tfrecord **file, liana__error *damage, liana__error *error)
+{
+    liana_status status = liana__tfrecord_open(path, NULL, file, damage);
+    if (status == LIANA_OK) return LIANA_OK;
+    const liana__tfrecord_options start = {.keep_start = true};
+    if (status == LIANA_DATA_LOSS && liana__tfrecord_open(path, &start, file, NULL) == LIANA_OK) return LIANA_OK;
+    *error = *damage;
+    return status;
+}
+
+static void report_end(const liana__tfrecord *file, liana__value *report, liana__arena *arena)
+{
+    uint64_t end, lost;
+    const char *reason = liana__tfrecord_damage(file, &end, &lost);
+    if (!reason) return;
+    liana__inspect_int(arena, report, "whole_until", (int64_t)end);
+    liana__inspect_int(arena, report, "lost_bytes", (int64_t)lost);
+}
+
 liana_status liana__inspect_tfrecord(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
     liana__tfrecord *file;
-    LIANA_TRY(liana__tfrecord_open(path, NULL, &file, error));
+    liana__error damage = {0};
+    LIANA_TRY(open_file(path, &file, &damage, error));
     survey all = {.arena = arena};
     liana__example example = {0};
     for (size_t record = 0; record < liana__tfrecord_count(file); record++) look_at(&all, file, record, &example);
     liana__inspect_text(arena, report, "kind", "TFRecord");
     liana__inspect_text(arena, report, "compression", liana__tfrecord_compression(file));
     liana__inspect_int(arena, report, "records", (int64_t)liana__tfrecord_count(file));
+    report_end(file, report, arena);
     report_survey(&all, report);
     liana__example_free(&example);
     liana__tfrecord_close(file);
     free(all.features);
     free(all.labels);
     if (all.failed) return liana__fail_memory(error, path);
-    if (all.num_damaged == 0) return LIANA_OK;
-    *error = all.first_damage;
+    if (damage.status == LIANA_OK && all.num_damaged == 0) return LIANA_OK;
+    *error = damage.status != LIANA_OK ? damage : all.first_damage;
     return error->status;
 }

@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "train/config.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,26 @@ static liana_status LIANA__PRINTF(2, 3) refuse(liana__invocation *invocation, co
     return liana__fail_within(&invocation->error, "%s", invocation->command->name);
 }
 
-static liana_status refuse_option(liana__invocation *invocation, const char *word)
+/* What is an option elsewhere may be a key of the configuration here; `value` is the next word, or NULL. */
+static bool is_key(liana__invocation *invocation, const char *word, const char *name, const char *value)
+{
+    const liana__command *command = invocation->command;
+    char key[96];
+    if (!command->overrides || command->own_keys) return false;
+    if (liana__config_advice(name)) {
+        refuse(invocation, "unknown option '%.100s'; %s", word, liana__config_advice(name));
+        return true;
+    }
+    if (!liana__config_find_option(name, key, sizeof key)) return false;
+    const char *equals = strchr(word, '=');
+    if (equals) value = equals + 1;
+    bool usable = value && *value && *value != '-' && (equals || !strchr(value, '='));
+    refuse(invocation, "unknown option '%.100s'; it is a key of the configuration, set as %s=%.100s", word, key,
+           usable ? value : "VALUE");
+    return true;
+}
+
+static liana_status refuse_option(liana__invocation *invocation, const char *word, const char *next)
 {
     enum { MOST = 32 };
     const char *names[MOST];
@@ -40,6 +60,7 @@ static liana_status refuse_option(liana__invocation *invocation, const char *wor
     const char *start = word + strspn(word, "-");
     size_t length = strcspn(start, "=");
     if (length < sizeof plain) memcpy(plain, start, length);
+    if (*plain && is_key(invocation, word, plain, next)) return LIANA_INVALID_CONFIG;
     const char *nearest = *plain ? liana__nearest(plain, names, known) : NULL;
     if (nearest) {
         return refuse(invocation, "unknown option '%.100s'; did you mean '--%s'?", word, nearest);
@@ -58,7 +79,9 @@ static liana_status take_option(liana__invocation *invocation, int argc, const c
     const char *name = word + 2, *equals = strchr(word, '=');
     size_t length = equals && equals > name ? (size_t)(equals - name) : strlen(name);
     size_t option = find_option(invocation->command, name, length);
-    if (word[1] != '-' || option == count_options(invocation->command)) return refuse_option(invocation, word);
+    if (word[1] != '-' || option == count_options(invocation->command)) {
+        return refuse_option(invocation, word, *index + 1 < argc ? argv[*index + 1] : NULL);
+    }
     const liana__option *found = &invocation->command->options[option];
     if (invocation->values[option]) return refuse(invocation, "--%s is given twice", found->name);
     if (!found->argument) {

@@ -1,5 +1,6 @@
 /* What a configuration can name, straight from the registries. */
 #include "backends/backend.h"
+#include "base/cpu.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset.h"
@@ -138,6 +139,13 @@ static void list_environment(entries *list)
 #undef LIANA__ENV
 }
 
+static void list_instruction_sets(entries *list)
+{
+    liana__isa best;
+    if (liana__cpu_detect(NULL, &best, NULL, 0, NULL) != LIANA_OK) return;
+    for (int isa = 0; isa <= (int)best; isa++) add(list, liana__isa_name((liana__isa)isa), "", NULL);
+}
+
 /* As it would be written in YAML. */
 static const char *default_of(const liana__field *field)
 {
@@ -199,6 +207,7 @@ static const kind kinds[] = {
     {"strategies", "who computes which part of a batch", list_strategies, NULL},
     {"ops", "operations of a graph", list_ops, NULL},
     {"passes", "how graphs are rewritten before they run", list_passes, NULL},
+    {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", list_instruction_sets, NULL},
     {"environment", "environment variables", list_environment, NULL},
 };
 

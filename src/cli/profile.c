@@ -90,10 +90,12 @@ static void print_json(liana__invocation *invocation, const liana__profile *prof
         liana__value_add(arena, bandwidths, bandwidth);
     }
     liana__value_set(arena, event, "bandwidths", bandwidths);
+    set_number(invocation, event, "peak_undisturbed", roofline->undisturbed);
     liana__value_set(arena, event, "steps", liana__value_int(arena, profile->steps));
     liana__value_set(arena, event, "images", liana__value_int(arena, profile->images));
     set_number(invocation, event, "step_seconds", profile->seconds / steps);
-    set_number(invocation, event, "images_per_second", (double)profile->images / profile->seconds);
+    set_number(invocation, event, "images_per_second",
+               profile->seconds > 0 ? (double)profile->images / profile->seconds : 0);
     set_number(invocation, event, "wait_seconds", profile->wait / steps);
     set_number(invocation, event, "shards_seconds", profile->shards / steps);
     set_number(invocation, event, "update_seconds", profile->update / steps);

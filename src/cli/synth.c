@@ -125,5 +125,6 @@ const liana__command liana__subcommand_synth = {
     .min_operands = 1,
     .max_operands = 1,
     .overrides = true,
+    .own_keys = true,
     .run = run,
 };

@@ -149,7 +149,7 @@ static liana_status open_input(conversion *work, liana__error *error)
     LIANA_TRY(plan_ids(work, error));
     work->num_classes = work->source->has_labels ? (int64_t)work->source->class_names.count : 0;
     if (work->num_classes || !work->source->has_labels) return LIANA_OK;
-    return liana__source_count_classes(work->source, 0, &work->num_classes, error);
+    return liana__source_count_classes(work->source, 0, &work->num_classes, NULL, error);
 }
 
 /* ---- the output ---- */

@@ -91,7 +91,8 @@ struct liana_dataset {
     /* How a model takes the images. */
     liana__source *source; /* the files themselves; NULL where stages stand between */
     liana_scale scale;
-    int64_t label_offset; /* added to the source's labels */
+    liana__strings class_names; /* that its opener gave; in the arena */
+    int64_t label_offset;       /* added to the source's labels */
     bool antialias;
 };
 

@@ -125,8 +125,9 @@ static liana_status count_elements(const liana_dataset *dataset, stream *from, l
     static const liana__at first;
     while (dataset->kind->apply || dataset->kind == &liana__stage_shuffle) dataset = dataset->inputs[0];
     atomic_llong *counted = &((liana_dataset *)dataset)->counted;
-    from->length = (uint64_t)atomic_load(counted);
-    if (from->length--) return LIANA_OK;
+    long long known = atomic_load(counted); /* one more than the length; 0: not counted yet */
+    if (known) from->length = (uint64_t)known - 1;
+    if (known) return LIANA_OK;
     liana__cursor *cursor;
     LIANA_TRY(liana__cursor_open(dataset, from->pace, &first, &cursor, error));
     liana_status status = LIANA_OK;
@@ -134,10 +135,12 @@ static liana_status count_elements(const liana_dataset *dataset, stream *from, l
         liana_element element;
         status = liana__cursor_next(cursor, &element, error);
     }
-    from->length = cursor->index;
+    uint64_t length = cursor->index;
     liana__cursor_close(cursor);
+    /* A failure in between says nothing of the length. */
     if (status != LIANA_END_OF_DATA) return status;
-    atomic_store(counted, (long long)from->length + 1);
+    from->length = length;
+    atomic_store(counted, (long long)length + 1);
     return LIANA_OK;
 }
 
@@ -403,16 +406,80 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
     return LIANA_OK;
 }
 
+/* Stages after which `label` may be something else than in the files. */
+static bool changes_labels(const liana__stage_kind *kind)
+{
+    return kind == &liana__stage_map || kind == &liana__stage_interleave || kind == &liana__stage_zip ||
+           kind == &liana__stage_rename || kind == &liana__stage_unbatch;
+}
+
+bool liana__dataset_has_numbers(const liana_dataset *dataset)
+{
+    while (!dataset->source && dataset->num_inputs && !changes_labels(dataset->kind)) dataset = dataset->inputs[0];
+    return dataset->source && dataset->source->has_labels && !dataset->source->class_names.count;
+}
+
+static liana__strings count_names(const char *const *names)
+{
+    liana__strings list = {0, names};
+    while (names && names[list.count]) list.count++;
+    return list;
+}
+
+liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
+                                        liana__error *error)
+{
+    wanted->class_names = count_names(options->class_names);
+    if (!options->classes_of) return LIANA_OK;
+    if (options->class_names) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "classes_of and class_names exclude each other; leave one out");
+    }
+    wanted->class_names = liana__dataset_class_names(options->classes_of);
+    wanted->labels_are_names = wanted->class_names.count > 0;
+    return LIANA_OK;
+}
+
+liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
+                                         liana__error *error)
+{
+    liana__strings names = count_names(options->class_names);
+    const char **items = liana__arena_allocate(&dataset->arena, (names.count + 1) * sizeof *items);
+    for (size_t i = 0; items && i < names.count; i++) {
+        items[i] = liana__arena_string(&dataset->arena, names.items[i]);
+    }
+    if (dataset->arena.failed) return liana__fail_memory(error, "the names of the classes");
+    dataset->class_names = (liana__strings){names.count, items};
+    dataset->scale = options->scale;
+    dataset->antialias = options->antialias;
+    return LIANA_OK;
+}
+
 liana__strings liana__dataset_class_names(const liana_dataset *dataset)
 {
-    while (!dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    while (!dataset->class_names.count && !dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    if (dataset->class_names.count) return dataset->class_names;
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
-liana__strings liana__dataset_wanted_classes(const liana_dataset_options *options)
+static bool is_batched(const liana_dataset *dataset)
 {
-    if (options->classes_of) return liana__dataset_class_names(options->classes_of);
-    return (liana__strings){options->num_class_names, options->class_names};
+    bool batched = dataset->kind == &liana__stage_batch;
+    for (size_t i = 0; i < dataset->num_inputs && !batched; i++) batched = is_batched(dataset->inputs[i]);
+    return batched;
+}
+
+/* Whoever comes from tf.data makes batches. */
+static liana_status fail_components(const liana_dataset *dataset, liana_status status, liana__error *error)
+{
+    if (error && is_batched(dataset)) {
+        liana__error own = *error;
+        liana__fail(error, status,
+                    "%s; leave liana_dataset_batch out: the model makes batches of single examples itself, of the "
+                    "batch_size of its options",
+                    own.message);
+    }
+    return liana__fail_within(error, "the dataset '%s'", dataset->name);
 }
 
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
@@ -431,7 +498,7 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     own->base.block_starts = dataset->block_starts;
     liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);
     if (status == LIANA_OK) status = check_label(&dataset->spec, &own->label, error);
-    if (status != LIANA_OK) liana__fail_within(error, "the dataset '%s'", dataset->name);
+    if (status != LIANA_OK) fail_components(dataset, status, error);
     own->id = find_id(&dataset->spec);
     own->base.has_labels = own->label >= 0;
     own->base.num_records = dataset->length > 0 ? (uint64_t)dataset->length : 0;
@@ -478,7 +545,7 @@ liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *
     liana__error *error = &dataset->context->error;
     liana__source *source;
     LIANA_TRY(liana__dataset_view(dataset, 0, &source, error));
-    liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, error);
+    liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, NULL, error);
     liana__dataset_close_view(source);
     return status;
 }
@@ -487,10 +554,12 @@ liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t sha
 {
     liana__error *error = &dataset->context->error;
     liana__source *source;
-    int channels = 0;
+    liana__probe first = {0};
     LIANA_TRY(liana__dataset_view(dataset, 1, &source, error));
-    liana_status status = liana__decode_probe(source, &shape[0], &shape[1], &channels, error);
+    liana_status status = liana__decode_probe(source, &first, error);
     liana__dataset_close_view(source);
-    shape[2] = channels;
+    shape[0] = first.height;
+    shape[1] = first.width;
+    shape[2] = first.encoded ? 3 : first.channels;
     return status;
 }

@@ -30,8 +30,15 @@ void liana__dataset_view_sources(const liana__source *source, void (*visit)(void
 /* The names of the classes where the files that the elements come from (the first of several) know them. */
 liana__strings liana__dataset_class_names(const liana_dataset *dataset);
 
-/* Those that a dataset's classes are to have; none: as the files say. */
-liana__strings liana__dataset_wanted_classes(const liana_dataset_options *options);
+/* Whether the labels are numbers in files, which nothing on the way changes. */
+bool liana__dataset_has_numbers(const liana_dataset *dataset);
+
+/* What a program's options say of the classes, as a source takes it. Errors: INVALID_ARGUMENT. */
+liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
+                                        liana__error *error) LIANA_MUST_USE;
+/* Takes the options over that a dataset keeps. Errors: OUT_OF_MEMORY. */
+liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
+                                         liana__error *error) LIANA_MUST_USE;
 
 /* A dataset of files that are open, whose source it takes, also on failure (NULL, the message is the context's). */
 liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *source, int64_t label_offset);

@@ -103,19 +103,15 @@ liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_o
     return liana__decode_resize(decoder, part, dst, error);
 }
 
-static liana_status probe_record(const liana__record *record, int64_t *height, int64_t *width, int *channels,
-                                 liana__error *error)
+static liana_status probe_record(const liana__record *record, liana__probe *probe, liana__error *error)
 {
     liana__image image = {.height = record->height, .width = record->width, .channels = record->channels};
     if (record->bytes) LIANA_TRY(liana__image_probe(record->bytes, record->size, NULL, &image, error));
-    *height = image.height;
-    *width = image.width;
-    *channels = image.channels;
+    *probe = (liana__probe){image.height, image.width, image.channels, record->bytes != NULL};
     return LIANA_OK;
 }
 
-liana_status liana__decode_probe(const liana__source *source, int64_t *height, int64_t *width, int *channels,
-                                 liana__error *error)
+liana_status liana__decode_probe(const liana__source *source, liana__probe *probe, liana__error *error)
 {
     liana__record record;
     void *scratch = liana__source_scratch_create(source);
@@ -124,7 +120,7 @@ liana_status liana__decode_probe(const liana__source *source, int64_t *height, i
     for (uint64_t index = 0; index < source->num_records; index++) {
         status = liana__source_read(source, index, scratch, &record, error);
         if (status == LIANA_OK) {
-            status = probe_record(&record, height, width, channels, error);
+            status = probe_record(&record, probe, error);
             if (status != LIANA_OK) liana__source_fail_within(source, index, &record, error);
         }
         if (!source->skip_damage || !liana__source_is_bad_record(status)) break;

@@ -40,11 +40,16 @@ liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_o
 liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
                                   liana__error *error) LIANA_MUST_USE;
 
-/* The size of the source's first image (with skip_damage: the first that can be read) and the channels of its file, for
- * data that are to be taken as they are. Other images may differ: they will be resized. Errors name the file and the
- * record. */
-liana_status liana__decode_probe(const liana__source *source, int64_t *height, int64_t *width, int *channels,
-                                 liana__error *error) LIANA_MUST_USE;
+typedef struct liana__probe {
+    int64_t height;
+    int64_t width;
+    int channels;
+    bool encoded; /* a file, whose channels are its own matter; else pixels, whose channels are those of all */
+} liana__probe;
+
+/* The size and channels of the source's first image (with skip_damage: the first that can be read), for data that are
+ * to be taken as they are. Other images may differ: they will be resized. Errors name the file and the record. */
+liana_status liana__decode_probe(const liana__source *source, liana__probe *probe, liana__error *error) LIANA_MUST_USE;
 
 /* The bytes that it keeps. */
 size_t liana__decoder_bytes(const liana__decoder *decoder);

@@ -25,6 +25,60 @@ bool liana__image_files_labelled(const liana__image_files *files, bool skip_dama
     return false;
 }
 
+/* ---- ids ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const liana__image_file *x = *(liana__image_file *const *)a, *y = *(liana__image_file *const *)b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* The id and one folder more of the path that it is the end of; false where there is no more. */
+static bool lengthen(liana__image_file *file)
+{
+    const char *path = liana__remote_name(file->path);
+    size_t length = strlen(path), size = strlen(file->id);
+    if (file->names_itself || size >= length) return false;
+    bool is_end = strcmp(path + length - size, file->id) == 0;
+    const char *start = is_end ? path + length - size : path;
+    if (start > path && start[-1] == '/') start--;
+    while (start > path && start[-1] != '/') start--;
+    file->id = start;
+    return true;
+}
+
+/* Lengthens the ids of [first, last), which are the same, unless it is one file all the time. */
+static bool lengthen_group(liana__image_file *const *sorted, size_t first, size_t last)
+{
+    bool different = false, changed = false;
+    for (size_t i = first + 1; i < last && !different; i++) {
+        different = strcmp(sorted[i]->path, sorted[first]->path) != 0;
+    }
+    for (size_t i = first; i < last && different; i++) changed |= lengthen(sorted[i]);
+    return changed;
+}
+
+liana_status liana__image_files_distinguish(liana__image_files *files, liana__error *error)
+{
+    liana__image_file **sorted = calloc(files->count + 1, sizeof *sorted);
+    if (!sorted) return liana__fail_memory(error, "the ids of the images");
+    for (size_t i = 0; i < files->count; i++) sorted[i] = &files->items[i];
+    for (bool changed = true; changed;) {
+        changed = false;
+        qsort(sorted, files->count, sizeof *sorted, compare_ids);
+        for (size_t first = 0, last; first < files->count; first = last) {
+            last = first + 1;
+            while (last < files->count && strcmp(sorted[last]->id, sorted[first]->id) == 0) last++;
+            if (last > first + 1 && lengthen_group(sorted, first, last)) changed = true;
+        }
+    }
+    free(sorted);
+    return LIANA_OK;
+}
+
+/* ---- files on servers ---- */
+
 static liana_status fetch(liana__image_files *files, liana__remote_file_of_many *wanted, size_t count,
                           const liana__source_options *options, size_t *failed, liana__error *error)
 {
@@ -89,6 +143,17 @@ void liana__image_files_expect(const liana__image_files *files, uint64_t index)
 {
     const liana__image_file *file = &files->items[index];
     if (!file->reason) liana__file_expect(file->path);
+}
+
+void liana__image_files_visit(const liana__image_files *files, uint64_t count,
+                              void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const liana__image_file *file = &files->items[i];
+        if (!file->path || file->reason) continue;
+        const char *name = file->names_itself ? liana__path_name(liana__remote_name(file->path)) : file->id;
+        visit(user, file->path, name, false);
+    }
 }
 
 void liana__image_files_free(liana__image_files *files)

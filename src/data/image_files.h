@@ -7,7 +7,8 @@
 typedef struct liana__image_file {
     const char *path;
     const char *id;
-    int64_t label; /* -1: none */
+    bool names_itself; /* the id is one that the data give, and stays what it is */
+    int64_t label;     /* -1: none */
     /* Why the record cannot be used, whatever the file may be: the error of reading it. */
     const char *reason; /* NULL: nothing is known against it */
     liana_status status;
@@ -29,6 +30,10 @@ bool liana__image_files_labelled(const liana__image_files *files, bool skip_dama
 liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
     LIANA_MUST_USE;
 
+/* Ids of different files that are the same become longer, by one folder at a time from the end of the paths, until they
+ * differ: "a/1.jpg" and "b/1.jpg" for "1.jpg". Those that the data give stay. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_files_distinguish(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
+
 /* Bytes of memory that the list takes. */
 size_t liana__image_files_memory(const liana__image_files *files);
 
@@ -44,6 +49,10 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
                                      liana__record *record, liana__error *error) LIANA_MUST_USE;
 /* Has the system fetch the file, which will be read soon. */
 void liana__image_files_expect(const liana__image_files *files, uint64_t index);
+
+/* For a kind's visit_files: the first `count` files. */
+void liana__image_files_visit(const liana__image_files *files, uint64_t count,
+                              void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
 
 void liana__image_files_free(liana__image_files *files);
 

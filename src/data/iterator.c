@@ -1,5 +1,7 @@
 #include "data/dataset_source.h"
 
+#include "base/denormals.h"
+
 #include <liana/iterator.h>
 #include <stdlib.h>
 
@@ -64,7 +66,10 @@ liana_status liana_iterator_next(liana_iterator *iterator, const liana_element *
     *element = NULL;
     while (iterator->source) iterator = iterator->source;
     if (iterator->failed == LIANA_OK) {
+        /* This thread may make the element, which is the same on any. */
+        const liana__denormals before = liana__denormals_keep();
         iterator->failed = liana__cursor_next(iterator->cursor, &iterator->element, &iterator->error);
+        liana__denormals_restore(before);
     }
     if (iterator->failed == LIANA_OK) {
         *element = &iterator->element;

@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include "base/cpu.h"
+#include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/block_order.h"
@@ -242,6 +243,7 @@ static void *thread_main(void *argument)
     reader *self = argument;
     liana__loader *loader = self->loader;
     liana__error error;
+    liana__denormals_keep(); /* whatever the thread that started this one does */
     pthread_mutex_lock(&loader->mutex);
     for (;;) {
         while (!loader->stopping && !can_claim(loader)) {

@@ -70,16 +70,29 @@ static liana_status read_record_at(const liana__source *base, const liana_exampl
     return source->inner->kind->read_at(source->inner, &inner, scratch, record, error);
 }
 
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    const remaining_source *source = (const remaining_source *)base;
+    return source->inner->kind->known_label(source->inner, inner_index(source, index));
+}
+
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const remaining_source *source = (const remaining_source *)base;
-    return liana__source_address(source->inner, inner_index(source, index));
+    return source->inner->kind->address(source->inner, inner_index(source, index));
 }
 
 static int64_t offset(const liana__source *base, uint64_t index)
 {
     const remaining_source *source = (const remaining_source *)base;
     return liana__source_offset(source->inner, inner_index(source, index));
+}
+
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    const liana__source *inner = ((const remaining_source *)base)->inner;
+    inner->kind->visit_files(inner, visit, user);
 }
 
 /* ---- finding the records ---- */
@@ -212,7 +225,10 @@ liana_status liana__source_leave_out(liana__source **source, const liana__bad_re
                                       .close = close_source,
                                       .read = read_record,
                                       .read_at = inner->read_at ? read_record_at : NULL,
+                                      .named_only = inner->named_only,
                                       .address = address,
+                                      .visit_files = inner->visit_files ? visit_files : NULL,
+                                      .known_label = inner->known_label ? known_label : NULL,
                                       .offset = offset,
                                       .expect = expect,
                                       .begin = inner->begin ? begin : NULL,

@@ -1,6 +1,7 @@
 #include "data/source.h"
 
 #include "base/text.h"
+#include "data/class_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -172,6 +173,44 @@ static liana_status open_paths(const path_list *list, const liana__source_kind *
     return status;
 }
 
+enum { LABELS_SHOWN = 100 };
+
+/* Different labels of the first records: "0, 2, 1". */
+static void show_labels(const liana__source *source, liana__text *text)
+{
+    int64_t shown[8];
+    size_t count = 0, most = sizeof shown / sizeof *shown;
+    void *scratch = liana__source_scratch_create(source);
+    for (uint64_t i = 0; scratch && i < source->num_records && i < LABELS_SHOWN && count < most; i++) {
+        liana__record record;
+        liana__error own = {0};
+        if (liana__source_read(source, i, scratch, &record, &own) != LIANA_OK || !record.has_label) continue;
+        bool is_new = true;
+        for (size_t k = 0; k < count; k++) is_new = is_new && shown[k] != record.label;
+        if (!is_new) continue;
+        liana__text_add(text, "%s%" PRId64, count ? ", " : "", record.label);
+        shown[count++] = record.label;
+    }
+    liana__source_scratch_destroy(source, scratch);
+}
+
+/* Numbers mean the classes that others have names for only where these names are the numbers. */
+static liana_status check_names(const liana__source *source, const char *pattern, const liana__source_options *options,
+                                liana__error *error)
+{
+    bool numbered = source->has_labels && !source->class_names.count;
+    if (!options->labels_are_names || !numbered || liana__class_list_counts(&options->class_names)) return LIANA_OK;
+    liana__text labels = {0};
+    show_labels(source, &labels);
+    liana__fail(error, LIANA_INVALID_DATA,
+                "the labels of '%s' are numbers (%s, ...), but the run has names for its classes: %s. Nothing says "
+                "which number is which name; name the classes alike, or list their names in the order of the numbers "
+                "in data.class_names",
+                pattern, labels.data ? labels.data : "", liana__class_list_show(&options->class_names).text);
+    liana__text_free(&labels);
+    return LIANA_INVALID_DATA;
+}
+
 static liana_status check_source(const liana__source *source, const char *pattern, const liana__source_options *options,
                                  liana__error *error)
 {
@@ -190,7 +229,7 @@ static liana_status check_source(const liana__source *source, const char *patter
             "a folder for each class",
             pattern);
     }
-    return LIANA_OK;
+    return check_names(source, pattern, options, error);
 }
 
 static liana_status open_local(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
@@ -452,7 +491,7 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
     return liana__source_fail_within(source, index, record, error);
 }
 
-liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
                                          liana__error *error)
 {
     void *scratch = liana__source_scratch_create(source);
@@ -465,9 +504,21 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
         status = liana__source_read(source, index, scratch, &record, error);
         if (status == LIANA_OK)
             status = liana__source_label(source, index, &record, offset, LIANA__MAX_CLASSES, &label, error);
+        if (status == LIANA_OK && seen) seen[label] = true;
         if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
         if (label >= *num_classes) *num_classes = (int64_t)label + 1;
     }
     liana__source_scratch_destroy(source, scratch);
     return status;
+}
+
+bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen)
+{
+    if (!source->kind->known_label || !source->has_labels) return false;
+    for (uint64_t index = 0; index < source->num_records; index++) {
+        int64_t label = source->kind->known_label(source, index), value;
+        if (label < 0 || __builtin_add_overflow(label, offset, &value)) continue;
+        if (value >= 0 && value < num_classes) seen[value] = true;
+    }
+    return true;
 }

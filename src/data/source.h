@@ -59,8 +59,11 @@ typedef struct liana__source_options {
     const char *id_feature;
     /* IDX: the file of labels; NULL looks for it beside the file of images. */
     const char *labels;
-    /* Folders and CSV: the names of the classes in the order of their labels; empty takes them in byte order. */
+    /* Folders and CSV: the names of the classes in the order of their labels, which any name must be one of; empty
+     * takes those that occur, in byte order. */
     liana__strings class_names;
+    /* Labels are among class_names, which other data have: numbers do not say which of them they mean. */
+    bool labels_are_names;
     /* Only the first so many records; 0: all. */
     uint64_t take;
     /* Refuse data without labels when it is opened. */
@@ -101,6 +104,13 @@ typedef struct liana__source_kind {
     liana_status (*read_at)(const liana__source *source, const liana_example_address *address, void *scratch,
                             liana__record *record, liana__error *error);
     liana__record_address (*address)(const liana__source *source, uint64_t index);
+    /* Calls `visit` for each file that is read beside those that addresses name with a record: files that are examples,
+     * or hold labels. `name` is the path below the folder that was named; `labels` says that it holds these. NULL:
+     * there are none. */
+    void (*visit_files)(const liana__source *source,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
+    /* The label of a record as it is stored, -1 if it has none. NULL: only reading tells. */
+    int64_t (*known_label)(const liana__source *source, uint64_t index);
     /* Where the record begins in its file; NULL where that has no meaning. */
     int64_t (*offset)(const liana__source *source, uint64_t index);
     /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile; NULL: needless. */
@@ -218,10 +228,14 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
 enum { LIANA__MAX_CLASSES = 1000000 };
 
 /* Reads all records and gives the largest label plus `offset` plus one: the number of classes, where nothing else says
- * it. With skip_damage, of those that can be read. Errors: those of reading and of liana__source_label, with
+ * it. With skip_damage, of those that can be read. `seen` [LIANA__MAX_CLASSES], NULL if not wanted, becomes true for
+ * each class that occurs. Errors: those of reading and of liana__source_label, with
  * LIANA__MAX_CLASSES. */
-liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes,
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
                                          liana__error *error) LIANA_MUST_USE;
+
+/* The same of `seen` [num_classes], without reading any record; false if the source cannot tell. */
+bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen);
 
 #define LIANA__SOURCE(stem, name) extern const liana__source_kind liana__source_##name;
 #include "data/sources.def"

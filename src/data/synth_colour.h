@@ -3,8 +3,7 @@
 #define LIANA_DATA_SYNTH_COLOUR_H
 
 #include "data/synth_dice.h"
-
-#include <cairo.h>
+#include "formats/cairo_calls.h"
 
 typedef struct liana__colour {
     double red, green, blue;

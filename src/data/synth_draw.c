@@ -294,6 +294,7 @@ static liana_status photograph(cairo_surface_t *surface, const liana__flower_sha
 liana_status liana__synth_draw(const liana__flower_shape *shape, const liana__synth_address *address, int image_size,
                                uint8_t *pixels, liana__error *error)
 {
+    LIANA_TRY(liana__cairo_load(error));
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, image_size, image_size);
     liana_status status = cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS
                               ? photograph(surface, shape, address, image_size, pixels, error)

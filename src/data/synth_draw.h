@@ -16,7 +16,7 @@ typedef struct liana__synth_address {
 
 /* Draws a flower of that shape into pixels [image_size, image_size, 3]. Colours, size, place, rotation, tilt, light,
  * leaves, grass, everything in the background and the blur come from the address alone, never from the shape.
- * Safe to call from several threads. Errors: OUT_OF_MEMORY. */
+ * Safe to call from several threads. Errors: OUT_OF_MEMORY, UNIMPLEMENTED (no libcairo). */
 liana_status liana__synth_draw(const liana__flower_shape *shape, const liana__synth_address *address, int image_size,
                                uint8_t *pixels, liana__error *error) LIANA_MUST_USE;
 

@@ -1,5 +1,7 @@
 #include "data/window.h"
 
+#include "base/denormals.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -125,6 +127,7 @@ static void account(liana__window *window, slot *own)
 static void *thread_main(void *argument)
 {
     liana__window *window = argument;
+    liana__denormals_keep(); /* whatever the thread that started this one does */
     pthread_mutex_lock(&window->mutex);
     while (!window->stopping) {
         slot *own = window->ended || window->claiming ? NULL : find_slot(window);

@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+LIANA__LIBRARY_DEFINE(hdf5, LIANA__HDF5_NAMES, LIANA_HDF5_FILE, "the newer HDF5 layouts and writing HDF5 need",
+                      "libhdf5-103-1");
+
+liana_status liana__hdf5_load(liana__error *error)
+{
+    return liana__library_load(&liana__hdf5_library.library, error);
+}
+
 liana__hdf5_quiet liana__hdf5_enter(void)
 {
     liana__hdf5_quiet quiet = {0};

@@ -252,6 +252,7 @@ static liana_status open_quietly(library_source *library, const char *path, lian
 liana_status liana__hdf5_library_open(const char *path, uint64_t file_size, liana__hdf5_source **source,
                                       liana__error *error)
 {
+    LIANA_TRY(liana__hdf5_load(error));
     library_source *library = calloc(1, sizeof *library);
     if (!library) return liana__fail_memory(error, path);
     *library = (library_source){.base = {-1, close_library, find, release, texts, describe, read_values},

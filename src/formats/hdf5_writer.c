@@ -215,6 +215,7 @@ static hid_t create_in_memory(void)
 liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *layers, size_t num_layers,
                                const char *model_config, liana__error *error)
 {
+    if (liana__hdf5_load(error) != LIANA_OK) return liana__fail_within(error, "'%s'", path);
     liana__hdf5_quiet quiet = liana__hdf5_enter();
     writing out = {.path = path, .file = create_in_memory(), .weights = -1, .error = error};
     liana_status status = LIANA_OK;

@@ -81,8 +81,8 @@ LIANA__INLINE void pair_few_columns(const tile_element *first, const tile_elemen
 #endif
 }
 
-/* 32 rows of 8 elements become 8 rows of 32. */
-LIANA__INLINE void transpose_step(const tile_element *source, int64_t stride, tile_element *target)
+/* 32 rows of 8 elements become 8 rows of 32, `to_stride` elements apart. */
+LIANA__INLINE void transpose_step(const tile_element *source, int64_t stride, tile_element *target, int64_t to_stride)
 {
 #if LIANA_VECTOR_BYTES == 64
     __m512i row[8], pair[8], four[8];
@@ -108,12 +108,12 @@ LIANA__INLINE void transpose_step(const tile_element *source, int64_t stride, ti
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        _mm512_storeu_si512(target + 2 * i * 32, _mm512_unpacklo_epi64(four[i], four[i + 4]));
-        _mm512_storeu_si512(target + (2 * i + 1) * 32, _mm512_unpackhi_epi64(four[i], four[i + 4]));
+        _mm512_storeu_si512(target + 2 * i * to_stride, _mm512_unpacklo_epi64(four[i], four[i + 4]));
+        _mm512_storeu_si512(target + (2 * i + 1) * to_stride, _mm512_unpackhi_epi64(four[i], four[i + 4]));
     }
 #else
     for (int c = 0; c < 8; c++) {
-        for (int r = 0; r < 32; r++) target[c * 32 + r] = source[r * stride + c];
+        for (int r = 0; r < 32; r++) target[c * to_stride + r] = source[r * stride + c];
     }
 #endif
 }
@@ -163,25 +163,32 @@ static void pack_right_transposed(const tile_element *source, int64_t stride, in
     }
 }
 
-/* `depth` rows of `columns` elements, side by side, to tiles for the left, which have the columns as rows:
- * [tiles of 16 columns][steps]. */
-static void pack_left(const tile_element *source, int64_t columns, int64_t depth, tile_unit *target)
+/* Where an operand for the left lies, in elements: from one tile of 16 rows to the next, from step to step, from row to
+ * row. */
+typedef struct left_layout {
+    int64_t tile, step, row;
+} left_layout;
+
+/* `depth` rows of `columns` elements, side by side, to an operand for the left, which has the columns as rows. What is
+ * behind them up to whole tiles and steps is zeros. */
+static void pack_left(const tile_element *source, int64_t columns, int64_t depth, left_layout layout,
+                      tile_element *target)
 {
-    const int64_t steps = divide_round_up(depth, STEP_ELEMENTS);
-    for (int64_t step = 0; step < steps; step++, source += STEP_ELEMENTS * columns) {
-        const int64_t rows = at_most(STEP_ELEMENTS, depth - step * STEP_ELEMENTS);
+    for (int64_t first = 0; first < depth; first += STEP_ELEMENTS, source += STEP_ELEMENTS * columns) {
+        const int64_t rows = at_most(STEP_ELEMENTS, depth - first);
         for (int64_t c = 0; c < divide_round_up(columns, SIDE) * SIDE; c += 8) {
-            tile_element *to = (tile_element *)(target + (c / SIDE * steps + step) * TILE_WORDS) + c % SIDE * 32;
+            tile_element *to = target + c / SIDE * layout.tile + first / STEP_ELEMENTS * layout.step;
             const int64_t count = at_most(8, columns - c);
+            to += c % SIDE * layout.row;
             if (rows == STEP_ELEMENTS && count == 8) {
-                transpose_step(source + c, columns, to);
+                transpose_step(source + c, columns, to, layout.row);
                 continue;
             }
             tile_element block[STEP_ELEMENTS][8] = {{0}};
             for (int64_t r = 0; r < rows && count > 0; r++) {
                 memcpy(block[r], source + r * columns + c, (size_t)count * sizeof **block);
             }
-            transpose_step(block[0], 8, to);
+            transpose_step(block[0], 8, to, layout.row);
         }
     }
 }

@@ -1,158 +1,15 @@
 /* amx_product.h - products of matrices of bf16 on the tiles of AMX: what matrix_product.h is for vectors, under the
  * same names.
  *
- * A block of C is 32 rows by 32 columns: four tiles of sums, two of each operand, and for each step of 32 along the sum
- * four loads and four dot products. B lies in panels of 32 columns, each of which stays in the L1 cache while all rows
- * pass (up to a depth of some 500), and the rows that pass stay in L2 for the next panel. Blocks leave through a buffer
- * of floats. Sizes decide all cuts, and every element of C is one sum in a fixed order. */
+ * B lies in panels of 32 columns, each of which stays in the L1 cache while all rows pass (up to a depth of some 500),
+ * and the rows that pass stay in L2 for the next panel. Sizes decide all cuts, and every element of C is one sum in a
+ * fixed order. (Asking for memory ahead, as matrix_product.h does, was slower: a step has too few other
+ * instructions.) */
 #ifndef LIANA_KERNELS_AMX_PRODUCT_H
 #define LIANA_KERNELS_AMX_PRODUCT_H
 
-#include "kernels/amx_pack.h"
+#include "kernels/amx_block.h"
 #include "kernels/matrix_gather.h"
-#include "kernels/vector_epilogue.h"
-
-/* ---- blocks ---- */
-
-/* Tiles for blocks whose two tiles of rows have so many; the second may have none. */
-static void configure_tiles(int first_rows, int second_rows)
-{
-    amx_config config = {.palette = 1};
-    for (int tile = 0; tile < AMX_TILES; tile++) {
-        const bool right = tile > 5, second = tile == 2 || tile == 3 || tile == 5;
-        config.rows[tile] = (uint8_t)(right ? AMX_ROWS : second ? second_rows : first_rows);
-        config.row_bytes[tile] = config.rows[tile] > 0 ? AMX_ROW_BYTES : 0;
-    }
-    amx_configure(&config);
-}
-
-/* Steps of both operands. Each takes a tile from either row of tiles on the left, and the panel's one or two. */
-typedef struct block_steps {
-    const void *left[2];
-    int64_t left_stride, left_step; /* from row to row, from step to step, in bytes */
-    const tile_unit *right;
-    int64_t count;
-} block_steps;
-
-/* Memory that a later block will want: each step asks for a line in each of 32 rows. NULL: none. */
-typedef struct block_prefetch {
-    const char *at;
-    int64_t stride, step; /* in bytes */
-} block_prefetch;
-
-LIANA__INLINE void clear_block(const int rows, const int columns)
-{
-    amx_zero(0);
-    if (columns == 2) amx_zero(1);
-    if (rows == 2) amx_zero(2);
-    if (rows == 2 && columns == 2) amx_zero(3);
-}
-
-LIANA__INLINE void add_steps(const int rows, const int columns, const block_steps *steps, block_prefetch wanted)
-{
-    const char *first = steps->left[0], *second = steps->left[1];
-    const tile_unit *right = steps->right;
-    for (int64_t k = 0; k < steps->count; k++) {
-        amx_load(6, right, AMX_ROW_BYTES);
-        amx_load(4, first, steps->left_stride);
-        amx_dot(0, 4, 6);
-        if (columns == 2) {
-            amx_load(7, right + TILE_WORDS, AMX_ROW_BYTES);
-            amx_dot(1, 4, 7);
-        }
-        if (rows == 2) {
-            amx_load(5, second, steps->left_stride);
-            amx_dot(2, 5, 6);
-            if (columns == 2) amx_dot(3, 5, 7);
-            second += steps->left_step;
-        }
-        first += steps->left_step;
-        right += columns * TILE_WORDS;
-        if (wanted.at) {
-            for (int row = 0; row < 2 * SIDE; row++) __builtin_prefetch(wanted.at + row * wanted.stride, 0, 2);
-            wanted.at += wanted.step;
-        }
-    }
-}
-
-LIANA__INLINE void store_block(const int rows, const int columns, float (*sums)[PANEL_COLUMNS])
-{
-    amx_store(0, sums[0], sizeof sums[0]);
-    if (columns == 2) amx_store(1, sums[0] + SIDE, sizeof sums[0]);
-    if (rows == 2) amx_store(2, sums[SIDE], sizeof sums[0]);
-    if (rows == 2 && columns == 2) amx_store(3, sums[SIDE] + SIDE, sizeof sums[0]);
-}
-
-/* Where a block of C goes: `rows` by `columns` of it. */
-typedef struct block_target {
-    void *data;
-    int64_t stride; /* in elements */
-    int64_t rows, columns;
-    bool wide, add;               /* floats; to what is there (floats only) */
-    const epilogue *after;        /* what is done to bf16 before they are stored, or NULL; */
-    const tile_element *residual; /* added then, laid out like C; NULL: none */
-    int64_t first;                /* column of C */
-} block_target;
-
-/* One row of a block of bf16 with what follows. */
-static void finish_row(const float *low, const float *high, const block_target *target, int64_t at)
-{
-    const epilogue *e = target->after;
-    float row[PANEL_COLUMNS];
-    if (target->columns > SIDE) {
-        store_floats(low, high, target->columns, row, false);
-    } else {
-        store_few_floats(low, target->columns, row, false);
-    }
-    for (int64_t c = 0; c < target->columns; c += VECTOR_LENGTH) {
-        const int64_t count = at_most(VECTOR_LENGTH, target->columns - c), channel = target->first + c;
-        vector_float x = vector_fma(vector_load_part(row + c, count), vector_load_part(e->scale + channel, count),
-                                    vector_load_part(e->shift + channel, count));
-        if (target->residual) x += vector_load_part_bf16(target->residual + at + c, count);
-        x = e->swish ? vector_swish_bf16(x) : clamp(e, x);
-        vector_store_part_bf16((tile_element *)target->data + at + c, x, count);
-    }
-}
-
-static void write_block(float (*sums)[PANEL_COLUMNS], const block_target *target)
-{
-    const bool whole = target->columns > SIDE;
-    for (int64_t r = 0; r < target->rows; r++) {
-        const float *low = sums[r], *high = low + SIDE;
-        if (target->after) {
-            finish_row(low, high, target, r * target->stride);
-            continue;
-        }
-        float *floats = (float *)target->data + r * target->stride;
-        tile_element *elements = (tile_element *)target->data + r * target->stride;
-        if (target->wide && whole) store_floats(low, high, target->columns, floats, target->add);
-        if (target->wide && !whole) store_few_floats(low, target->columns, floats, target->add);
-        if (!target->wide && whole) store_bf16(low, high, target->columns, elements);
-        if (!target->wide && !whole) store_few_bf16(low, target->columns, elements);
-    }
-}
-
-LIANA__INLINE void sized_block(const int rows, const int columns, const block_steps *steps, const block_steps *tail,
-                               block_prefetch wanted, const block_target *target)
-{
-    float sums[2 * SIDE][PANEL_COLUMNS] __attribute__((aligned(64)));
-    clear_block(rows, columns);
-    add_steps(rows, columns, steps, wanted);
-    add_steps(rows, columns, tail, (block_prefetch){0});
-    store_block(rows, columns, sums);
-    write_block(sums, target);
-}
-
-/* One block of C: a sum over both runs of steps. */
-static void multiply_block(const block_steps *steps, const block_steps *tail, block_prefetch wanted,
-                           const block_target *target)
-{
-    const bool rows = target->rows > SIDE, columns = target->columns > SIDE;
-    if (rows && columns) sized_block(2, 2, steps, tail, wanted, target);
-    if (rows && !columns) sized_block(2, 1, steps, tail, wanted, target);
-    if (!rows && columns) sized_block(1, 2, steps, tail, wanted, target);
-    if (!rows && !columns) sized_block(1, 1, steps, tail, wanted, target);
-}
 
 /* ---- rows ---- */
 
@@ -203,34 +60,14 @@ static void pack_matrix(const packed_matrix *matrix, const tile_element *source,
     }
 }
 
-/* C: `stride` is in elements; floats if `wide`, else as A's elements. */
-typedef struct product_target {
-    void *data;
-    int64_t stride;
-    bool wide;
-    const epilogue *after;        /* what is done to sums before they are stored, or NULL; bf16 only */
-    const tile_element *residual; /* added then, laid out like C; NULL: none */
-} product_target;
-
-/* C from row `first` on. */
-static product_target target_from(const product_target *target, int64_t first)
-{
-    product_target part = *target;
-    const int64_t at = first * target->stride;
-    part.data = (char *)target->data + at * (int64_t)(target->wide ? sizeof(float) : sizeof(tile_element));
-    if (target->residual) part.residual = target->residual + at;
-    return part;
-}
-
 /* Rows of A that all panels take before the next: they stay in the L2 cache. What is left of their depth behind whole
  * steps is copied, with zeros, to a buffer on the stack. */
-enum { BYTES_AT_ONCE = 512 << 10, ROWS_AT_ONCE = 256, BYTES_AHEAD = 16 << 10 };
+enum { BYTES_AT_ONCE = 512 << 10, ROWS_AT_ONCE = 256, TILE_ROWS = 2 * SIDE };
 
 typedef struct row_source {
     const tile_element *data;
     int64_t stride;             /* in elements */
     const tile_element *behind; /* [rows][STEP_ELEMENTS], or NULL */
-    block_prefetch ahead;
 } row_source;
 
 static void multiply_row_block(const row_source *a, int64_t row, const packed_matrix *b, int64_t panel,
@@ -248,54 +85,57 @@ static void multiply_row_block(const row_source *a, int64_t row, const packed_ma
                               0,
                               right + whole * tiles * TILE_WORDS,
                               behind ? 1 : 0};
-    block_prefetch wanted = a->ahead;
-    if (panel > 0) wanted.at = NULL;
-    if (wanted.at) wanted.at += row * wanted.stride;
-    multiply_block(&steps, &tail, wanted, target);
+    multiply_block(&steps, &tail, target);
 }
 
+/* Panels [first, end) of B's. */
+typedef struct panel_range {
+    int64_t first, end;
+} panel_range;
+
 /* Rows [begin, end), which the tiles are configured for, at most ROWS_AT_ONCE. */
-static void multiply_row_blocks(int64_t begin, int64_t end, row_source a, const packed_matrix *b,
+static void multiply_row_blocks(int64_t begin, int64_t end, row_source a, const packed_matrix *b, panel_range panels,
                                 const product_target *c)
 {
     tile_element behind[ROWS_AT_ONCE * STEP_ELEMENTS] __attribute__((aligned(64)));
     const int64_t left = b->depth % STEP_ELEMENTS;
     a.data += begin * a.stride;
-    if (a.ahead.at) a.ahead.at += begin * a.ahead.stride;
     for (int64_t row = 0; row < end - begin && left > 0; row++) {
         copy_step(a.data + row * a.stride + (b->depth - left), left, behind + row * STEP_ELEMENTS);
     }
     if (left > 0) a.behind = behind;
-    for (int64_t i = 0; i < count_panels(b); i++) {
-        for (int64_t row = 0; row < end - begin; row += 2 * SIDE) {
-            const int64_t at = (begin + row) * c->stride + i * PANEL_COLUMNS;
-            block_target target = {.stride = c->stride, .rows = at_most(2 * SIDE, end - begin - row), .wide = c->wide};
-            target.data = (char *)c->data + at * (int64_t)(c->wide ? sizeof(float) : sizeof(tile_element));
-            target.after = c->after;
-            target.residual = c->residual ? c->residual + at : NULL;
-            target.first = i * PANEL_COLUMNS;
-            multiply_row_block(&a, row, b, i, &target);
-        }
+    const int64_t count = panels.end - panels.first, blocks = divide_round_up(end - begin, 2 * SIDE);
+    const bool rows_first = count * panel_size(b) * (int64_t)sizeof(tile_unit) <= PANELS_AT_ONCE;
+    for (int64_t k = 0; k < count * blocks; k++) {
+        const int64_t panel = panels.first + (rows_first ? k % count : k / blocks);
+        const int64_t row = (rows_first ? k / count : k % blocks) * 2 * SIDE;
+        const int64_t at = (begin + row) * c->stride + panel * PANEL_COLUMNS;
+        block_target target = {.stride = c->stride, .rows = at_most(2 * SIDE, end - begin - row), .wide = c->wide};
+        target.data = (char *)c->data + at * (int64_t)(c->wide ? sizeof(float) : sizeof(tile_element));
+        target.after = c->after;
+        target.residual = c->residual ? c->residual + at : NULL;
+        target.first = panel * PANEL_COLUMNS;
+        multiply_row_block(&a, row, b, panel, &target);
     }
 }
 
-/* Rows [0, rows) of C = A B. */
-static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
-                          const product_target *c)
+/* Rows [0, rows) of C = A B, the columns of B's panels [first_panel, end_panel). */
+static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
+                            int64_t first_panel, int64_t end_panel, const product_target *c)
 {
     const int64_t whole = rows / (2 * SIDE) * (2 * SIDE), bytes = a_stride * (int64_t)sizeof *a;
     const int64_t room = BYTES_AT_ONCE / bytes / (2 * SIDE) * (2 * SIDE);
     const int64_t block = room < 2 * SIDE ? 2 * SIDE : at_most(room, ROWS_AT_ONCE);
-    const int64_t ahead = divide_round_up(BYTES_AHEAD, 2 * SIDE * bytes) * (2 * SIDE);
-    const row_source source = {a, a_stride, NULL, {(const char *)(a + ahead * a_stride), bytes, AMX_ROW_BYTES}};
+    const row_source source = {a, a_stride, NULL};
+    const panel_range panels = {first_panel, end_panel};
     if (whole > 0) configure_tiles(SIDE, SIDE);
     for (int64_t begin = 0; begin < whole; begin += block) {
-        multiply_row_blocks(begin, at_most(begin + block, whole), source, b, c);
+        multiply_row_blocks(begin, at_most(begin + block, whole), source, b, panels, c);
     }
     if (rows > whole) {
         const int left = (int)(rows - whole);
         configure_tiles(left < SIDE ? left : SIDE, left > SIDE ? left - SIDE : 0);
-        multiply_row_blocks(whole, rows, source, b, c);
+        multiply_row_blocks(whole, rows, source, b, panels, c);
     }
     amx_release();
 }
@@ -341,23 +181,21 @@ static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_column
 
 /* One panel of C's columns, for `steps` of the sum. */
 static void multiply_columns_panel(const columns_plan *plan, const tile_unit *left, const tile_unit *right,
-                                   int64_t steps, block_prefetch wanted, block_target *target)
+                                   int64_t steps, block_target *target)
 {
-    static const block_steps none = {.count = 0};
     float *const result = target->data;
     for (int64_t row = 0; row < plan->rows; row += 2 * SIDE) {
         const tile_unit *first = left + row / SIDE * steps * TILE_WORDS;
         const block_steps block = {{first, first + steps * TILE_WORDS}, AMX_ROW_BYTES, AMX_TILE_BYTES, right, steps};
         target->rows = at_most(2 * SIDE, plan->rows - row);
         target->data = result + row * target->stride;
-        if (row > 0) wanted.at = NULL;
-        multiply_block(&block, &none, wanted, target);
+        multiply_block(&block, NULL, target);
     }
 }
 
-/* Rows of both operands, and where the next ones of `right` lie, if that is known. */
+/* Rows of both operands. */
 typedef struct columns_rows {
-    const tile_element *left, *right, *next_right;
+    const tile_element *left, *right;
     int64_t depth;
 } columns_rows;
 
@@ -365,21 +203,18 @@ typedef struct columns_rows {
 static void multiply_columns_block(const columns_plan *plan, const columns_rows *rows, float *c, bool add,
                                    tile_unit *scratch)
 {
-    const int64_t bytes = plan->columns * (int64_t)sizeof *rows->right;
     tile_unit *const packed_right = scratch + plan->left_size;
-    pack_left(rows->left, plan->rows, rows->depth, scratch);
+    const int64_t steps = divide_round_up(rows->depth, STEP_ELEMENTS);
+    const left_layout tiles = {steps * 2 * TILE_WORDS, 2 * TILE_WORDS, STEP_ELEMENTS};
+    pack_left(rows->left, plan->rows, rows->depth, tiles, (tile_element *)scratch);
     for (int64_t first = 0; first < plan->columns; first += PANEL_COLUMNS) {
-        const bool last = first + PANEL_COLUMNS >= plan->columns;
-        const tile_element *next = last ? rows->next_right : rows->right + first + PANEL_COLUMNS;
-        const block_prefetch wanted = {(const char *)next, bytes, STEP_ELEMENTS * bytes};
         block_target target = {.data = c + first,
                                .stride = plan->columns,
                                .columns = at_most(PANEL_COLUMNS, plan->columns - first),
                                .wide = true,
                                .add = add};
         pack_right(rows->right + first, plan->columns, rows->depth, target.columns, packed_right);
-        multiply_columns_panel(plan, scratch, packed_right, divide_round_up(rows->depth, STEP_ELEMENTS), wanted,
-                               &target);
+        multiply_columns_panel(plan, scratch, packed_right, divide_round_up(rows->depth, STEP_ELEMENTS), &target);
     }
 }
 
@@ -394,8 +229,8 @@ static void multiply_columns(int64_t depth, product_rows a, const tile_element *
     for (int64_t first = 0; first < depth; first += plan.block) {
         const int64_t count = at_most(plan.block, depth - first);
         const tile_element *of_a = gather_rows(&a, first, count), *of_b = b + first * b_columns;
-        columns_rows rows = {of_a, of_b, of_b + count * b_columns, count};
-        if (plan.swapped) rows = (columns_rows){of_b, of_a, a.grid ? NULL : of_a + count * a.size, count};
+        columns_rows rows = {of_a, of_b, count};
+        if (plan.swapped) rows = (columns_rows){of_b, of_a, count};
         multiply_columns_block(&plan, &rows, result, first > 0, scratch);
     }
     amx_release();

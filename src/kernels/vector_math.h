@@ -1,9 +1,9 @@
 /* vector_math.h - exp, log, tanh and the logistic function of vectors of floats.
  *
- * Each result differs from the true value by less than 2 units in its last place, over all floats, denormal arguments
- * and results included (measured: exp 0.86, log 0.80, tanh 1.26, logistic 1.96; where the processor has no fused
- * multiply-add exp 0.89 and log 1.03; see tests/test_vector_math.c). Infinities, overflow and NaN give what libm gives.
- * The ways of reduction are the usual ones (Muller et al., "Handbook of floating-point arithmetic", ch. 11); the
+ * Each result differs from the true value by less than 2 units in its last place, over all floats (measured: exp 0.86,
+ * log 0.80, tanh 1.26, logistic 1.96; without fused multiply-add exp 0.89, log 1.03; see tests/test_vector_math.c).
+ * Infinities, overflow and NaN give what libm gives. So do denormals where the thread keeps them (base/denormals.h), or
+ * they are zeros. Reduction is the usual one (Muller et al., "Handbook of floating-point arithmetic", ch. 11); the
  * coefficients are minimax fits of our own, rounded to floats one after the other. */
 #ifndef LIANA_KERNELS_VECTOR_MATH_H
 #define LIANA_KERNELS_VECTOR_MATH_H

@@ -87,8 +87,6 @@ static inline bool winograd_preferred(const winograd_grid *grid, int64_t channel
     *reason = "made for processors without AVX-512";
     if (isa > LIANA__ISA_AVX2) return false;
 #endif
-    *reason = "oneDNN's tiles are faster";
-    if (narrow && isa >= LIANA__ISA_AMX) return false;
     /* One instruction adds two products of bf16. */
     *reason = "too little of its tiles lies in the image";
     if (!winograd_saves(grid, narrow && isa >= LIANA__ISA_AVX512_BF16 ? 3 : 2)) return false;

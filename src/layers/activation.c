@@ -26,6 +26,7 @@ const liana__layer_type liana__layer_activation = {
     .options = &activation_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .sums = LIANA__SUMS_KEPT_BY_DOING_NOTHING,
     .check = check_activation,
     .call = call_activation,
 };

@@ -84,6 +84,34 @@ static bool is_true(const liana__value *value)
     return value->kind == LIANA__VALUE_BOOL && value->boolean;
 }
 
+/* "float32", or what Keras 2 and 3 make of a policy: {"class_name": "DTypePolicy", "config": {"name": "float32"}}. */
+static const liana__value *dtype_name(const liana__value *dtype)
+{
+    if (dtype->kind != LIANA__VALUE_MAP) return dtype;
+    const liana__value *name = liana__value_get(liana__value_get(dtype, "config"), "name");
+    return name ? name : dtype;
+}
+
+liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, const char *where,
+                                     liana_precision *precision, liana__error *error)
+{
+    *precision = LIANA_FLOAT32;
+    if (!dtype || dtype->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    const liana__value *name = dtype_name(dtype);
+    if (is_text(name, "float32")) return LIANA_OK;
+    if (is_text(name, "mixed_bfloat16")) {
+        *precision = LIANA_MIXED_BFLOAT16;
+        return LIANA_OK;
+    }
+    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"};
+    for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
+        if (is_text(name, whole[i])) return LIANA_OK;
+    }
+    return refuse(name, where, "dtype",
+                  "float32 or mixed_bfloat16: liana computes in no other; write one of them, the weights stay the same",
+                  error);
+}
+
 /* -1 or the last axis, as a number or as a list of one. */
 static bool is_last_axis(const liana__value *value, int rank)
 {

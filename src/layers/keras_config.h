@@ -14,4 +14,9 @@ liana_status liana__keras_read_config(const liana__layer_type *type, const liana
                                       int rank, liana__arena *arena, liana__value **options, liana__error *error)
     LIANA_MUST_USE;
 
+/* What a dtype, or a policy of dtypes, asks for: float32 or mixed_bfloat16; NULL (not given) is float32. An InputLayer
+ * may have a whole number's, as images do. Errors: UNIMPLEMENTED for what liana does not compute in. */
+liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, const char *where,
+                                     liana_precision *precision, liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -81,6 +81,14 @@ typedef struct liana__layer_call {
     size_t num_updates;
 } liana__layer_call;
 
+/* What a layer makes of numbers that add up to 1 along the last axis, as the probabilities of classes do. */
+typedef enum liana__sums {
+    LIANA__SUMS_CHANGED,
+    LIANA__SUMS_KEPT,                  /* it gives means of them, over places */
+    LIANA__SUMS_KEPT_IN_A_ROW,         /* it moves them, so those of an example stay together if they are one row */
+    LIANA__SUMS_KEPT_BY_DOING_NOTHING, /* where its options say so */
+} liana__sums;
+
 typedef struct liana__layer_type {
     const char *name; /* Keras's class name */
     const char *doc;
@@ -88,6 +96,7 @@ typedef struct liana__layer_type {
     size_t min_inputs;
     size_t max_inputs;
     bool has_data_format; /* Keras gives it one, which has to be channels_last */
+    liana__sums sums;
     /* What the table of options cannot say. NULL: nothing. */
     liana_status (*check)(liana__layer_check *check);
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */

@@ -234,6 +234,8 @@ static liana_status infer_shape(const liana_model *model, liana__layer *layer, c
     liana_tensor output = layer->type->call(&call);
     liana_status status = liana_graph_status(graph);
     layer->shape = liana_tensor_shape(output);
+    layer->is_softmax = call.logits.id != 0;
+    layer->is_identity = layer->num_inputs == 1 && output.id == inputs[0].id;
     if (status != LIANA_OK) take_graph_error(model, &layer->where, error);
     liana_graph_destroy(graph);
     return status;
@@ -438,11 +440,16 @@ liana_status liana_model_train_from(liana_model *model, const char *layer_name)
     return liana__model_train_from(model, layer_name, &model->context->error);
 }
 
-void liana__model_set_batch_norm_momentum(liana_model *model, double momentum)
+liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)
 {
+    if (!(momentum >= 0 && momentum <= 1)) {
+        return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT,
+                           "found the momentum %g, expected a number from 0 to 1", momentum);
+    }
     for (size_t i = 0; i < model->num_layers; i++) {
         if (model->layers[i].type != &liana__layer_batch_normalization) continue;
         liana_batch_normalization_options *options = model->layers[i].options;
         options->momentum = momentum;
     }
+    return LIANA_OK;
 }

@@ -28,6 +28,8 @@ typedef struct liana__layer {
     size_t first_weight;
     size_t num_weights;
     liana_shape shape; /* of the result, with a batch of 1 */
+    bool is_softmax;   /* over the last axis of the result */
+    bool is_identity;  /* outside training, as its options are */
     liana_location where;
 } liana__layer;
 
@@ -46,6 +48,7 @@ struct liana_model {
     size_t weight_capacity;
     liana_precision precision;
     liana_preprocessing preprocessing; /* names in the arena; kept by src/train */
+    bool knows_classes;                /* what they are is known: without names they are numbers */
     /* The weights themselves, f32 on the host, of the first num_values weights; malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
@@ -86,6 +89,10 @@ liana_status liana__model_from_layers(liana_model *model, const liana__value *li
 /* That the model has an input, at least one other layer, and none that does not lead to the output. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
+/* That what the model gives are probabilities: numbers of at least 0 that add up to 1. It ends in a softmax, or in
+ * layers behind one that leave it so. Errors: INVALID_CONFIG, with place and layer. */
+liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+
 /* ---- questions ---- */
 
 /* -1 if there is none. */
@@ -108,8 +115,6 @@ void liana__model_summary(const liana_model *model, liana__text *text);
 void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable);
 /* Freezes the layers before `name`, and lets it and the later ones train. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
-/* The momentum of every BatchNormalization (in 0..1). */
-void liana__model_set_batch_norm_momentum(liana_model *model, double momentum);
 
 /* The initial value of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values);

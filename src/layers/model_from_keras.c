@@ -41,6 +41,19 @@ static liana_status expect(reader *r, const liana__value *parent, const char *ke
                           liana__value_describe(*value, found, sizeof found), liana__value_kind_name(kind));
 }
 
+/* One layer in mixed precision makes it the model's: which of its ops compute in bfloat16 liana knows by itself. */
+static liana_status read_dtype(reader *r, const liana__value *config, bool is_input, const char *where)
+{
+    static const char *const keys[] = {"dtype", "input_dtype" /* Keras 1 */};
+    for (size_t i = 0; i < 2; i++) {
+        liana_precision precision;
+        LIANA_TRY(liana__keras_read_dtype(liana__value_get(config, keys[i]), is_input || i == 1, where, &precision,
+                                          &r->error));
+        if (precision != LIANA_FLOAT32) r->model->precision = precision;
+    }
+    return LIANA_OK;
+}
+
 /* Adds one layer; `inputs` NULL means the layer before. */
 static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs)
 {
@@ -65,6 +78,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
         r->error.status = LIANA_UNIMPLEMENTED;
         return LIANA_UNIMPLEMENTED;
     }
+    LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
     size_t source = inputs && num_inputs ? inputs[0] : r->model->num_layers - 1;
     int rank = r->model->num_layers ? r->model->layers[source].shape.rank : 0;
     liana__value *options;
@@ -99,6 +113,7 @@ static liana_status read_sequential(reader *r, const liana__value *config, int d
 {
     const liana__value *layers = config->kind == LIANA__VALUE_LIST ? config : NULL; /* Keras before 2.2.3 */
     if (!layers) LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
+    LIANA_TRY(read_dtype(r, config, false, "the model"));
     for (size_t i = 0; i < layers->count; i++) {
         const liana__value *layer = layers->items[i], *inner = liana__value_get(layer, "config");
         const char *class_name = text_of(layer, "class_name");
@@ -215,6 +230,7 @@ static liana_status read_functional(reader *r, const liana__value *config)
 {
     const liana__value *layers;
     LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
+    LIANA_TRY(read_dtype(r, config, false, "the model"));
     bool *added = calloc(layers->count + 1, sizeof *added);
     if (!added) return liana__fail_memory(&r->error, "a model");
     liana_status status = add_in_order(r, layers, added);

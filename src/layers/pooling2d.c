@@ -57,6 +57,7 @@ const liana__layer_type liana__layer_average_pooling2d = {
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
+    .sums = LIANA__SUMS_KEPT,
     .check = complete,
     .weights = liana__build_images,
     .call = call_average,

@@ -1,14 +1,22 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_relu_options, max_value, FLOAT, .minimum = 0, .maximum = INFINITY,
-               .doc = "greatest result; 0: no limit"),
+    LIANA__ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
+               .doc = "greatest result, above 0; default: no limit"),
     LIANA__ROW(liana_relu_options, negative_slope, FLOAT, .minimum = 0, .maximum = INFINITY,
                .doc = "slope below the threshold"),
     LIANA__ROW(liana_relu_options, threshold, FLOAT, .minimum = 0, .maximum = INFINITY,
                .doc = "inputs below it are cut off"),
 };
 static const liana__fields options = LIANA__OPTION_TABLE("ReLU", liana_relu_options, rows);
+
+/* 0 once stood for "no limit"; in Keras it makes every result 0. Neither is what anybody means by it. */
+static liana_status check_options(liana__layer_check *check)
+{
+    const liana_relu_options *chosen = check->options;
+    if (isnan(chosen->max_value) || chosen->max_value > 0) return LIANA_OK;
+    return liana__option_fail(check, "max_value", "found 0, expected a number above 0; leave it out for no limit");
+}
 
 static liana_tensor scalar(liana__layer_call *call, double value)
 {
@@ -25,19 +33,12 @@ static liana_tensor call_layer(liana__layer_call *call)
     liana_tensor x = call->inputs[0];
     bool plain = chosen->negative_slope == 0 && chosen->threshold == 0;
     if (plain && chosen->max_value == 6) return liana_op_relu6_at(here, x);
-    if (plain && chosen->max_value == 0) return liana_op_relu_at(here, x);
+    if (plain && isnan(chosen->max_value)) return liana_op_relu_at(here, x);
     liana_tensor above = x;
-    if (chosen->max_value > 0) above = liana_op_minimum_at(here, x, scalar(call, chosen->max_value));
+    if (!isnan(chosen->max_value)) above = liana_op_minimum_at(here, x, scalar(call, chosen->max_value));
     liana_tensor below = liana_op_multiply_at(here, liana_op_subtract_at(here, x, scalar(call, chosen->threshold)),
                                               scalar(call, chosen->negative_slope));
     return liana_op_select_at(here, liana_op_greater_at(here, x, scalar(call, chosen->threshold)), above, below);
-}
-
-/* Keras's "no limit" is null. */
-static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
-{
-    const liana_relu_options *relu = chosen;
-    if (relu->max_value == 0) liana__value_set(arena, config, "max_value", liana__value_null(arena));
 }
 
 const liana__layer_type liana__layer_relu = {
@@ -46,6 +47,6 @@ const liana__layer_type liana__layer_relu = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_options,
     .call = call_layer,
-    .to_keras = to_keras,
 };

@@ -16,6 +16,7 @@ const liana__layer_type liana__layer_flatten = {
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
+    .sums = LIANA__SUMS_KEPT_IN_A_ROW,
     .call = call_flatten,
 };
 
@@ -48,6 +49,7 @@ const liana__layer_type liana__layer_reshape = {
     .options = &reshape_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .sums = LIANA__SUMS_KEPT_IN_A_ROW,
     .check = check_reshape,
     .call = call_reshape,
 };

@@ -1,8 +1,9 @@
 /* Cross-entropy against class indices and against one-hot rows: the same numbers by two ways.
  *
  * Where the model ends in a softmax the loss is taken of its logits, as Keras does too, which is exact for any margin.
- * A model that gives probabilities by other means is clipped to [1e-7, 1 - 1e-7] as in Keras
- * (keras.backend.epsilon()), and rows are divided by their sum first. */
+ * Where other layers come behind the softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras
+ * (keras.backend.epsilon()), and rows are divided by their sum first. Of outputs that are no probabilities this makes
+ * numbers that mean nothing: such models are not trained (liana__model_check_probabilities). */
 #include "losses/loss.h"
 
 static const double EPSILON = 1e-7;
@@ -31,11 +32,13 @@ static liana_tensor sparse_categorical(liana_tensor output, liana_tensor logits,
 const liana__loss liana__loss_sparse_categorical_crossentropy = {
     .name = "sparse_categorical_crossentropy",
     .doc = "-log of the probability of the true class, given by its index.",
+    .of_probabilities = true,
     .per_example = sparse_categorical,
 };
 
 const liana__loss liana__loss_categorical_crossentropy = {
     .name = "categorical_crossentropy",
     .doc = "The same, with the true class as a one-hot row.",
+    .of_probabilities = true,
     .per_example = categorical,
 };

@@ -7,6 +7,7 @@
 typedef struct liana__loss {
     const char *name; /* Keras's */
     const char *doc;
+    bool of_probabilities; /* what the model gives must be such: numbers of at least 0 that add up to 1 */
     /* Builds the loss of each example, [batch], in the output's dtype. Its sum over the batch is what is
      * differentiated; the trainer divides by the number of examples of the whole update. output [batch, classes]: what
      * the model gives, usually probabilities; logits [batch, classes]: what `output` is the softmax of, invalid if it

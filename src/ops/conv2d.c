@@ -376,6 +376,7 @@ static const liana__kernel *const kernels[] = {
     &liana__conv2d_pointwise_avx512_bf16,
     &liana__conv2d_pointwise_avx512,
     &liana__conv2d_pointwise_avx2,
+    &liana__conv2d_window_amx,
     &liana__conv2d_winograd_gradient_avx512,
     &liana__conv2d_winograd_gradient_avx2,
     &liana__conv2d_kernel_gradient_avx512_bf16,

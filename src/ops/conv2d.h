@@ -69,5 +69,7 @@ LIANA__DECLARE_VECTOR_KERNELS(conv2d_kernel_gradient);
 /* Windows of 3x3 with fewer products: forward and for the images, and for the kernel. */
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_winograd);
 LIANA__DECLARE_VECTOR_KERNELS(conv2d_winograd_gradient);
+/* Windows without strides on tiles: forward, and for the images and the kernel. */
+LIANA__DECLARE_VECTOR_KERNELS(conv2d_window);
 
 #endif

@@ -103,6 +103,8 @@ enum { LEAST_TILES = 64 };
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const winograd_plan p = plan_winograd(node);
+    *reason = "tiles of AMX are faster";
+    if (node->inputs[0]->dtype == LIANA_BF16 && isa >= LIANA__ISA_AMX) return false;
     if (!winograd_preferred(&p.grid, p.depth, p.columns, node->inputs[0]->dtype, isa, reason)) return false;
     *reason = "too few pixels to transform the kernel for";
     return p.grid.count >= LEAST_TILES;

@@ -225,7 +225,8 @@ const liana__op liana__op_conv2d_affine = {
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
             &liana__conv2d_pointwise_amx, &liana__conv2d_pointwise_avx512_bf16, &liana__conv2d_pointwise_avx512,
-            &liana__conv2d_pointwise_avx2, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
+            &liana__conv2d_pointwise_avx2, &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512,
+            &liana__conv2d_winograd_avx2,
 #endif
             &dense_reference, NULL},
 };

@@ -35,16 +35,13 @@ static bool product_dtype_applicable(const liana__node *node, const char **reaso
 }
 
 #if defined(LIANA__TILES_OF_AMX)
-/* By what is known of oneDNN 2.6 on such a machine and by counting, untuned (docs/performance.md): its sums over many
- * pixels and gradients of images reach a tenth to a quarter of the tiles' peak, forward products of few channels as
- * little; where both sides are wide it reaches two thirds. A tile of rows is worth its while from 8 rows on. */
+/* As bench_products measures it on an Intel with AMX (docs/performance.md): oneDNN 2.6 is as fast or a little faster
+ * where a matrix is packed for few rows, slower elsewhere. A tile of rows is worth its while from 8 rows on. */
 static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;
     *reason = "too short a sum";
     if (p->transpose_a) return p->depth >= 32;
-    *reason = "oneDNN's tiles are as fast";
-    if (!p->transpose_b && p->depth > 64 && p->columns > 32) return false;
     *reason = "too few rows to pack the smaller matrix for";
     return p->finished || p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
 }
@@ -152,11 +149,13 @@ static void product_pack(const product *p, const liana__call *call, void *packed
     pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
 }
 
-#if !defined(LIANA_AMX) && !defined(LIANA_EMULATED_TILES) /* whose products run whole */
-
 /* How C is cut into tiles for several threads: so that little is read twice, the larger operand first. A tile of fewer
  * operations is not worth a thread's while. */
+#if defined(LIANA__TILES_OF_AMX)
+enum { LEAST_TILE_FLOPS = 8 << 20 };
+#else
 enum { LEAST_TILE_FLOPS = 2 << 20 };
+#endif
 
 typedef struct product_cut {
     int64_t row_tiles, column_tiles;
@@ -219,22 +218,6 @@ static size_t count_product_tiles(const product *p)
     const product_cut cut = cut_product(p);
     return (size_t)(cut.row_tiles * cut.column_tiles);
 }
-
-#else
-
-static void multiply(const product *p, const liana__call *call, const packed_matrix *matrix,
-                     const product_target *target)
-{
-    multiply_rows(p->rows, call->src[0], p->depth, matrix, target);
-}
-
-static size_t count_product_tiles(const product *p)
-{
-    (void)p;
-    return 1;
-}
-
-#endif
 
 /* A is gathered before it is multiplied, or C scattered behind that. */
 static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,

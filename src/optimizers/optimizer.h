@@ -3,7 +3,7 @@
 #ifndef LIANA_OPTIMIZERS_OPTIMIZER_H
 #define LIANA_OPTIMIZERS_OPTIMIZER_H
 
-#include "base/field.h"
+#include "optimizers/schedule.h"
 
 #include <liana/ops.h>
 
@@ -42,6 +42,18 @@ extern const liana__optimizer *const liana__optimizers[];
 
 /* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
 const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest);
+
+/* An optimizer with its options and its learning rate, of which the lengths in steps are not known yet. */
+typedef struct liana__optimizer_choice {
+    const liana__optimizer *optimizer;
+    const void *options;
+    liana__learning_rate learning_rate;
+} liana__optimizer_choice;
+
+/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}; everything that can be
+ * wrong with it is found here, whoever asks. `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+liana_status liana__optimizer_read(const liana__value *value, const char *where, liana__arena *arena,
+                                   liana__optimizer_choice *choice, liana__error *error) LIANA_MUST_USE;
 
 /* How many slots an optimizer keeps for each variable. */
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options);

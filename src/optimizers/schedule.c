@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const liana__schedule *const liana__schedules[] = {
@@ -33,15 +35,64 @@ static double length_in_updates(double steps, double epochs, int64_t steps_per_e
     return fabs(length - whole) <= 1e-12 * whole ? whole : length;
 }
 
+double liana__warmup_length(const liana__learning_rate *rate)
+{
+    const liana__schedule_common *common = rate->options;
+    return length_in_updates(common->warmup_steps, common->warmup_epochs, rate->steps_per_epoch);
+}
+
+/* The smallest rate that an update sees as more than 0: it computes in float32, where tiny numbers count as 0. */
+static liana_status check_rate(double rate, const liana__value *value, const char *where, double usual,
+                               liana__error *error)
+{
+    if (isnan(rate) || rate >= (double)FLT_MIN) return LIANA_OK;
+    char found[128];
+    return liana__fail_at(error, &value->place, where,
+                          "found %s, which changes no weight in float32; expected a learning rate of at least 1.2e-38, "
+                          "or leave it out for the optimizer's default, %g",
+                          liana__value_describe(value, found, sizeof found), usual);
+}
+
+liana_status liana__schedule_check(const liana__schedule_common *options, const liana__value *value, const char *where,
+                                   double default_learning_rate, liana__error *error)
+{
+    static const char *const lengths[] = {"decay_steps", "decay_epochs"};
+    if (value->kind != LIANA__VALUE_MAP) {
+        return check_rate(options->initial_learning_rate, value, where, default_learning_rate, error);
+    }
+    const liana__value *rate = liana__value_get(value, "initial_learning_rate");
+    char key[256];
+    snprintf(key, sizeof key, "%s.initial_learning_rate", where);
+    if (rate) LIANA_TRY(check_rate(options->initial_learning_rate, rate, key, default_learning_rate, error));
+    if (options->decay_steps > 0 || options->decay_epochs > 0) return LIANA_OK;
+    for (size_t i = 0; i < 2; i++) {
+        const liana__value *length = liana__value_get(value, lengths[i]);
+        if (!length || length->kind == LIANA__VALUE_NULL) continue;
+        snprintf(key, sizeof key, "%s.%s", where, lengths[i]);
+        return liana__fail_at(
+            error, &length->place, key,
+            "found 0, but a decay lasts longer than that; leave it out for one to the end of the run");
+    }
+    return LIANA_OK;
+}
+
+/* 0 if there is no such length. */
+static double length_or_nothing(double length)
+{
+    return isnan(length) ? 0 : length;
+}
+
 double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step)
 {
     const liana__schedule_common *common = rate->options;
-    double initial = common->initial_learning_rate > 0 ? common->initial_learning_rate : rate->default_learning_rate;
-    double warmup = length_in_updates(common->warmup_steps, common->warmup_epochs, rate->steps_per_epoch);
+    bool given = !isnan(common->initial_learning_rate);
+    double initial = given ? common->initial_learning_rate : rate->default_learning_rate;
+    double warmup = liana__warmup_length(rate);
     if ((double)step < warmup) {
         return common->warmup_learning_rate + (initial - common->warmup_learning_rate) * (double)step / warmup;
     }
-    double decay = length_in_updates(common->decay_steps, common->decay_epochs, rate->steps_per_epoch);
+    double decay = length_in_updates(length_or_nothing(common->decay_steps), length_or_nothing(common->decay_epochs),
+                                     rate->steps_per_epoch);
     if (decay <= 0) decay = (double)rate->total_steps - warmup;
     return rate->schedule->rate(rate->options, (double)step - warmup, decay > 1 ? decay : 1, initial);
 }

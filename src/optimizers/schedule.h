@@ -16,11 +16,11 @@ typedef struct liana__schedule {
 
 /* What all schedules have. Lengths may be given in updates or in epochs. */
 typedef struct liana__schedule_common {
-    double initial_learning_rate; /* 0: the optimizer's default */
+    double initial_learning_rate; /* NaN: the optimizer's default */
     double warmup_steps;
     double warmup_epochs;
     double warmup_learning_rate; /* where the warm-up starts */
-    double decay_steps;          /* 0: the rest of the run */
+    double decay_steps;          /* both NaN: the rest of the run */
     double decay_epochs;
 } liana__schedule_common;
 
@@ -29,10 +29,10 @@ typedef struct liana__schedule_common {
     {.name = "initial_learning_rate",                                                                                 \
      .kind = LIANA__FIELD_FLOAT,                                                                                      \
      .offset = offsetof(liana__schedule_common, initial_learning_rate),                                               \
-     .default_text = "0.0",                                                                                           \
+     .default_text = "null",                                                                                          \
      .minimum = 0,                                                                                                    \
-     .maximum = 1e6,                                                                                                  \
-     .doc = "The rate after the warm-up; 0: the optimizer's default."},                                               \
+     .maximum = 1e38,                                                                                                 \
+     .doc = "The rate after the warm-up; default: the optimizer's."},                                                 \
         {.name = "warmup_steps",                                                                                      \
          .kind = LIANA__FIELD_FLOAT,                                                                                  \
          .offset = offsetof(liana__schedule_common, warmup_steps),                                                    \
@@ -57,13 +57,13 @@ typedef struct liana__schedule_common {
         {.name = "decay_steps",                                                                                       \
          .kind = LIANA__FIELD_FLOAT,                                                                                  \
          .offset = offsetof(liana__schedule_common, decay_steps),                                                     \
-         .default_text = "0.0",                                                                                       \
+         .default_text = "null",                                                                                      \
          .minimum = 0,                                                                                                \
          .maximum = 1e12,                                                                                             \
-         .doc = "Length of the decay in updates after the warm-up; 0 with decay_epochs 0: to the end of the run."},   \
+         .doc = "Length of the decay in updates after the warm-up; default: to the end of the run."},                 \
     {                                                                                                                 \
         .name = "decay_epochs", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(liana__schedule_common, decay_epochs), \
-        .default_text = "0.0", .minimum = 0, .maximum = 1e9,                                                          \
+        .default_text = "null", .minimum = 0, .maximum = 1e9,                                                         \
         .doc = "Length of the decay in epochs, added to decay_steps."                                                 \
     }
 
@@ -77,6 +77,11 @@ extern const liana__schedule *const liana__schedules[];
 /* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
 const liana__schedule *liana__schedule_find(const char *name, const char **nearest);
 
+/* What no single option can tell. `value` is what the options were read from: a map, or a number that is the initial
+ * rate; `where` is its dotted key. Errors: INVALID_CONFIG. */
+liana_status liana__schedule_check(const liana__schedule_common *options, const liana__value *value, const char *where,
+                                   double default_learning_rate, liana__error *error) LIANA_MUST_USE;
+
 /* A schedule with its options and the run that it belongs to. */
 typedef struct liana__learning_rate {
     const liana__schedule *schedule;
@@ -85,6 +90,9 @@ typedef struct liana__learning_rate {
     int64_t steps_per_epoch;
     int64_t total_steps;
 } liana__learning_rate;
+
+/* Length of the warm-up in updates, perhaps with a fraction. */
+double liana__warmup_length(const liana__learning_rate *rate);
 
 /* The learning rate of update `step`, counted from 0. */
 double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step);

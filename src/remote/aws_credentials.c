@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "remote/calls.h"
 
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "remote/aws_credentials.h"
+#include "remote/calls.h"
 
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

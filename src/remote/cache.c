@@ -2,10 +2,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "remote/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

@@ -2,11 +2,10 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "remote/calls.h"
 #include "remote/listing.h"
 #include "remote/sigv4.h"
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <stdlib.h>
 #include <string.h>
 

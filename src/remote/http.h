@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "remote/calls.h"
 
-#include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,11 +1,10 @@
 #include "remote/listing.h"
 
 #include "formats/json.h"
+#include "remote/calls.h"
 
 #include <errno.h>
-#include <expat.h>
 #include <limits.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #include "remote/piece.h"
 
 #include "formats/crc32c.h"
+#include "remote/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -70,6 +70,7 @@ liana_status liana__remote_create(const liana__remote_options *options, liana__r
 static liana_status open_remote(liana__remote *remote, liana__error *error)
 {
     if (remote->cache.view) return LIANA_OK;
+    LIANA_TRY(liana__remote_load(error));
     /* Counts its calls, and may be called in any thread (libcurl 7.84). */
     if (!remote->is_started && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return liana__fail_memory(error, "remote files");

@@ -1,7 +1,7 @@
 #include "remote/sigv4.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include "remote/calls.h"
+
 #include <string.h>
 
 enum { HASH_SIZE = 32 };

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 
-#include <cairo-svg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +32,7 @@ liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double
                            "'%s': the picture would have %.0f x %.0f pixels, at most %d x %d can be drawn", path,
                            width * scale, height * scale, LIANA__CANVAS_MAX, LIANA__CANVAS_MAX);
     }
+    LIANA_TRY(liana__cairo_load(error));
     canvas->surface = canvas->svg ? cairo_svg_surface_create_for_stream(take_bytes, &canvas->svg_text, width, height)
                                   : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale + 0.5),
                                                                (int)(height * scale + 0.5));

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/cairo_calls.h"
 #include "report/fonts.h"
 
-#include <cairo.h>
 #include <stdbool.h>
 
 typedef struct liana__ink {
@@ -33,7 +33,8 @@ typedef struct liana__canvas {
 enum { LIANA__CANVAS_MAX = 32767 };
 
 /* A white picture. The unit is one pixel of a screen; a PNG gets `scale` times as many. The path's ending, .png or
- * .svg, chooses the format. Errors: INVALID_ARGUMENT, OUT_OF_RANGE (too large), OUT_OF_MEMORY. */
+ * .svg, chooses the format. Errors: INVALID_ARGUMENT, OUT_OF_RANGE (too large), OUT_OF_MEMORY,
+ * UNIMPLEMENTED (no libcairo). */
 liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
                                  liana__error *error) LIANA_MUST_USE;
 /* Writes the file, whole or not at all, and frees the canvas in either case. Errors: IO_ERROR, OUT_OF_MEMORY. */

@@ -1,8 +1,8 @@
 #include "report/fonts.h"
 
 #include "base/text.h"
+#include "formats/fontconfig_calls.h"
 
-#include <fontconfig/fontconfig.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +35,7 @@ static bool has_glyph(cairo_font_face_t *face, const char *text, size_t size)
 /* The installed font nearest to the usual one that has a character, or NULL. */
 static cairo_font_face_t *match(uint32_t code, bool bold)
 {
+    if (liana__fontconfig_load(NULL) != LIANA_OK) return NULL;
     FcPattern *pattern = FcPatternCreate();
     FcCharSet *wanted = FcCharSetCreate();
     FcPattern *matched = NULL;
@@ -96,14 +97,17 @@ static bool can_draw(liana__fonts *fonts, const char *name)
 
 void liana__fonts_note(const char *const *names, size_t count, char *note, size_t size)
 {
+    static const char advice[] = "install one that has (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, "
+                                 "fonts-noto for most others)";
     liana__fonts fonts = {0};
+    liana__error missing = {0};
     if (size) note[0] = 0;
+    if (liana__cairo_load(NULL) != LIANA_OK) return; /* nothing is drawn */
+    bool all_fonts = liana__fontconfig_load(&missing) == LIANA_OK;
     for (size_t i = 0; i < count; i++) {
         if (can_draw(&fonts, names[i])) continue;
-        snprintf(note, size,
-                 "no installed font has all characters of '%.100s': pictures show boxes in their place; install one "
-                 "that has (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, fonts-noto for most others)",
-                 names[i]);
+        snprintf(note, size, "no %s font has all characters of '%.100s': pictures show boxes in their place; %s",
+                 all_fonts ? "installed" : "usual", names[i], all_fonts ? advice : missing.message);
         break;
     }
     liana__fonts_free(&fonts);

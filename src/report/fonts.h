@@ -2,14 +2,16 @@
 #ifndef LIANA_REPORT_FONTS_H
 #define LIANA_REPORT_FONTS_H
 
-#include <cairo.h>
+#include "formats/cairo_calls.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { LIANA__MAX_FALLBACKS = 8 };
 
-/* The faces of one weight. Zero-initialise; free with liana__fonts_free. */
+/* The faces of one weight. Load cairo first; without libfontconfig there is the usual one only. Zero-initialise; free
+ * with liana__fonts_free. */
 typedef struct liana__fonts {
     bool bold;
     cairo_font_face_t *usual;

@@ -164,6 +164,8 @@ void liana__profile_verdict(const liana__profile *profile, liana__text *text)
 
 /* ---- the table ---- */
 
+static const double UNDISTURBED = 0.9;
+
 static void print_machine(const liana__profile *profile, liana__text *text)
 {
     const liana__roofline *roofline = &profile->roofline;
@@ -180,9 +182,13 @@ static void print_machine(const liana__profile *profile, liana__text *text)
                         (double)memory->size / (1 << 20));
     }
     liana__text_add(text, "\n");
+    if (roofline->undisturbed < UNDISTURBED) {
+        liana__text_add(text,
+                        "something else was running while the machine was measured: liana's threads had a core for "
+                        "only %.0f%% of the time; the machine can do more, and shares of the roofline are too large\n",
+                        100 * roofline->undisturbed);
+    }
 }
-
-static const double UNDISTURBED = 0.9;
 
 static void print_steps(const liana__profile *profile, liana__text *text)
 {
@@ -241,6 +247,14 @@ static void print_rest(const liana__profile *profile, const char *name, double s
 static const double WORTH_A_LINE = 0.05; /* percent */
 
 enum { NAME_SIZE = 128, OP_WIDTH = 44, NODE_WIDTH = 72 };
+
+/* From half a percent on, which rounds to a number above 100. */
+static bool exceeds_roofline(const liana__profile_rows *rows)
+{
+    bool any = false;
+    for (size_t i = 0; i < rows->count; i++) any |= liana__profile_roofline_share(&rows->items[i]) > 1.005;
+    return any;
+}
 
 static void print_ops(const liana__profile *profile, liana__text *text)
 {
@@ -303,6 +317,10 @@ void liana__profile_print(const liana__profile *profile, bool nodes, liana__text
     print_steps(profile, text);
     print_ops(profile, text);
     if (nodes) print_nodes(profile, text);
+    if (exceeds_roofline(nodes ? &profile->by_node : &profile->by_op)) {
+        liana__text_add(text, "\nabove 100%% of the roofline: the kernel does less than is counted, or the machine was "
+                              "busy while it was measured\n");
+    }
     print_declined(profile, text);
     liana__text_add(text, "\n");
     liana__profile_verdict(profile, text);

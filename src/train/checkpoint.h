@@ -20,8 +20,8 @@ typedef struct liana__run_state {
     liana__history history;
     /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
     char isa[16];
-    int64_t recompute_memory;      /* the MiB for whose sake parts are computed twice; 0: none are */
-    const liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    int64_t recompute_memory; /* the MiB for whose sake parts are computed twice; 0: none are */
+    liana__data_state *data;  /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
     char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
 } liana__run_state;
 

@@ -78,14 +78,21 @@ typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_SKIP, /* its place stays empty */
 } liana__on_bad_record;
 
+/* What labels are in the data. */
+typedef enum liana__label_kind {
+    LIANA__LABELS_AUTO,  /* as the training data have them; with class_names, names or numbers */
+    LIANA__LABELS_NAMES, /* names of classes: numbers would say nothing */
+} liana__label_kind;
+
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
     liana__source_config test;
     liana__strings class_names; /* the names themselves, also where the YAML names a file of them; may be empty */
+    int label_kind;             /* liana__label_kind */
     int64_t num_classes;        /* the number of class_names if those are given; 0: as many as the data says */
     int64_t image_size[2];      /* height, width; 0, 0: as the images are */
-    int64_t channels;           /* 1 or 3; 0: as the images are */
+    int64_t channels;           /* 1 or 3; 0: as the model or the format says, else 3 */
     liana__features_config features;
     int64_t label_offset; /* added to every label */
     int scale;            /* liana_scale; AUTO: as the backbone was trained, 0..1 without one */
@@ -197,6 +204,12 @@ liana__source_options liana__config_source_options(const liana__config *config, 
 
 /* Refuses a configuration that does not say what to train on. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;
+
+/* The dotted key of an option by its own name, also as it would be written behind dashes: "train.batch_size" for
+ * "batch-size". False: no key is called so. */
+bool liana__config_find_option(const char *name, char *key, size_t size);
+/* How to do here what a key of other programs does, such as "validation_split"; NULL if it is none that is known. */
+const char *liana__config_advice(const char *name);
 
 /* Where a dotted key such as "train.loss" was written: the value's place, or that of the nearest mapping around it if
  * it was not. For liana__fail_at, when an option turns out wrong later. */

@@ -1,9 +1,10 @@
+#include "optimizers/optimizer.h"
 #include "train/config_internal.h"
 
 #include "base/format.h"
 
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static liana_status LIANA__PRINTF(4, 5)
@@ -18,8 +19,7 @@ static liana_status LIANA__PRINTF(4, 5)
     return liana__fail_at(error, &place, key, "%s", message);
 }
 
-/* The section that has a key of this name, or NULL. The optimizer's options are not in our tables, but a learning rate
- * is looked for by everybody. */
+/* The section that has a key of this name, or NULL. The optimizer's options are in tables of their own. */
 static const char *home_of(const char *key)
 {
     const liana__fields *config = liana__config_fields();
@@ -28,7 +28,46 @@ static const char *home_of(const char *key)
         const liana__field *section = &config->items[i];
         if (section->kind == LIANA__FIELD_SECTION && liana__fields_find(section->section, key)) return section->name;
     }
+    for (const liana__optimizer *const *one = liana__optimizers; *one; one++) {
+        if (liana__fields_find((*one)->options, key)) return "train.optimizer";
+    }
     return NULL;
+}
+
+/* With the underscores of a key for the dashes of an option. */
+static void spell_as_key(const char *name, char *key, size_t size)
+{
+    snprintf(key, size, "%s", name);
+    for (char *at = key; *at; at++) {
+        if (*at == '-') *at = '_';
+    }
+}
+
+bool liana__config_find_option(const char *name, char *key, size_t size)
+{
+    const liana__fields *config = liana__config_fields();
+    char plain[64], section[64];
+    spell_as_key(name, plain, sizeof plain);
+    if (strcmp(plain, "lr") == 0) strcpy(plain, "learning_rate");
+    snprintf(section, sizeof section, "%.*s", (int)strcspn(plain, "."), plain);
+    const liana__field *top = liana__fields_find(config, section);
+    const char *home = home_of(plain);
+    bool is_data = strcmp(plain, "data") == 0, is_whole = top && (strchr(plain, '.') || !top->section);
+    if (is_whole) {
+        snprintf(key, size, "%s", plain); /* with all its names already */
+    } else {
+        snprintf(key, size, "%s.%s", home ? home : plain, home ? plain : "train");
+    }
+    return is_whole || home || is_data;
+}
+
+const char *liana__config_advice(const char *name)
+{
+    char key[64];
+    spell_as_key(name, key, sizeof key);
+    if (strcmp(key, "validation_split") != 0) return NULL;
+    return "validation data are files of their own: 'liana convert DATA --out DIR --shuffle --validation 0.2' writes "
+           "DIR/train and DIR/val, for data.train and data.validation";
 }
 
 static liana_status check_homes(const liana__fields *fields, const liana__value *map, const char *where,
@@ -40,6 +79,10 @@ static liana_status check_homes(const liana__fields *fields, const liana__value 
         if (liana__fields_find(liana__config_fields(), key)) {
             return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; it belongs to the top level",
                                   key);
+        }
+        if (liana__config_advice(key)) {
+            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; %s", key,
+                                  liana__config_advice(key));
         }
         home = home_of(key);
         if (!home) continue;
@@ -61,6 +104,32 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
     return LIANA_OK;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const char *const *first = *(const char *const *const *)a, *const *second = *(const char *const *const *)b;
+    int order = strcmp(*first, *second);
+    return order ? order : (first > second) - (first < second);
+}
+
+/* Names are how classes are found in folders and lists, and how predictions say them. */
+static liana_status check_class_names(const liana__config *config, liana__error *error)
+{
+    const liana__strings *names = &config->data.class_names;
+    const char *const **sorted = malloc((names->count + 1) * sizeof *sorted);
+    if (!sorted) return liana__fail_memory(error, "the names of the classes");
+    for (size_t i = 0; i < names->count; i++) sorted[i] = &names->items[i];
+    qsort(sorted, names->count, sizeof *sorted, compare_names);
+    size_t at = 1;
+    while (at < names->count && strcmp(*sorted[at - 1], *sorted[at]) != 0) at++;
+    size_t first = at < names->count ? (size_t)(sorted[at - 1] - names->items) : 0;
+    size_t second = at < names->count ? (size_t)(sorted[at] - names->items) : 0;
+    free(sorted);
+    if (!second) return LIANA_OK;
+    return refuse(config, error, "data.class_names",
+                  "classes %zu and %zu (counted from 0) are both called '%.60s'; give each a name of its own", first,
+                  second, names->items[first]);
+}
+
 static liana_status check_data(const liana__config *config, liana__error *error)
 {
     const liana__data_config *data = &config->data;
@@ -73,6 +142,7 @@ static liana_status check_data(const liana__config *config, liana__error *error)
         return refuse(config, error, "data.num_classes", "found the number %lld, but data.class_names has %zu names",
                       (long long)data->num_classes, names);
     }
+    LIANA_TRY(check_class_names(config, error));
     if (data->max_bad && data->on_bad_record != LIANA__ON_BAD_RECORD_SKIP) {
         return refuse(config, error, "data.max_bad", "it needs data.on_bad_record: skip");
     }
@@ -116,22 +186,6 @@ static liana_status check_model(const liana__config *config, liana__error *error
     return LIANA_OK;
 }
 
-/* A map with a name: what the optimizer and the schedule have to be before their owners read them. */
-static liana_status check_named(const liana__config *config, const liana__value *value, const char *key,
-                                const char *expected, liana__error *error)
-{
-    char found[128];
-    if (value->kind != LIANA__VALUE_MAP) {
-        return refuse(config, error, key, "found %s, expected %s", liana__value_describe(value, found, sizeof found),
-                      expected);
-    }
-    const liana__value *name = liana__value_get(value, "name");
-    if (!name) return refuse(config, error, key, "the key 'name' is missing, expected %s", expected);
-    if (name->kind == LIANA__VALUE_STRING) return LIANA_OK;
-    return liana__fail_at(error, &name->place, key, "name: found %s, expected text",
-                          liana__value_describe(name, found, sizeof found));
-}
-
 static liana_status check_train(const liana__config *config, liana__error *error)
 {
     const liana__train_config *train = &config->train;
@@ -141,18 +195,11 @@ static liana_status check_train(const liana__config *config, liana__error *error
                       (long long)train->batch_size);
     }
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
-    LIANA_TRY(check_named(config, train->optimizer, "train.optimizer",
-                          "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", error));
-    const liana__value *rate = liana__value_get(train->optimizer, "learning_rate");
-    if (!rate) return LIANA_OK;
-    const char *key = "train.optimizer.learning_rate";
-    if (rate->kind != LIANA__VALUE_INT && rate->kind != LIANA__VALUE_FLOAT) {
-        return check_named(config, rate, key, "a number, or a schedule such as {name: CosineDecay, ...}", error);
-    }
-    if (isfinite(rate->number) && rate->number >= 0) return LIANA_OK;
-    char found[128];
-    return refuse(config, error, key, "found %s, expected a number of at least 0.0",
-                  liana__value_describe(rate, found, sizeof found));
+    liana__arena arena = {0};
+    liana__optimizer_choice choice;
+    liana_status status = liana__optimizer_read(train->optimizer, "train.optimizer", &arena, &choice, error);
+    liana__arena_free(&arena);
+    return status;
 }
 
 liana_status liana__config_check(const liana__config *config, liana__error *error)

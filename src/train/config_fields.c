@@ -172,6 +172,8 @@ static const char *const decode_qualities[] = {"full", "fast", NULL};
 
 static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
 
+static const char *const label_kinds[] = {"auto", "names", NULL};
+
 #define AT(member) .offset = offsetof(liana__data_config, member)
 static const liana__field data_items[] = {
     {.name = "train",
@@ -194,6 +196,13 @@ static const liana__field data_items[] = {
      AT(class_names),
      .doc =
          "the names of the classes in the order of their numbers: a list, or the path of a file with a name per line"},
+    {.name = "label_kind",
+     .kind = LIANA__FIELD_ENUM,
+     AT(label_kind),
+     .default_text = "auto",
+     .names = label_kinds,
+     .doc = "names: labels are names of classes, and numbers are refused; auto: with class_names either, else as the "
+            "training data have them"},
     {.name = "num_classes",
      .kind = LIANA__FIELD_INT,
      AT(num_classes),
@@ -208,7 +217,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_INT,
      AT(channels),
      .maximum = 3,
-     .doc = "1 for grey, 3 for colour (0: as the images are)"},
+     .doc = "1 for grey, 3 for colour (0: as the model's InputLayer says, 1 for IDX files, else 3)"},
     {.name = "features",
      .kind = LIANA__FIELD_SECTION,
      AT(features),

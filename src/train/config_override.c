@@ -92,15 +92,16 @@ static liana_status fail_step(target *set, const step *at, const liana__value *p
 }
 
 /* Where a step leads from a list. */
-static liana_status find_item(target *set, const liana__value *list, const step *at, size_t *index)
+static bool find_item(const liana__value *list, const step *at, size_t *index)
 {
     char *end;
-    unsigned long number = strtoul(at->text, &end, 10);
+    *index = strtoul(at->text, &end, 10);
     bool is_number = *at->text >= '0' && *at->text <= '9' && end == at->text + at->length;
-    if (is_number && number < list->count) {
-        *index = number;
-        return LIANA_OK;
-    }
+    return is_number && *index < list->count;
+}
+
+static liana_status fail_item(target *set, const liana__value *list, const step *at)
+{
     const char *stop = at->text + at->length;
     return liana__fail(set->error, LIANA_INVALID_CONFIG,
                        "command line: %.*s: '%.*s' is no index of a list of %zu; they count from 0",
@@ -113,7 +114,7 @@ static liana_status put(target *set, liana__value *parent, const step *at, liana
     if (!item) return liana__fail_memory(set->error, "an override");
     size_t index;
     if (parent->kind == LIANA__VALUE_LIST) {
-        LIANA_TRY(find_item(set, parent, at, &index));
+        if (!find_item(parent, at, &index)) return fail_item(set, parent, at);
         parent->items[index] = item;
         return LIANA_OK;
     }
@@ -135,7 +136,7 @@ static liana_status enter(target *set, liana__value *parent, const step *at, lia
     const liana__value *old = NULL;
     size_t index;
     if (parent->kind == LIANA__VALUE_LIST) {
-        LIANA_TRY(find_item(set, parent, at, &index));
+        if (!find_item(parent, at, &index)) return fail_item(set, parent, at);
         old = parent->items[index];
     } else {
         index = liana__config_find_key(parent, at->text, at->length);

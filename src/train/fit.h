@@ -38,6 +38,7 @@ typedef struct liana__fit_options {
     int64_t batch_size;
     int64_t epochs;
     size_t num_metrics;
+    bool *seen_classes; /* by class: becomes true when an example of it was trained on; NULL: nobody asks */
     liana__learning_rate learning_rate; /* its step counts are filled in by fit */
     /* Checkpoints; folder NULL: none. */
     const char *checkpoint_folder;

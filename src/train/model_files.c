@@ -11,6 +11,7 @@
 
 #include <liana/train.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";

@@ -2,6 +2,7 @@
 #include "data/dataset_source.h"
 #include "formats/yaml.h"
 #include "models/preprocessing.h"
+#include "train/model_classes.h"
 #include "train/model_preprocessing.h"
 #include "train/model_values.h"
 #include "train/precision.h"
@@ -27,7 +28,8 @@ typedef struct request {
     int64_t data_memory;
     const char *resumed_from; /* a folder of checkpoints, or NULL */
     bool training;
-    bool labelled; /* labels are looked at */
+    void (*on_note)(void *user, const char *note);
+    void *user;
 } request;
 
 static liana_status read_optimizer(const char *text, liana__arena *arena, const liana__value **optimizer,
@@ -43,10 +45,8 @@ static liana_status read_optimizer(const char *text, liana__arena *arena, const 
     }
     if (!map) return liana__fail_memory(error, "the optimizer");
     *optimizer = map;
-    const liana__value *name = liana__value_get(map->kind == LIANA__VALUE_MAP ? map : NULL, "name");
-    if (name && name->kind == LIANA__VALUE_STRING) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "optimizer: found '%s', expected a name or {name: NAME, learning_rate: RATE, ...}", text);
+    liana__optimizer_choice choice;
+    return liana__optimizer_read(map, "optimizer", arena, &choice, error);
 }
 
 static liana_status check_request(const request *wanted, liana__error *error)
@@ -135,19 +135,6 @@ static liana_status find_augmentation(liana__run *run, const char *text, liana__
     return LIANA_OK;
 }
 
-/* Names of classes that two know and that differ: folders are numbered by their names, and another set of folders would
- * be other classes. `theirs` is what the second are called in the message, which ends with `hint`. */
-static liana_status check_classes(liana__strings ours, const char *where, liana__strings theirs, const char *there,
-                                  const char *hint, liana__error *error)
-{
-    size_t same = 0;
-    while (same < ours.count && same < theirs.count && strcmp(ours.items[same], theirs.items[same]) == 0) same++;
-    if (!ours.count || !theirs.count || (same == ours.count && same == theirs.count)) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "class %zu is '%s' %s but '%s' %s; %s", same,
-                       same < ours.count ? ours.items[same] : "(none)", where,
-                       same < theirs.count ? theirs.items[same] : "(none)", there, hint);
-}
-
 static liana_status check_scale(const liana_dataset *data, liana_scale expected, const char *what, liana__error *error)
 {
     liana_scale found = data->scale;
@@ -168,26 +155,24 @@ static liana_status find_preprocessing(liana__run *run, const request *wanted, l
     run->scale = data->scale ? data->scale : is_known ? known->scale : LIANA_SCALE_ZERO_ONE;
     run->config->data.resize.antialias = data->antialias || known->antialias;
     run->config->data.decode = known->fast_decode ? LIANA__DECODE_FAST : LIANA__DECODE_FULL;
-    if (!wanted->labelled) return LIANA_OK;
-    liana__strings names = {known->num_class_names, known->class_names};
-    return check_classes(names, "of the model", liana__dataset_class_names(data), "in the data",
-                         "open the data with the option class_names = those of liana_model_preprocessing, or give the "
-                         "model others with liana_model_set_preprocessing",
-                         error);
+    return LIANA_OK;
 }
 
-/* After a fit the model knows what it was trained on. */
+/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, it learns none.
+ */
 static liana_status learn_preprocessing(liana__run *run, const liana_dataset *data, liana__error *error)
 {
     liana_preprocessing learnt = run->model->preprocessing;
-    liana__strings names = liana__dataset_class_names(data);
+    liana__strings names;
     learnt.scale = run->scale;
     learnt.antialias = run->config->data.resize.antialias;
-    if (names.count && (int64_t)names.count == liana__trainer_num_classes(run->trainer)) {
+    bool known = liana__classes_of(data, &names);
+    if (known && names.count && (int64_t)names.count != liana__trainer_num_classes(run->trainer)) known = false;
+    if (known) {
         learnt.class_names = names.items;
         learnt.num_class_names = names.count;
     }
-    return liana__preprocessing_set(run->model, &learnt, error);
+    return liana__preprocessing_set(run->model, &learnt, known || run->model->knows_classes, error);
 }
 
 /* Makes a run of it, whose weights are the model's. Close it in any case. */
@@ -199,7 +184,8 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     LIANA_TRY(make_config(run, wanted, error));
     LIANA_TRY(find_preprocessing(run, wanted, error));
     LIANA_TRY(find_augmentation(run, wanted->augment, error));
-    LIANA_TRY(liana__run_make_trainer(run, &(liana__run_options){.training = wanted->training}, error));
+    liana__run_options options = {.training = wanted->training, .on_note = wanted->on_note, .user = wanted->user};
+    LIANA_TRY(liana__run_make_trainer(run, &options, error));
     return liana__model_values_write(wanted->model, &run->variables, error);
 }
 
@@ -271,13 +257,15 @@ static liana_results means(const liana__totals *totals, size_t num_metrics)
 /* ---- fit ---- */
 
 typedef struct watcher {
-    const liana__run *run;
+    liana__run *run;
     const liana_fit_options *options;
+    liana__run_options told;
 } watcher;
 
 static bool watch(void *user, const liana__fit_event *event)
 {
     const watcher *own = user;
+    if (event->kind == LIANA__FIT_EPOCH) liana__run_warn_after_epoch(own->run, &own->told);
     if (event->kind != LIANA__FIT_EPOCH || !own->options->on_epoch) return true;
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
@@ -290,6 +278,7 @@ static bool watch(void *user, const liana__fit_event *event)
 
 static liana_status fit(liana__run *run, const liana_fit_options *options, liana__error *error)
 {
+    run->config->train.epochs = options->epochs ? options->epochs : 1;
     if (options->skip_bad_records) run->config->data.on_bad_record = LIANA__ON_BAD_RECORD_SKIP;
     run->bad_records.most = options->max_bad_records;
     run->bad_records.on_note = options->on_bad_record;
@@ -299,19 +288,26 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
         LIANA_TRY(check_scale(options->validation, run->scale, "the training data have", error));
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
+    watcher own = {run, options, {.on_note = options->on_note, .user = options->user}};
+    run->num_classes = liana__trainer_num_classes(run->trainer);
+    run->config->data.label_offset = options->training->label_offset;
+    LIANA_TRY(liana__run_find_seen_classes(run, &own.told, error));
+    LIANA_TRY(liana__run_find_new_averages(run, error));
     if (options->checkpoints) LIANA_TRY(liana__run_note_data(run, error));
     if (options->resume && options->checkpoints) {
         const char *path;
         LIANA_TRY(liana__run_load_newest_whole(run, &(liana__run_options){0}, options->checkpoints, &path, error));
     }
-    watcher own = {run, options};
+    liana__run_note_contents(run, &own.told);
+    liana__run_warn_of_warmup(run, &own.told);
     liana__fit_options wanted = {.trainer = run->trainer,
                                  .variables = &run->variables,
                                  .training = run->training.loader,
                                  .validation = run->validation.loader,
                                  .batch_size = run->config->train.batch_size,
-                                 .epochs = options->epochs ? options->epochs : 1,
+                                 .epochs = run->config->train.epochs,
                                  .num_metrics = run->num_metrics,
+                                 .seen_classes = liana__run_classes_to_see(run),
                                  .learning_rate = run->learning_rate,
                                  .checkpoint_folder = options->checkpoints,
                                  .every_epoch = true,
@@ -326,13 +322,12 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     return status;
 }
 
-static liana_status check_fit(const liana_fit_options *options, liana__error *error)
+static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
     if (options->training && options->validation) {
-        LIANA_TRY(check_classes(liana__dataset_class_names(options->training), "in the training data",
-                                liana__dataset_class_names(options->validation), "in the validation data",
-                                "open the validation data with the option classes_of = the training data", error));
+        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
     }
+    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
                            (long long)options->epochs, (long long)options->steps_per_epoch);
@@ -364,14 +359,16 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .data_memory = options->data_memory,
                       .resumed_from = options->resume ? options->checkpoints : NULL,
                       .training = true,
-                      .labelled = true};
+                      .on_note = options->on_note,
+                      .user = options->user};
     liana__error *error = &model->context->error;
-    LIANA_TRY(check_fit(options, error));
+    LIANA_TRY(check_fit(model, options, error));
     liana__run run;
     liana_status status = open_run(&run, &wanted, error);
     if (status == LIANA_OK) status = fit(&run, options, error);
-    if (status == LIANA_OK || status == LIANA_CANCELLED)
+    if (status == LIANA_OK || status == LIANA_CANCELLED) {
         model->precision = (liana_precision)run.config->train.precision;
+    }
     close_run(&run);
     return status;
 }
@@ -410,11 +407,11 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
                       .loss = options->loss,
                       .metrics = options->metrics,
-                      .precision = model->precision,
-                      .labelled = true};
+                      .precision = model->precision};
     if (dataset && !has_labels(dataset)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }
+    if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     return measure(&wanted, true, NULL, NULL, results, error);
 }
 

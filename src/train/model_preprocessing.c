@@ -1,6 +1,7 @@
 #include "train/model_preprocessing.h"
 
 #include "base/file.h"
+#include "data/class_list.h"
 #include "formats/json.h"
 #include "models/preprocessing.h"
 #include "train/config.h"
@@ -12,58 +13,64 @@ liana_preprocessing liana_model_preprocessing(const liana_model *model)
     return model->preprocessing;
 }
 
-static bool same_names(const liana_preprocessing *a, const liana_preprocessing *b)
+static liana__strings names_of(const liana_preprocessing *preprocessing)
 {
-    if (a->num_class_names != b->num_class_names) return false;
-    for (size_t i = 0; i < a->num_class_names; i++) {
-        if (strcmp(a->class_names[i], b->class_names[i]) != 0) return false;
+    liana__strings names = {preprocessing->num_class_names, preprocessing->class_names};
+    if (!names.count) {
+        while (names.items && names.items[names.count]) names.count++;
     }
-    return true;
+    return names;
 }
 
-static liana_status check(const liana_model *model, const liana_preprocessing *wanted, liana__error *error)
+static liana_status check(const liana_model *model, liana_scale scale, const liana__strings *names, liana__error *error)
 {
-    if ((unsigned)wanted->scale >= LIANA__NUM_SCALES) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the scale %d, expected a liana_scale",
-                           (int)wanted->scale);
+    if ((unsigned)scale >= LIANA__NUM_SCALES) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the scale %d, expected a liana_scale", (int)scale);
     }
     LIANA_TRY(liana__model_check(model, error));
     liana_shape output = liana__model_output_shape(model);
     int64_t outputs = output.rank ? output.dims[output.rank - 1] : 0;
-    if (wanted->num_class_names && (int64_t)wanted->num_class_names != outputs) {
+    if (names->count && (int64_t)names->count != outputs) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %zu names of classes, but the model has %lld outputs",
-                           wanted->num_class_names, (long long)outputs);
+                           names->count, (long long)outputs);
     }
-    for (size_t i = 0; i < wanted->num_class_names; i++) {
-        if (wanted->class_names && wanted->class_names[i]) continue;
+    for (size_t i = 0; i < names->count; i++) {
+        if (names->items && names->items[i]) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the name of class %zu is NULL", i);
     }
     return LIANA_OK;
 }
 
-liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, liana__error *error)
+liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, bool knows_classes,
+                                      liana__error *error)
 {
-    LIANA_TRY(check(model, preprocessing, error));
     liana_preprocessing *own = &model->preprocessing;
+    liana__strings known = names_of(own), names = names_of(preprocessing);
+    LIANA_TRY(check(model, preprocessing->scale, &names, error));
     /* Fits in a row would fill the arena with the same names. */
-    const char *const *names = own->class_names;
-    if (!same_names(own, preprocessing)) {
-        size_t count = preprocessing->num_class_names;
-        const char **copies = liana__arena_allocate(&model->arena, (count + 1) * sizeof *copies);
-        for (size_t i = 0; copies && i < count; i++) {
-            copies[i] = liana__arena_string(&model->arena, preprocessing->class_names[i]);
+    const char *const *items = own->class_names;
+    if (!liana__class_list_equal(&known, &names)) {
+        const char **copies = liana__arena_allocate(&model->arena, (names.count + 1) * sizeof *copies);
+        for (size_t i = 0; copies && i < names.count; i++) {
+            copies[i] = liana__arena_string(&model->arena, names.items[i]);
         }
         if (model->arena.failed) return liana__fail_memory(error, "the names of the classes");
-        names = count ? copies : NULL;
+        copies[names.count] = NULL;
+        items = names.count ? copies : NULL;
     }
     *own = *preprocessing;
-    own->class_names = names;
+    own->class_names = items;
+    own->num_class_names = names.count;
+    model->knows_classes = knows_classes || names.count > 0;
     return LIANA_OK;
 }
 
 liana_status liana_model_set_preprocessing(liana_model *model, const liana_preprocessing *preprocessing)
 {
-    return liana__preprocessing_set(model, preprocessing, &model->context->error);
+    /* The struct has no word for numbers: they stay, unless all is forgotten. */
+    bool are_numbers =
+        preprocessing->scale != LIANA_SCALE_AUTO && model->knows_classes && !model->preprocessing.num_class_names;
+    return liana__preprocessing_set(model, preprocessing, are_numbers, &model->context->error);
 }
 
 /* ---- in a file of weights ---- */
@@ -71,7 +78,7 @@ liana_status liana_model_set_preprocessing(liana_model *model, const liana_prepr
 const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena)
 {
     const liana_preprocessing *own = &model->preprocessing;
-    if (own->scale == LIANA_SCALE_AUTO && !own->num_class_names) return "";
+    if (own->scale == LIANA_SCALE_AUTO && !model->knows_classes) return "";
     liana__value *map = liana__value_map(arena), *names = liana__value_list(arena);
     for (size_t i = 0; i < own->num_class_names; i++) {
         liana__value_add(arena, names, liana__value_string(arena, own->class_names[i]));
@@ -79,7 +86,8 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
     liana__value_set(arena, map, "scale", liana__value_string(arena, liana__scale_names[own->scale]));
     liana__value_set(arena, map, "antialias", liana__value_bool(arena, own->antialias));
     liana__value_set(arena, map, "fast_decode", liana__value_bool(arena, own->fast_decode));
-    liana__value_set(arena, map, "class_names", names);
+    /* No list: they are not known; an empty one: they are numbers. */
+    if (model->knows_classes) liana__value_set(arena, map, "class_names", names);
     if (!map || arena->failed) return NULL;
     liana__text text = {0};
     liana__value_write_json(map, 0, &text);
@@ -97,12 +105,13 @@ static bool is_true(const liana__value *map, const char *key)
 static liana_status read_names(const liana__value *list, liana__arena *arena, liana_preprocessing *found,
                                liana__error *error)
 {
-    size_t count = list && list->kind == LIANA__VALUE_LIST ? list->count : 0;
+    size_t count = list ? list->count : 0;
     const char **names = liana__arena_allocate(arena, (count + 1) * sizeof *names);
     if (!names) return liana__fail_memory(error, "the names of the classes");
     for (size_t i = 0; i < count; i++) {
         names[i] = list->items[i]->kind == LIANA__VALUE_STRING ? list->items[i]->string : NULL;
     }
+    names[count] = NULL;
     found->class_names = names;
     found->num_class_names = count;
     return LIANA_OK;
@@ -126,8 +135,10 @@ static liana_status read_line(liana_model *model, const char *line, liana__arena
                            name);
     }
     found.scale = (liana_scale)index;
-    LIANA_TRY(read_names(liana__value_get(map, "class_names"), arena, &found, error));
-    return liana__preprocessing_set(model, &found, error);
+    const liana__value *names = liana__value_get(map, "class_names");
+    if (names && names->kind != LIANA__VALUE_LIST) names = NULL;
+    LIANA_TRY(read_names(names, arena, &found, error));
+    return liana__preprocessing_set(model, &found, names != NULL, error);
 }
 
 liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
@@ -157,7 +168,8 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
                                  .fast_decode = data->decode == LIANA__DECODE_FAST,
                                  .class_names = data->class_names.items,
                                  .num_class_names = data->class_names.count};
-    liana_status status = liana__preprocessing_set(model, &found, error);
+    /* The classes are counted when training begins. */
+    liana_status status = liana__preprocessing_set(model, &found, data->num_classes > 0, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s' and its model.json", path);
 }
 

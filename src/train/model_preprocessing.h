@@ -15,8 +15,9 @@ liana_status liana__preprocessing_read(liana_model *model, const char *text, con
  * it. */
 liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error) LIANA_MUST_USE;
 
-/* liana_model_set_preprocessing with the error elsewhere than in the context. */
-liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, liana__error *error)
-    LIANA_MUST_USE;
+/* liana_model_set_preprocessing with the error elsewhere than in the context. `knows_classes`: without names, they are
+ * numbers. */
+liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, bool knows_classes,
+                                      liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -91,6 +91,14 @@ liana_status liana__run_note_data(liana__run *run, liana__error *error)
     return liana__data_state_find(run->training.source, &run->arena, data, error);
 }
 
+void liana__run_note_contents(liana__run *run, const liana__run_options *options)
+{
+    liana__data_state *data = run->state.data;
+    if (!data) return;
+    if (*data->note) liana__run_note(options, "%s", data->note);
+    liana__data_state_read_contents(data);
+}
+
 static const char *checkpoint_folder(liana__run *run, const char *folder)
 {
     return liana__path_join(&run->arena, folder, "checkpoints");
@@ -202,11 +210,16 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
 {
     LIANA_TRY(open_model(run, options, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
-    bool resumed = false;
+    bool resumed = false, has_weights = run->config->model.weights != NULL;
+    if (options->training && !has_weights) LIANA_TRY(liana__run_find_new_averages(run, error));
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
+    if (options->training) liana__run_note_contents(run, options);
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
-    return liana__run_start_loaders(run, options, error);
+    if (options->training && !resumed && has_weights) LIANA_TRY(liana__run_find_new_averages(run, error));
+    LIANA_TRY(liana__run_start_loaders(run, options, error));
+    if (options->training) liana__run_warn_of_warmup(run, options);
+    return LIANA_OK;
 }
 
 typedef liana_status (*opener)(liana__run *run, const liana__run_options *options, liana__error *error);
@@ -264,7 +277,9 @@ static bool watch(void *user, const liana__fit_event *event)
     /* Before the checkpoint that may come next, so that a run that goes on from there has the whole list. */
     if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
     if (own->status != LIANA_OK) return false;
-    return !own->options->on_event || own->options->on_event(own->options->user, event);
+    bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
+    if (event->kind == LIANA__FIT_EPOCH) liana__run_warn_after_epoch(own->run, own->options);
+    return goes_on;
 }
 
 static liana_status fit(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -279,6 +294,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .batch_size = config->train.batch_size,
                                  .epochs = config->train.epochs,
                                  .num_metrics = run->num_metrics,
+                                 .seen_classes = liana__run_classes_to_see(run),
                                  .learning_rate = run->learning_rate,
                                  .every_epoch = config->checkpoint.every_epoch,
                                  .every_steps = config->checkpoint.every_steps,

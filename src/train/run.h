@@ -35,16 +35,19 @@ typedef struct liana__run {
     liana__run_data validation;
     liana__run_data test;
     liana__strings class_names; /* empty: not known */
+    bool numbered;              /* the classes have no names: labels are numbers */
     int64_t num_classes;
     int64_t image_shape[3]; /* height, width, channels */
     liana_scale scale;
     liana__bad_records bad_records; /* met so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
+    bool *seen_classes;             /* by class, training only: whether there are examples of it */
+    bool knows_classes;             /* ... which was known before the first step; else of those seen so far */
     size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
     /* Training only. */
-    const liana__optimizer *optimizer;
-    const void *optimizer_options;
     liana__learning_rate learning_rate;
+    double new_averages_momentum; /* the greatest of batch normalisations whose averages began anew; 0: there is none */
+    bool told_of_averages;
     const char *metric_names[LIANA__MAX_METRICS];
     size_t num_metrics;
     liana__run_state state;

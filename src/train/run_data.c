@@ -52,17 +52,6 @@ typedef struct opener {
     bool training;    /* the data to train on: their classes are those of the run */
 } opener;
 
-/* Names that only the source knows outlive it in the run. Those that are known stay. */
-static liana_status take_class_names(liana__run *run, const liana__strings *names, liana__error *error)
-{
-    if (run->class_names.count || !names->count) return LIANA_OK;
-    const char **items = liana__arena_allocate(&run->arena, (names->count + 1) * sizeof *items);
-    if (!items) return liana__fail_memory(error, "the names of the classes");
-    for (size_t i = 0; i < names->count; i++) items[i] = liana__arena_string(&run->arena, names->items[i]);
-    run->class_names = (liana__strings){names->count, items};
-    return run->arena.failed ? liana__fail_memory(error, "the names of the classes") : LIANA_OK;
-}
-
 static liana_status open_files(void *user, const liana__source_config *where, liana__source **source,
                                liana__error *error)
 {
@@ -70,6 +59,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     liana__run *run = own->run;
     liana__source_options options = liana__config_source_options(run->config, where);
     options.class_names = run->class_names;
+    options.labels_are_names = own->use == LABELS_NEEDED && run->config->data.label_kind == LIANA__LABELS_NAMES;
     options.take = (uint64_t)own->take;
     options.need_labels = own->use == LABELS_NEEDED;
     options.ignore_labels = own->use == LABELS_IGNORED;
@@ -79,8 +69,10 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
-    /* Before other class folders are opened: a class that has no folder there must not shift those after it. */
-    if (status == LIANA_OK && own->training) status = take_class_names(run, &(*source)->class_names, error);
+    /* Before other data are opened: a class that has no folder there must not shift those after it. */
+    if (status == LIANA_OK && own->use == LABELS_NEEDED) {
+        status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
+    }
     if (status == LIANA_OK) return LIANA_OK;
     liana__source_close(*source);
     *source = NULL;
@@ -131,36 +123,37 @@ void liana__run_close_data(liana__run_data *data)
     *data = (liana__run_data){0};
 }
 
-/* ---- classes ---- */
-
-static liana_status find_classes(liana__run *run, const liana__source *source, liana__error *error)
-{
-    liana__data_config *data = &run->config->data;
-    if (source) LIANA_TRY(take_class_names(run, &source->class_names, error));
-    run->num_classes = data->num_classes ? data->num_classes : (int64_t)run->class_names.count;
-    if (!run->num_classes && source) {
-        LIANA_TRY(liana__source_count_classes(source, data->label_offset, &run->num_classes, error));
-    }
-    data->num_classes = run->num_classes;
-    if ((int64_t)run->class_names.count == run->num_classes) data->class_names = run->class_names;
-    return LIANA_OK;
-}
-
 /* ---- the shape of the images ---- */
 
-/* As configured; what is not, as in the first record. */
-static liana_status find_image_shape(liana__run *run, const liana__source *source, liana__error *error)
+/* The channels of a list of layers that begins with an InputLayer; 0: it leaves them open. */
+static int64_t channels_of_layers(const liana__value *layers)
+{
+    const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;
+    bool is_map = first && first->kind == LIANA__VALUE_MAP && first->count == 1;
+    if (!is_map || strcmp(first->keys[0], "InputLayer") != 0) return 0;
+    const liana__value *options = first->items[0];
+    const liana__value *shape = options->kind == LIANA__VALUE_MAP ? liana__value_get(options, "shape") : NULL;
+    bool is_image = shape && shape->kind == LIANA__VALUE_LIST && shape->count == 3;
+    return is_image && shape->items[2]->kind == LIANA__VALUE_INT ? shape->items[2]->integer : 0;
+}
+
+/* As configured, or as the model says; the size else as that of the first record. Its channels decide only where the
+ * format says them for all records: one grey photograph says nothing of the others. */
+static liana_status find_image_shape(liana__run *run, const liana__source *source, const liana__run_options *options,
+                                     liana__error *error)
 {
     liana__data_config *data = &run->config->data;
+    if (!data->channels) data->channels = channels_of_layers(run->config->model.layers);
     int64_t wanted[3] = {data->image_size[0], data->image_size[1], data->channels};
-    int64_t height = 0, width = 0;
-    int channels = 0;
-    if (!wanted[0] || !wanted[1] || !wanted[2]) {
-        LIANA_TRY(liana__decode_probe(source, &height, &width, &channels, error));
+    liana__probe first = {0};
+    if (!wanted[0] || !wanted[1] || !wanted[2]) LIANA_TRY(liana__decode_probe(source, &first, error));
+    if (!wanted[2] && first.encoded && first.channels == 1) {
+        liana__run_note(options, "the first image is grey, and images are read as colour, with 3 channels; "
+                                 "data.channels: 1 would read them all as grey");
     }
-    run->image_shape[0] = wanted[0] ? wanted[0] : height;
-    run->image_shape[1] = wanted[1] ? wanted[1] : width;
-    run->image_shape[2] = wanted[2] ? wanted[2] : channels;
+    run->image_shape[0] = wanted[0] ? wanted[0] : first.height;
+    run->image_shape[1] = wanted[1] ? wanted[1] : first.width;
+    run->image_shape[2] = wanted[2] ? wanted[2] : first.encoded ? 3 : first.channels;
     data->image_size[0] = run->image_shape[0];
     data->image_size[1] = run->image_shape[1];
     data->channels = run->image_shape[2];
@@ -279,17 +272,11 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 
 /* ---- all of it ---- */
 
-static liana_status open_parts(liana__run *run, const liana__run_options *options, liana__error *error)
+/* The parts that are labelled as the training data are. */
+static liana_status open_others(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
     bool has_validation = liana__config_has_source(&data->validation);
-    if (options->validation && !has_validation) {
-        liana__place place = liana__config_place(run->config, "data.validation");
-        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
-    }
-    if (options->training) {
-        LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
-    }
     if (has_validation && (options->training || options->validation)) {
         LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }
@@ -299,10 +286,11 @@ static liana_status open_parts(liana__run *run, const liana__run_options *option
     return LIANA_OK;
 }
 
-static liana_status find_shapes(liana__run *run, const liana__source *source, liana__error *error)
+static liana_status find_shapes(liana__run *run, const liana__source *source, const liana__run_options *options,
+                                liana__error *error)
 {
-    LIANA_TRY(find_classes(run, source, error));
-    return find_image_shape(run, source, error);
+    LIANA_TRY(liana__run_find_classes(run, source, error));
+    return find_image_shape(run, source, options, error);
 }
 
 /* Whether the configuration says all that the model's shape depends on. A list of layers has its own last layer. */
@@ -313,24 +301,11 @@ static bool knows_shapes(const liana__config *config)
     return knows_classes && data->image_size[0] && data->channels;
 }
 
-liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error)
+/* The shapes without training data to open for good. */
+static liana_status look_for_shapes(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    run->class_names = data->class_names;
-    LIANA_TRY(open_parts(run, options, error));
-    if (options->training) {
-        LIANA_TRY(find_shapes(run, run->training.source, error));
-        LIANA_TRY(find_augmentation(run, error));
-        liana__run_note(options,
-                        "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
-                        (unsigned long long)run->training.source->num_records,
-                        run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
-                        run->test.source ? (unsigned long long)run->test.source->num_records : 0,
-                        (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
-                        (long long)run->image_shape[2]);
-        return liana__run_find_balance(run, options, error);
-    }
-    if (knows_shapes(run->config)) return find_shapes(run, NULL, error);
+    if (knows_shapes(run->config)) return find_shapes(run, NULL, options, error);
     const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
     if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -340,7 +315,36 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     }
     liana__source *source;
     LIANA_TRY(open_source(run, where, LABELS_NEEDED, data->take, &source, error));
-    liana_status status = find_shapes(run, source, error);
+    liana_status status = find_shapes(run, source, options, error);
     liana__source_close(source);
     return status;
+}
+
+static liana_status find_training_data(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
+    LIANA_TRY(find_shapes(run, run->training.source, options, error));
+    return find_augmentation(run, error);
+}
+
+liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    run->class_names = data->class_names;
+    if (options->validation && !liana__config_has_source(&data->validation)) {
+        liana__place place = liana__config_place(run->config, "data.validation");
+        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
+    }
+    LIANA_TRY(options->training ? find_training_data(run, options, error) : look_for_shapes(run, options, error));
+    LIANA_TRY(open_others(run, options, error));
+    if (!options->training) return LIANA_OK;
+    liana__run_note(options, "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
+                    (unsigned long long)run->training.source->num_records,
+                    run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
+                    run->test.source ? (unsigned long long)run->test.source->num_records : 0,
+                    (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
+                    (long long)run->image_shape[2]);
+    LIANA_TRY(liana__run_find_balance(run, options, error));
+    return liana__run_find_seen_classes(run, options, error);
 }

@@ -190,6 +190,7 @@ static void inherit(liana__config *config, const liana__config *old)
     liana__data_config *data = &config->data;
     if (!data->class_names.count && (!data->num_classes || data->num_classes == old->data.num_classes)) {
         data->class_names = old->data.class_names;
+        data->label_kind = old->data.label_kind;
     }
     if (!data->num_classes) data->num_classes = old->data.num_classes;
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);

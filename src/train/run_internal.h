@@ -17,6 +17,16 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
 
 /* run.c: notes in run->state what the training data are, for checkpoints. Before one is loaded. */
 liana_status liana__run_note_data(liana__run *run, liana__error *error);
+/* The same of their contents, as far as they are not known. After one is loaded, or none. */
+void liana__run_note_contents(liana__run *run, const liana__run_options *options);
+
+/* run_classes.c: what a labelled source says of the classes. The first training data say it for the run, unless the
+ * configuration does; others that number their classes by names where the run has none are INVALID_DATA. `pattern`
+ * names the data in messages. */
+liana_status liana__run_meet_classes(liana__run *run, const liana__source *source, const char *pattern, bool training,
+                                     liana__error *error);
+/* Finds number and names of the classes; of the training data, or as configured (source NULL). */
+liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
 /* run_cache.c: sets where the loader of a part of the data keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
@@ -28,6 +38,21 @@ void liana__run_note_cache_events(const liana__run *run, const liana__run_option
 /* run_balance.c: reads how often the classes come and how much they weigh: run->training.sampler, run->class_weights.
  * Needs the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
+
+/* run_warnings.c: what a run is told that trains otherwise than was probably meant.
+ * Which classes have no training example: at once, where labels are known without reading the data; else
+ * run->seen_classes is to be filled in by the first epoch. */
+liana_status liana__run_find_seen_classes(liana__run *run, const liana__run_options *options, liana__error *error);
+/* ... which is this, or NULL: then they are known, or the first epoch has begun before. */
+bool *liana__run_classes_to_see(liana__run *run);
+/* That the warm-up does not end in this run. Not an error: trials of a long configuration are short. */
+void liana__run_warn_of_warmup(const liana__run *run, const liana__run_options *options);
+/* Notes which moving averages are as their layers were made: those that were loaded hold statistics of images, if of
+ * others. Before training, and before a checkpoint is loaded. */
+liana_status liana__run_find_new_averages(liana__run *run, liana__error *error);
+/* At the end of each epoch, before run->state counts it: classes that were not seen; moving averages that still hold
+ * much of their initial values. */
+void liana__run_warn_after_epoch(liana__run *run, const liana__run_options *options);
 
 /* run_model.c: builds the model and finds how its images are scaled. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);

@@ -107,7 +107,7 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
     LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
-    if (momentum_given) liana__model_set_batch_norm_momentum(run->model, config->batch_norm_momentum);
+    if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));
     return check_classes(run, error);
 }
 

@@ -1,5 +1,6 @@
 #include "train/source_dataset.h"
 
+#include "data/class_list.h"
 #include "formats/yaml.h"
 #include "train/config_internal.h"
 
@@ -128,9 +129,11 @@ liana_status liana__source_dataset(const liana__source_request *request, const l
 typedef struct opener {
     const liana_dataset_options *options;
     liana__strings class_names;
+    bool labels_are_names;
+    bool numbered; /* labels of the first files are numbers */
 } opener;
 
-/* Class folders after the first are numbered as that one's. */
+/* The classes of files after the first are numbered as that one's. */
 static liana_status open_source(void *user, const liana__source_config *where, liana__source **source,
                                 liana__error *error)
 {
@@ -144,12 +147,26 @@ static liana_status open_source(void *user, const liana__source_config *where, l
                                     .id_feature = options->id_feature,
                                     .labels = where->labels ? where->labels : options->labels,
                                     .class_names = own->class_names,
+                                    .labels_are_names = own->labels_are_names && !options->unlabelled,
                                     .take = (uint64_t)options->take,
                                     .need_labels = !options->unlabelled,
                                     .ignore_labels = options->unlabelled};
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     LIANA_TRY(liana__source_open(patterns, where->images ? 1 : where->paths.count, &wanted, source, error));
-    if (!own->class_names.count) own->class_names = (*source)->class_names;
+    const liana__strings *names = &(*source)->class_names;
+    if (options->unlabelled || own->class_names.count) return LIANA_OK;
+    if (names->count && own->numbered && !liana__class_list_counts(names)) {
+        liana__fail(error, LIANA_INVALID_DATA,
+                    "the labels of '%s' are names (%s), those of the files before it are numbers; give the option "
+                    "class_names, the names in the order of the numbers",
+                    patterns[0], liana__class_list_show(names).text);
+        liana__source_close(*source);
+        *source = NULL;
+        return LIANA_INVALID_DATA;
+    }
+    own->numbered = (*source)->has_labels && !names->count;
+    own->labels_are_names = names->count > 0;
+    own->class_names = *names;
     return LIANA_OK;
 }
 
@@ -176,19 +193,23 @@ liana_status liana_dataset_configure(liana_context *context, const char *text, c
     liana__arena arena = {0};
     liana__source_config where;
     opener own = {.options = options};
-    own.class_names = liana__dataset_wanted_classes(options);
     liana__source_request request = {.context = context,
                                      .open = open_source,
                                      .user = &own,
                                      .label_offset = options->label_offset};
     liana_status status = LIANA_OK;
     if (options->take < 0) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
+    liana__source_options classes = {0};
+    if (status == LIANA_OK) status = liana__dataset_ask_classes(options, &classes, error);
+    own.class_names = classes.class_names;
+    own.labels_are_names = classes.labels_are_names;
     if (status == LIANA_OK) status = read_text(text, &arena, &where, error);
     if (status == LIANA_OK) status = liana__source_dataset(&request, &where, "dataset", dataset, error);
     liana__arena_free(&arena);
-    if (*dataset) {
-        (*dataset)->scale = options->scale;
-        (*dataset)->antialias = options->antialias;
+    if (*dataset) status = liana__dataset_keep_options(*dataset, options, error);
+    if (*dataset && status != LIANA_OK) {
+        liana_dataset_close(*dataset);
+        *dataset = NULL;
     }
     return status;
 }

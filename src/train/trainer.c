@@ -307,9 +307,11 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
                            "and a Dense layer",
                            liana__shape_print(&output).text);
     }
+    if (!options->optimizer) return LIANA_OK;
+    if (options->loss->of_probabilities) LIANA_TRY(liana__model_check_probabilities(options->model, error));
     bool learns = false;
     for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
-    if (learns || !options->optimizer) return LIANA_OK;
+    if (learns) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model has no weight that training could change; check "
                        "'trainable' and 'trainable_from'");

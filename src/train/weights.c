@@ -65,6 +65,25 @@ static const liana__source_weight *match_weight(const liana__weight_source *sour
     return NULL;
 }
 
+/* What makes the kernel of a first layer fit: it is as deep as images have channels. */
+static const char *channels_hint(const liana_model *model, const liana__layer *layer, const liana__source_weight *found,
+                                 const liana__weight *weight, char *hint, size_t size)
+{
+    liana_shape images = liana__model_input_shape(model);
+    int axis = found->rank - 2;
+    size_t before = layer->num_inputs == 1 ? layer->inputs[0] : SIZE_MAX;
+    /* Padding and rescaling keep the channels. */
+    while (before && before != SIZE_MAX && !model->layers[before].num_weights && model->layers[before].num_inputs == 1)
+        before = model->layers[before].inputs[0];
+    *hint = 0;
+    if (before != 0 || images.rank != 4 || found->rank != 4 || weight->shape.rank != 4) return hint;
+    int64_t theirs = found->shape[axis], ours = weight->shape.dims[axis];
+    if (theirs == ours || ours != images.dims[3] || (theirs != 1 && theirs != 3)) return hint;
+    snprintf(hint, size, " (they are for images of %lld channels: set data.channels: %lld)", (long long)theirs,
+             (long long)theirs);
+    return hint;
+}
+
 static bool layer_fits(const liana_model *model, const liana__layer *layer, const liana__weight_source *source,
                        const liana__source_layer *found, faults *all)
 {
@@ -81,8 +100,10 @@ static bool layer_fits(const liana_model *model, const liana__layer *layer, cons
             return false;
         }
         if (same_shape(candidate, &weight->shape)) continue;
-        add_different(all, layer->name, "has %s %s in the file, %s in the model", weight->short_name,
-                      print_source_shape(candidate).text, liana__shape_print(&weight->shape).text);
+        char hint[96];
+        add_different(all, layer->name, "has %s %s in the file, %s in the model%s", weight->short_name,
+                      print_source_shape(candidate).text, liana__shape_print(&weight->shape).text,
+                      channels_hint(model, layer, candidate, weight, hint, sizeof hint));
         return false;
     }
     return true;
@@ -112,21 +133,31 @@ static liana_status read_layer(const liana_model *model, const liana__layer *lay
     return LIANA_OK;
 }
 
+static void add_rest(liana__text *text, size_t count)
+{
+    if (count > MOST_NAMED) liana__text_add(text, " and %zu more", count - MOST_NAMED);
+}
+
 static liana_status fail_faults(const liana__weight_source *source, const liana_model *model, const faults *found,
                                 liana__error *error)
 {
     liana__text text = {0};
     if (found->num_missing) {
-        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s%s",
-                        found->num_missing, found->num_expected, found->missing.data ? found->missing.data : "",
-                        found->num_missing > MOST_NAMED ? ", ..." : "");
-        liana__text_add(&text, " (the file has %s%s%s)", source->num_layers ? source->layers[0].name : "no layers",
-                        source->num_layers > 1 ? ", " : "", source->num_layers > 1 ? source->layers[1].name : "");
+        liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s", found->num_missing,
+                        found->num_expected, found->missing.data ? found->missing.data : "");
+        add_rest(&text, found->num_missing);
+        liana__text_add(&text, " (the file has ");
+        for (size_t i = 0; i < source->num_layers && i < MOST_NAMED; i++) {
+            liana__text_add(&text, "%s%s", i ? ", " : "", source->layers[i].name);
+        }
+        if (!source->num_layers) liana__text_add(&text, "no layers");
+        add_rest(&text, source->num_layers);
+        liana__text_add(&text, ")");
     }
     if (found->num_different) {
-        liana__text_add(&text, "%s%s%s", found->num_missing ? "; " : "",
-                        found->different.data ? found->different.data : "",
-                        found->num_different > MOST_NAMED ? "; ..." : "");
+        liana__text_add(&text, "%s%s", found->num_missing ? "; " : "",
+                        found->different.data ? found->different.data : "");
+        add_rest(&text, found->num_different);
     }
     liana__fail(error, LIANA_INVALID_DATA, "%s: these are not the weights of the model '%s': %s", source->path,
                 liana__model_name(model), text.data ? text.data : "");

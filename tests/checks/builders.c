@@ -2,6 +2,7 @@
 #include <liana/models.h>
 
 liana_layer build(liana_model *m);
+int build_in_macros(liana_model *m);
 
 liana_layer build(liana_model *m)
 {
@@ -15,4 +16,23 @@ liana_layer build(liana_model *m)
     for (int i = 0; i < 2; i++) liana_dense(m, .units = 10 * i, .input = i ? a : image);
     liana_mobilenet_v2(m, .alpha = 0.35, .include_top = false);
     return liana_add(m, .inputs = {a, b}, .trainable = false, .name = "sum");
+}
+
+/* Builders in the arguments of macros, over several lines: pragmas are placed by the line there. */
+#define RETURN_IF(condition)      \
+    do {                          \
+        if (condition) return -1; \
+    } while (0)
+#define SAME(x) x
+
+int build_in_macros(liana_model *m)
+{
+    RETURN_IF(!liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = 2).id);
+    RETURN_IF(liana_add(m,
+                        .inputs = {liana_conv2d(m, .filters = 3, .kernel_size = {1, 1}, .strides = {2, 2}),
+                                   liana_max_pooling2d(m, .pool_size = 3)},
+                        .trainable = false)
+                  .id == 0);
+    liana_layer last = SAME(liana_dense(m, .units = 3, .use_bias = false));
+    return liana_mobilenet_v2(m, .alpha = 0.5, .input_shape = LIANA_INTS(96, 96, 3)).id == SAME(SAME(last.id));
 }

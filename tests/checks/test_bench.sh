@@ -20,30 +20,55 @@ rate() {
 }
 {
     record train-ResNet50 liana float32 1 104857600 "$(rate 40)"
-    record train-ResNet50 PyTorch 'fp32 channels_last' 1 209715200 "$(rate 10)"
-    record train-ResNet50 PyTorch 'fp32 contiguous' 1 209715200 "$(rate 8)"
-    record train-ResNet50 PyTorch 'bf16 channels_last' 1 419430400 "$(rate 16)"
-    record train-ResNet50 PyTorch 'bf16 contiguous' 1 419430400 '"error": "not implemented for BFloat16"'
-    record train-ResNet50 PyTorch 'tuned bf16 channels_last' 1 419430400 "$(rate 25)"
+    record train-ResNet50 'PyTorch 1.13' 'fp32 channels_last' 1 209715200 "$(rate 10)"
+    record train-ResNet50 'PyTorch 1.13' 'fp32 contiguous' 1 209715200 "$(rate 14)"
+    record train-ResNet50 'PyTorch 1.13' 'bf16 channels_last' 1 419430400 "$(rate 16)"
+    record train-ResNet50 'PyTorch 1.13' 'bf16 contiguous' 1 419430400 '"error": "not implemented for BFloat16"'
+    record train-ResNet50 'PyTorch 1.13' 'tuned bf16 channels_last' 1 419430400 "$(rate 25)"
+    record train-ResNet50 'PyTorch 2' 'bf16 eager' 1 314572800 "$(rate 20)"
+    record train-ResNet50 'PyTorch 2' 'bf16 compile' 1 314572800 "\"version\": \"2.13.0\", $(rate 40)"
+    record train-ResNet50 JAX 'fp32' 1 157286400 "\"version\": \"0.10.2\", $(rate 5)"
+    record train-ResNet50 JAX 'bf16' 1 157286400 '"error": "took longer than 300 s"'
+    record train-ResNet50 TensorFlow 'bf16 graph' 1 524288000 "$(rate 30)"
     record train-ResNet50 liana float32 2 104857600 "$(rate 60)"
     record train-ResNet50 liana float32 3 104857600 "$(rate 50)"
     record start-mnist liana float32 1 1048576 "$(rate 1)"
+    record infer1-ResNet50 liana float32 1 1048576 "$(rate 100)"
+    record infer1-ResNet50 TensorFlow 'bf16 frozen' 1 1048576 "$(rate 80)"
+    record infer1-ResNet50 JAX 'fp32 taps' 1 1048576 "$(rate 125)"
     record mnist-files liana float32 1 1048576 \
         '"result": {"epochs": [{"images_per_second": 1000}, {"images_per_second": 2000}]}'
 } >"$folder/records.jsonl"
-[ "$("$build/bench_report" best "$folder/records.jsonl" train-ResNet50 | tr '\n' '|')" = \
-    "fp32 channels_last|bf16 channels_last|tuned bf16 channels_last|" ] || fail "the best variants are not chosen"
+# best WORKLOAD PROGRAM VARIANTS: what goes on to the next round.
+best() {
+    [ "$("$build/bench_report" best "$folder/records.jsonl" "$1" "$2" | tr '\n' '|')" = "$3" ] ||
+        fail "the best of $2 are not chosen: $("$build/bench_report" best "$folder/records.jsonl" "$1" "$2")"
+}
+best train-ResNet50 'PyTorch 1.13' 'fp32 contiguous|bf16 channels_last|tuned bf16 channels_last|'
+best train-ResNet50 'PyTorch 2' 'bf16 compile|'
+best train-ResNet50 JAX 'fp32|'
+best start-mnist JAX ''
 "$build/bench_report" write "$folder/records.jsonl" "$folder" "a machine" >"$folder/said"
 cmp -s "$folder/said" "$folder/table.txt" || fail "the table that is shown is not the one that is written"
 expect() {
     grep -Eq "$1" "$folder/table.txt" || { cat "$folder/table.txt" >&2; fail "the table lacks: $1"; }
 }
 expect '^a machine$'
-expect '^ResNet50 +float32 +50\.0 \(40\.0 to 60\.0\) +10\.0 +5\.00x +16\.0 +3\.12x +25\.0 +2\.00x$'
-expect '^ResNet50 +float32 +100 \(100 to 100\) +200 +2\.00x +200 +2\.00x +400 +4\.00x$' # MiB
-expect '^MNIST convnet +float32 +2\.50 +- +- '
-expect '^MNIST convnet, epochs +float32 +2,000 +- +- '
-expect '^train-ResNet50, PyTorch bf16 contiguous: not implemented for BFloat16$'
+expect 'images/s +liana +PT 1\.13 +ratio +tuned +PT 2 +JAX +TF +ratio$'
+expect '^ResNet50 +float32 +50\.0 \(40\.0 to 60\.0\) +16\.0 +3\.12x +25\.0 +40\.0 +5\.00 +30\.0 +1\.25x$'
+expect '^ResNet50 +float32 +100 \(100 to 100\) +200 +2\.00x +400 +300 +150 +500 +1\.50x$' # MiB: less is better
+expect '^ResNet50 +float32 +100 +- +- +- +- +125 +80\.0 +0\.80x$'
+expect '^MNIST convnet +float32 +2\.50( +-){7}$'
+expect '^MNIST convnet, epochs +float32 +2,000( +-){7}$'
+expect '^PyTorch 2 is 2\.13\.0\. JAX is 0\.10\.2\.$'
+expect '^train-ResNet50 +bf16 channels_last +bf16 channels_last +bf16 compile +fp32 +bf16 graph$'
+expect '^infer1-ResNet50 +- +- +- +fp32 taps +bf16 frozen$'
+expect '^train-ResNet50, PyTorch 1\.13 bf16 contiguous: not implemented for BFloat16$'
+expect '^train-ResNet50, JAX bf16: took longer than 300 s$'
+longest=$(awk '{ if (length > longest) longest = length } END { print longest }' "$folder/table.txt")
+[ "$longest" -le 140 ] || fail "a line of the table has $longest characters, expected 140 at most"
+best_of_today=$(tr -d ' \n' <"$folder/table.json" | grep -o '"program":"[^"]*"[^{]*"best_of_today":true' | cut -d'"' -f4 | tr '\n' '|')
+[ "$best_of_today" = 'PyTorch2|JAX|JAX|' ] || fail "table.json says that the best are $best_of_today"
 [ "$(head -c 8 "$folder/plot.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "plot.png is no PNG"
 grep -q '<svg' "$folder/plot.svg" || fail "plot.svg is no SVG"
 
@@ -58,6 +83,21 @@ status=0
 [ "$status" -eq 1 ] || fail "bench_run's status is $status for a command that failed, expected 1"
 grep -q '"error": "no such thing"' "$folder/failed.jsonl" || fail "the record lacks the command's words"
 "$build/bench_run" "$folder/failed.jsonl" w p v 1 - sh -c 'echo hello' 2>/dev/null && fail "'hello' is no report"
+# One that takes too long ends with what it started; a version is kept.
+! "$build/bench_run" --limit 1 "$folder/late.jsonl" w p v 1 - sh -c 'sleep 600 & echo $! >"$1"; wait' sh "$folder/pid" \
+    2>/dev/null || fail "what takes too long should fail"
+grep -q '"error": "took longer than 1 s"' "$folder/late.jsonl" || fail "the record: $(cat "$folder/late.jsonl")"
+# It is gone soon, or dead and not yet buried.
+tries=0
+while state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$(cat "$folder/pid")/status" 2>/dev/null || true); do
+    case $state in "" | Z | X) break ;; esac
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "what the command started goes on, in state $state"
+    sleep 0.1
+done
+"$build/bench_run" --limit 60 "$folder/good.jsonl" w p v 1 - echo '{"version": "1.2", "x": 1}'
+grep -q '^{"workload": "w", "program": "p", "version": "1.2", "variant": "v"' "$folder/good.jsonl" ||
+    fail "the record: $(cat "$folder/good.jsonl")"
 
 # bench_step says what is wrong.
 wrong() {
@@ -70,18 +110,60 @@ wrong "did you mean 'ResNet50'" ResNet5O
 wrong "batch is '0', expected a number from 1" mlp --batch 0
 wrong "steps is '1.5', expected a whole number" mlp --steps 1.5
 wrong "network of one size" mnist --image-size 64
+wrong "converged is for training" mnist --converged --infer
+
+# The converged state is one: next to no loss, and denormal numbers, which a fresh state has none of.
+for precision in float32 mixed_bfloat16; do
+    "$build/bench_step" mnist --batch 16 --converged --precision $precision --steps 1 --seconds 0 >"$folder/said"
+    grep -Eq '"converged_loss": [0-9.]+e-[0-9]+, "denormals": [1-9][0-9]{2}' "$folder/said" ||
+        fail "no converged state: $(cat "$folder/said")"
+done
 
 # The whole script, without a peer, on copies of a folder so that nothing real is overwritten.
 mkdir "$folder/build"
 for program in liana bench_step bench_run bench_report; do ln -s "$build/$program" "$folder/build/$program"; done
-WORKLOADS='mlp* infer1-MobileNet*' ROUNDS=1 STEPS=1 SECONDS_EACH=0 PYTHON="$folder/no-python" \
+WORKLOADS='mlp* infer1-MobileNet*' ROUNDS=1 STEPS=1 SECONDS_EACH=0 PYTHON="$folder/no-python" PEERS_DIR="$folder/none" \
     bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
-grep -q '^skipped: the peer' "$folder/said" || fail "bench.sh does not say that there is no peer"
-grep -q '^MLP 784-512-10, steps *float32 *[1-9]' "$folder/build/bench/table.txt" || fail "no row for mlp-step"
+[ "$(grep -c '^skipped: the peer' "$folder/said")" -eq 4 ] || fail "bench.sh does not say that there is no peer"
+grep -q '^MLP 784-512-10, steps *float32 *[0-9]' "$folder/build/bench/table.txt" || fail "no row for mlp-step"
 grep -q '"workload": "infer1-MobileNetV2"' "$folder/build/bench/table.json" || fail "no row for infer1-MobileNetV2"
+# Peers that answer at once: which settings of which are asked for, and that the best one goes on.
+mkdir -p "$folder/peers/torch/bin" "$folder/peers/jax/bin"
+cat >"$folder/peers/torch/bin/python" <<'END'
+#!/bin/sh
+case "$*" in *--compile*) rate=7 ;; *--help*) exit 0 ;; *) rate=5 ;; esac
+echo "{\"version\": \"9\", \"images_per_second_median\": $rate, \"images_per_second\": 1}"
+END
+printf '#!/bin/sh\nexit 77\n' >"$folder/peers/jax/bin/python"
+chmod +x "$folder/peers/torch/bin/python" "$folder/peers/jax/bin/python"
+WORKLOADS=mlp-step ROUNDS=2 STEPS=1 SECONDS_EACH=0 PEERS="pytorch2 jax" PEERS_DIR="$folder/peers" \
+    bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
+grep -q '^skipped: the peer JAX' "$folder/said" || fail "bench.sh does not say that JAX is missing"
+asked=$(grep -o '"PyTorch 2", "version": "9", "variant": "[^"]*", "round": [12]' "$folder/build/bench/records.jsonl" |
+    sed 's/.*variant": "\(.*\)", "round": /\1 /' | tr '\n' '|')
+[ "$asked" = 'fp32 eager 1|fp32 compile 1|bf16 eager 1|bf16 compile 1|fp32 compile 2|bf16 compile 2|' ] ||
+    fail "PyTorch 2 was asked for $asked"
+status=0
+PEERS=caffe bench/bench.sh "$folder/build" 2>"$folder/said" || status=$?
+[ "$status" -eq 2 ] || fail "an unknown peer gives status $status, expected 2"
 status=0
 WORKLOADS='train-VGG*' bench/bench.sh "$folder/build" 2>"$folder/said" || status=$?
 [ "$status" -eq 2 ] || fail "an unknown workload gives status $status, expected 2"
+
+# Long training: what its line is made of, and what it cannot do.
+status=0
+LIANA_TEST_DATA="$folder/none" bench/bench_long.sh "$folder/build" 2>"$folder/said" || status=$?
+[ "$status" -eq 77 ] || fail "bench_long.sh without data gives status $status, expected 77"
+if [ -d "${LIANA_TEST_DATA:-../shared/data}/mnist" ]; then
+    status=0
+    EPOCHS=20 bench/bench_long.sh "$folder/build" 2>"$folder/said" || status=$?
+    [ "$status" -eq 2 ] || fail "too few epochs give status $status, expected 2"
+    EPOCHS=21 STEPS=1 bench/bench_long.sh "$folder/build" >"$folder/said"
+    for precision in float32 mixed_bfloat16; do
+        grep -Eq "^$precision +epochs 2 to 11: +[1-9][0-9]* images/s, 12 to 21: +[1-9][0-9]* images/s, [0-9.]+ times" \
+            "$folder/said" || fail "bench_long.sh says $(cat "$folder/said")"
+    done
+fi
 
 # One thread, two, and two processes: what the columns are. On whichever core there is.
 core=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')

@@ -7,5 +7,8 @@ for compiler in gcc clang; do
     for optimise in -O0 -O2; do
         "$compiler" -std=c17 -Wall -Wextra -Wshadow -pedantic -Werror "$optimise" -Iinclude -c -o /dev/null \
             tests/checks/builders.c
+        # Compilers that get the text preprocessed (as from ccache) see other lines.
+        "$compiler" -std=c17 -E -Iinclude tests/checks/builders.c |
+            "$compiler" -std=c17 -Wall -Wextra -Wshadow -pedantic -Werror "$optimise" -xcpp-output -c -o /dev/null -
     done
 done

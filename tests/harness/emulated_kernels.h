@@ -10,18 +10,22 @@
 
 #if defined(LIANA_VECTOR_BYTES)
 #if LIANA_VECTOR_BYTES == 64
-#define LIANA__VECTOR_KERNEL(kernel, ...)                                                   \
-    const liana__kernel liana__##kernel##_emulated_avx512 = {.name = "emulated_amx_avx512", \
-                                                             .isa = LIANA__ISA_AVX512_BF16, \
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                                           \
+    const liana__kernel liana__##kernel##_emulated_avx512 = {.name =                                                \
+                                                                 LIANA__VECTOR_KERNEL_PREFIX "emulated_amx_avx512", \
+                                                             .isa = LIANA__ISA_AVX512_BF16,                         \
                                                              __VA_ARGS__}
 #else
-#define LIANA__VECTOR_KERNEL(kernel, ...) \
-    const liana__kernel liana__##kernel##_emulated = {.name = "emulated_amx", .isa = LIANA__ISA_BASELINE, __VA_ARGS__}
+#define LIANA__VECTOR_KERNEL(kernel, ...)                                                                 \
+    const liana__kernel liana__##kernel##_emulated = {.name = LIANA__VECTOR_KERNEL_PREFIX "emulated_amx", \
+                                                      .isa = LIANA__ISA_BASELINE,                         \
+                                                      __VA_ARGS__}
 #endif
 #endif
 
 extern const liana__kernel liana__conv2d_pointwise_emulated, liana__conv2d_pointwise_emulated_avx512,
-    liana__matmul_emulated, liana__matmul_emulated_avx512;
+    liana__conv2d_window_emulated, liana__conv2d_window_emulated_avx512, liana__matmul_emulated,
+    liana__matmul_emulated_avx512;
 
 /* Those of an op, NULL at the end. */
 const liana__kernel *const *liana__emulated_kernels(const liana__op *op);

@@ -1,6 +1,7 @@
 #include "harness/try_remote.h"
 
 #include "remote/aws_credentials.h"
+#include "remote/calls.h"
 #include "remote/google_credentials.h"
 #include "remote/listing.h"
 
@@ -38,6 +39,7 @@ bool liana__try_listing(const uint8_t *bytes, size_t size)
     const char *text = (const char *)bytes;
     liana__arena arena = {0};
     liana__error error = {0};
+    demand(liana__remote_load(&error) == LIANA_OK, "the libraries are here", &error);
     liana__listed object;
     bool taken = try_list(liana__listing_read_xml, text, size);
     taken |= try_list(liana__listing_read_json, text, size);
@@ -52,6 +54,7 @@ bool liana__try_credentials(const uint8_t *bytes, size_t size)
 {
     liana__arena arena = {0};
     liana__error error = {0};
+    demand(liana__remote_load(&error) == LIANA_OK, "the libraries are here", &error);
     liana__google_credentials google = {0};
     const char *key = liana__ini_value((const char *)bytes, size, "default", "aws_access_key_id", &arena);
     const char *region = liana__ini_value((const char *)bytes, size, "profile x", "region", &arena);

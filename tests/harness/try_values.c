@@ -88,7 +88,7 @@ bool liana__try_config(const uint8_t *bytes, size_t size)
 bool liana__try_override(const uint8_t *bytes, size_t size)
 {
     static const char text[] = "model: {layers: [Flatten, {Dense: {units: 1}}]}\n"
-                               "train: {optimizer: {name: Adam, learning_rate: {name: x}}, metrics: [a]}\n";
+                               "train: {optimizer: {name: Adam, learning_rate: {name: CosineDecay}}, metrics: [a]}\n";
     char *override = calloc(1, size + 1);
     if (!override) abort();
     memcpy(override, bytes, size);

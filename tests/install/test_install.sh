@@ -13,12 +13,24 @@ fail() {
     exit 1
 }
 
+# What this test installs is not what `make uninstall` is to remove.
+if [ -e "$build/install_manifest.txt" ]; then cp "$build/install_manifest.txt" "$folder/manifest"; fi
+forget_installation() {
+    if [ -e "$folder/manifest" ]; then
+        cp "$folder/manifest" "$build/install_manifest.txt"
+    else
+        rm -f "$build/install_manifest.txt"
+    fi
+}
+trap 'forget_installation; rm -rf "$folder"' EXIT
+
 # Not where the build was told to install to: an installed copy must find itself wherever it lies.
 DESTDIR='' cmake --install "$build" --prefix "$folder/there" >"$folder/log" || { cat "$folder/log" && exit 1; }
 mv "$folder/there" "$folder/moved"
 there=$folder/moved
-library=$(dirname "$(find "$there" -name libliana.a)")
-export PKG_CONFIG_PATH="$library/pkgconfig"
+library=$(dirname "$(dirname "$(find "$there" -name liana.pc)")")
+# Of other packages nothing is known: a program needs none of theirs, nor their headers.
+export PKG_CONFIG_LIBDIR="$library/pkgconfig" PKG_CONFIG_PATH=
 strict="-std=c17 -Wall -Wextra -pedantic -Werror"
 
 [ "$(pkg-config --modversion liana)" = "$version" ] || fail "liana.pc: wrong version $(pkg-config --modversion liana)"
@@ -28,11 +40,49 @@ cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags --libs lia
 LD_LIBRARY_PATH=$library "$folder/use" "$version"
 # The SONAME is what programs are bound to: a later, incompatible version must not be taken for this one.
 readelf -d "$folder/use" | grep -q "NEEDED.*\[libliana.so.${version%.*}\]" || fail "the program is not bound to the SONAME"
+[ "$(pkg-config --libs liana | sed 's/-L[^ ]*//g' | tr -d ' ')" = -lliana ] ||
+    fail "a shared program is told to link more than liana: $(pkg-config --libs liana)"
 
+# What a program needs that links the static library: the others' shared ones, gcc and clang alike.
 echo "pkg-config, static"
-cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags liana) \
-    "$library/libliana.a" $(pkg-config --static --libs liana | sed 's/-lliana//')
-"$folder/use" "$version"
+use_static() {
+    readelf -d "$folder/use" | grep -q 'NEEDED.*libliana' && fail "the program is not static"
+    "$folder/use" "$version"
+}
+for compiler in gcc clang-14; do
+    command -v "$compiler" >/dev/null || continue
+    "$compiler" $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags liana) \
+        $(pkg-config --static --libs liana | sed 's/-lliana/-Wl,-Bstatic -lliana -Wl,-Bdynamic/')
+    use_static
+done
+rm "$library/libliana.so"
+cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags --static --libs liana)
+use_static
+ln -s "libliana.so.${version%.*}" "$library/libliana.so"
+
+echo "C++"
+# The same models in C and in C++: the structs' members have the defaults there, and a list of defaults has them here.
+cc $strict -xc "$here/use_builders.cc" -o "$folder/builders" $(pkg-config --cflags --libs liana)
+(cd "$folder" && LD_LIBRARY_PATH=$library ./builders of-c)
+for compiler in g++ clang++-14; do
+    if ! command -v "$compiler" >/dev/null; then
+        [ -z "${CI:-}" ] || fail "$compiler is missing"
+        continue
+    fi
+    for standard in 17 20; do
+        "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_liana.cc" -o "$folder/use" \
+            $(pkg-config --cflags --libs liana)
+        LD_LIBRARY_PATH=$library "$folder/use" "$version"
+    done
+    "$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_builders.cc" -o "$folder/builders" \
+        $(pkg-config --cflags --libs liana)
+    rm -rf "$folder/of-c++"
+    (cd "$folder" && LD_LIBRARY_PATH=$library ./builders of-c++)
+    [ "$(ls "$folder"/of-c/*/model.json | wc -l)" = 4 ] || fail "use_builders.cc did not save its models"
+    for model in "$folder"/of-c/*/model.json; do
+        cmp "$model" "$folder/of-c++/${model#"$folder"/of-c/}" || fail "$compiler: other defaults than in C"
+    done
+done
 
 # The example as its own first lines say, on digits that are noise: 64 to learn from and 64 to test on.
 echo "examples/mnist.c"
@@ -61,9 +111,11 @@ awk '/^test accuracy/ { good = $3 > 0.9 } END { exit !good }' "$folder/log" || f
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }
-"$folder/project/use_shared" "$version"
+"$folder/project/use_liana" "$version"
 "$folder/project/use_static" "$version"
 if readelf -d "$folder/project/use_static" | grep -q 'NEEDED.*libliana'; then fail "liana::static is not static"; fi
+readelf -d "$folder/project/use_liana" | grep NEEDED >"$folder/log"
+if grep -vE 'lib(liana|c)\.so' "$folder/log"; then fail "liana::liana links more than the shared library"; fi
 
 echo "headers"
 for header in "$there"/include/liana/*.h; do
@@ -92,7 +144,9 @@ if grep -vE '^liana_[a-z0-9]' "$folder/exported"; then fail "libliana.so exports
 nm -g --defined-only "$library/libliana.a" 2>/dev/null | awk 'NF == 3 { print $3 }' >"$folder/archived"
 if grep -vE '^_?liana_' "$folder/archived"; then fail "libliana.a defines these names outside of liana_"; fi
 # A context holds what changes; nothing in the library itself does.
-objdump -t "$library/libliana.a" | grep -E ' O \.(data|bss|tdata|tbss)' | grep -v 'data\.rel\.ro' >"$folder/mutable" || true
+# (Of libraries that are loaded when they are needed it keeps the addresses, as the linker does of those that are linked.)
+objdump -t "$library/libliana.a" | grep -E ' O \.(data|bss|tdata|tbss)' | grep -v 'data\.rel\.ro' |
+    grep -vE ' liana__(cairo|fontconfig|hdf5|curl|crypto|expat)_library$' >"$folder/mutable" || true
 if [ -s "$folder/mutable" ]; then
     cat "$folder/mutable"
     fail "libliana.a has these mutable globals"
@@ -105,5 +159,35 @@ if [ -s "$folder/absent" ]; then
     cat "$folder/absent"
     fail "libliana.so lacks these, which the headers declare"
 fi
-if [ -e "$there/bin/liana" ]; then "$there/bin/liana" version | grep -qF "$version" || fail "the command's version"; fi
+"$there/bin/liana" version | grep -qF "$version" || fail "the command's version"
+
+echo "documents"
+documents=$there/share/doc/liana
+for file in LICENSE README.md docs/design.md docs/images/demo.png examples/mnist.c; do
+    cmp "$here/../../$file" "$documents/$file" || fail "$file is not installed as it is"
+done
+manual=$(find "$there" -name liana.1)
+for name in $("$there/bin/liana" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+    grep -q "^\.SS liana $name$" "$manual" || fail "liana.1 says nothing of $name"
+done
+if command -v man >/dev/null; then
+    man -l --warnings "$manual" 2>"$folder/log" >"$folder/page"
+    [ ! -s "$folder/log" ] || { cat "$folder/log" && fail "liana.1 is not well formed"; }
+    grep -qF "'liana SUBCOMMAND --help' says more" "$folder/page" || fail "liana.1 does not show the help as it is"
+fi
+if command -v bash >/dev/null; then
+    complete() { PATH=$there/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _liana
+        echo "${COMPREPLY[*]}"' bash "$(find "$there" -path '*completions/liana')" "$@"; }
+    [ "$(complete liana tr)" = train ] || fail "completion of a subcommand: $(complete liana tr)"
+    [ "$(complete liana train --re)" = --resume ] || fail "completion of an option: $(complete liana train --re)"
+    [ "$(complete liana list los)" = losses ] || fail "completion of a kind: $(complete liana list los)"
+fi
+
+echo "uninstall"
+DESTDIR="$folder/stage" cmake --install "$build" --prefix /opt >"$folder/log"
+mkdir -p "$folder/stage/opt/share/doc/liana" && echo mine >"$folder/stage/opt/share/doc/liana/notes"
+DESTDIR="$folder/stage" cmake --build "$build" --target uninstall >"$folder/log" || { cat "$folder/log" && exit 1; }
+[ "$(find "$folder/stage" -type f -o -type l)" = "$folder/stage/opt/share/doc/liana/notes" ] ||
+    fail "uninstalling left or took other files: $(find "$folder/stage" -type f -o -type l)"
+[ ! -e "$folder/stage/opt/include/liana" ] || fail "uninstalling left an empty folder of liana's"
 echo "the installed copy works"

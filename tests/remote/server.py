@@ -8,7 +8,8 @@ Files of FOLDER are at /web/PATH, as gs://bucket/PATH at /storage/v1/b/bucket/o,
 token or as a metadata server), S3 a signature, which is computed here from AWS's description with hashlib and hmac.
 
 CONTROL holds "NUMBER FAULT COUNT": the next COUNT requests of a file's bytes behind the first one that sees a new NUMBER
-go wrong. LOG gets a line for each request: method, path, range, status.
+go wrong. The fault "enough" is another: the next COUNT requests are answered, all behind them never. LOG gets a line
+for each request that is answered: method, path, range, status.
 """
 import base64
 import hashlib
@@ -39,6 +40,9 @@ def next_fault():
             return ""
         if number != fault["number"]:
             fault.update(number=number, kind=kind, left=int(count))
+        if fault["kind"] == "enough":
+            fault["left"] -= 1
+            return "" if fault["left"] >= 0 else "stall"
         if fault["left"] <= 0:
             return ""
         fault["left"] -= 1
@@ -114,7 +118,7 @@ def jwt_is_signed(token):
         and said["iss"] == "robot@project.iam"
         and said["scope"].endswith("devstorage.read_only")
         and said["aud"].endswith("/token")
-        and abs(said["iat"] - time.time()) < 60
+        and said["iat"] <= time.time() < said["exp"]
         and said["exp"] - said["iat"] == 3600
     )
 
@@ -147,9 +151,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind.isdigit():
             return self.answer(int(kind), b"busy", [("Retry-After", "0")])
         if kind == "stall":
-            time.sleep(6)
-        if kind == "slow":
-            time.sleep(0.02)
+            # Until the client hangs up: it sends nothing more before it has its answer.
+            self.connection.recv(1)
+            self.close_connection = True
+            return
         if kind == "corrupt":
             data = data[:-1] + bytes([data[-1] ^ 1])
         headers = [(n, v if kind != "changed" or n != tag else '"9"') for n, v in headers]

@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
+#include "base/denormals.h"
 #include "base/memory.h"
 #include "passes/pass.h"
 #include "passes/recompute.h"
@@ -39,6 +40,14 @@ static liana_status open_cpu(liana_context *context, liana__device **out, liana_
     }
     *out = &device->base;
     return LIANA_OK;
+}
+
+static liana_status add_buffers(liana__buffer *dst, const liana__buffer *src, liana__error *error)
+{
+    const liana__denormals before = liana__denormals_flush();
+    liana_status status = liana__host_buffer_add(dst, src, error);
+    liana__denormals_restore(before);
+    return status;
 }
 
 /* Makes every worker's workspace at least so large. */
@@ -285,7 +294,7 @@ const liana__backend liana__backend_cpu = {
     .buffer_destroy = liana__host_buffer_destroy,
     .buffer_write = liana__host_buffer_write,
     .buffer_read = liana__host_buffer_read,
-    .buffer_add = liana__host_buffer_add,
+    .buffer_add = add_buffers,
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = liana__cpu_execute,

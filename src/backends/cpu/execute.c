@@ -1,6 +1,7 @@
 /* Running a compiled graph. Nothing here allocates, except under LIANA_VALIDATE. */
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
+#include "base/denormals.h"
 
 #include <stdlib.h>
 
@@ -313,23 +314,31 @@ liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana
     return liana__cpu_execute_and_add(base, worker_index, inputs, variables, outputs, NULL, error);
 }
 
+static liana_status execute(liana__cpu_executable *executable, int worker_index, const liana__cpu_buffers *given,
+                            liana__error *error)
+{
+    if (given->arrivals && !executable->plan.spares) {
+        return liana__fail(error, LIANA_INTERNAL, "a graph without gradients cannot add to its outputs");
+    }
+    LIANA_TRY(liana__cpu_check_buffers(executable->graph, given, error));
+    const liana__cpu_run run = liana__cpu_start(executable, worker_index, worker_index, given, error);
+    LIANA_TRY(liana__cpu_refresh_kept(&run, given->variables));
+    if (given->arrivals) {
+        LIANA_TRY(run_and_add(&run, given));
+    } else {
+        LIANA_TRY(run_all(&run));
+    }
+    liana__cpu_finish(&run, given);
+    return LIANA_OK;
+}
+
 liana_status liana__cpu_execute_and_add(liana__executable *base, int worker_index, liana__buffer *const *inputs,
                                         liana__buffer *const *variables, liana__buffer *const *outputs,
                                         atomic_int *arrivals, liana__error *error)
 {
-    liana__cpu_executable *executable = (liana__cpu_executable *)base;
     const liana__cpu_buffers given = {inputs, variables, outputs, arrivals};
-    if (arrivals && !executable->plan.spares) {
-        return liana__fail(error, LIANA_INTERNAL, "a graph without gradients cannot add to its outputs");
-    }
-    LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
-    const liana__cpu_run run = liana__cpu_start(executable, worker_index, worker_index, &given, error);
-    LIANA_TRY(liana__cpu_refresh_kept(&run, variables));
-    if (arrivals) {
-        LIANA_TRY(run_and_add(&run, &given));
-    } else {
-        LIANA_TRY(run_all(&run));
-    }
-    liana__cpu_finish(&run, &given);
-    return LIANA_OK;
+    const liana__denormals before = liana__denormals_flush();
+    liana_status status = execute((liana__cpu_executable *)base, worker_index, &given, error);
+    liana__denormals_restore(before);
+    return status;
 }

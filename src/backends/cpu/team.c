@@ -3,6 +3,8 @@
  * late finds the phases done. Which worker did what leaves no trace in the result. */
 #include "backends/cpu/cpu.h"
 
+#include "base/denormals.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
@@ -79,10 +81,8 @@ static void run_task(const liana__cpu_run *run, const liana__cpu_phase *phase, s
         liana__fail(run->error, status, "a part of a step failed");
 }
 
-static void run_phases(void *user, size_t member, int worker)
+static void run_phases(const team *own, int worker)
 {
-    (void)member;
-    const team *own = user;
     const liana__cpu_executable *executable = own->executable;
     for (size_t i = 0; i < executable->num_phases; i++) {
         const liana__cpu_phase *phase = &executable->phases[i];
@@ -97,6 +97,14 @@ static void run_phases(void *user, size_t member, int worker)
     }
 }
 
+static void run_member(void *user, size_t member, int worker)
+{
+    (void)member;
+    const liana__denormals before = liana__denormals_flush();
+    run_phases(user, worker);
+    liana__denormals_restore(before);
+}
+
 static liana_status report_failure(const liana__cpu_executable *executable, int num_workers, liana__error *error)
 {
     for (int i = 0; i < num_workers; i++) {
@@ -107,30 +115,39 @@ static liana_status report_failure(const liana__cpu_executable *executable, int 
     return LIANA_OK;
 }
 
+static liana_status execute(liana__cpu_executable *executable, const liana__cpu_buffers *given, liana__error *error)
+{
+    liana__device *device = executable->base.device;
+    const int num_workers = device->num_workers;
+    LIANA_TRY(liana__cpu_check_buffers(executable->graph, given, error));
+    team own = {executable, (liana__cpu_device *)device, executable->runs};
+    for (int i = 0; i < num_workers; i++) {
+        executable->errors[i].status = LIANA_OK;
+        own.runs[i] = liana__cpu_start(executable, i, 0, given, &executable->errors[i]);
+    }
+    LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], given->variables));
+    for (size_t i = 0; i < executable->num_phases; i++) {
+        atomic_store_explicit(&executable->progress[i].next, 0, memory_order_relaxed);
+        atomic_store_explicit(&executable->progress[i].done, 0, memory_order_relaxed);
+    }
+    liana__pool_run(device->context->pool, (size_t)num_workers, run_member, &own);
+    LIANA_TRY(report_failure(executable, num_workers, error));
+    liana__cpu_finish(&own.runs[0], given);
+    return LIANA_OK;
+}
+
 liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer *const *inputs,
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error)
 {
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     LIANA_TRY(liana__cpu_make_ready_together(base, error));
-    const int num_workers = base->device->num_workers;
-    if (num_workers == 1 || !executable->shares_work) {
+    if (base->device->num_workers == 1 || !executable->shares_work) {
         return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
     }
     const liana__cpu_buffers given = {inputs, variables, outputs, NULL};
-    LIANA_TRY(liana__cpu_check_buffers(executable->graph, &given, error));
-    team own = {executable, (liana__cpu_device *)base->device, executable->runs};
-    for (int i = 0; i < num_workers; i++) {
-        executable->errors[i].status = LIANA_OK;
-        own.runs[i] = liana__cpu_start(executable, i, 0, &given, &executable->errors[i]);
-    }
-    LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], variables));
-    for (size_t i = 0; i < executable->num_phases; i++) {
-        atomic_store_explicit(&executable->progress[i].next, 0, memory_order_relaxed);
-        atomic_store_explicit(&executable->progress[i].done, 0, memory_order_relaxed);
-    }
-    liana__pool_run(base->device->context->pool, (size_t)num_workers, run_phases, &own);
-    LIANA_TRY(report_failure(executable, num_workers, error));
-    liana__cpu_finish(&own.runs[0], &given);
-    return LIANA_OK;
+    const liana__denormals before = liana__denormals_flush();
+    liana_status status = execute(executable, &given, error);
+    liana__denormals_restore(before);
+    return status;
 }

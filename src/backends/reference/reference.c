@@ -1,8 +1,10 @@
 /* The reference backend: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
- * shares neither the kernels nor the memory plan with the backends that are checked against it. */
+ * shares neither the kernels nor the memory plan with the backends that are checked against it. It keeps denormal
+ * numbers, whatever the caller's thread does. */
 #include "backends/host.h"
 #include "backends/kernel_choice.h"
 
+#include "base/denormals.h"
 #include "base/memory.h"
 #include "passes/pass.h"
 
@@ -127,12 +129,10 @@ static void give_output(liana__buffer *output, const void *value, atomic_int *ar
     if (arrival) liana__host_was_there(arrival);
 }
 
-static liana_status execute_and_add(liana__executable *base, int worker, liana__buffer *const *inputs,
-                                    liana__buffer *const *variables, liana__buffer *const *outputs,
-                                    atomic_int *arrivals, liana__error *error)
+static liana_status run_graph(reference_executable *executable, liana__buffer *const *inputs,
+                              liana__buffer *const *variables, liana__buffer *const *outputs, atomic_int *arrivals,
+                              liana__error *error)
 {
-    (void)worker;
-    reference_executable *executable = (reference_executable *)base;
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__host_check_buffers("input", graph->inputs, graph->num_inputs, inputs, error));
     LIANA_TRY(liana__host_check_buffers("variable", graph->variables, graph->num_variables, variables, error));
@@ -156,6 +156,25 @@ static liana_status execute_and_add(liana__executable *base, int worker, liana__
     }
     for (size_t i = 0; i < graph->num_variables; i++) liana__host_touch(variables[i]);
     return LIANA_OK;
+}
+
+static liana_status execute_and_add(liana__executable *base, int worker, liana__buffer *const *inputs,
+                                    liana__buffer *const *variables, liana__buffer *const *outputs,
+                                    atomic_int *arrivals, liana__error *error)
+{
+    (void)worker;
+    const liana__denormals before = liana__denormals_keep();
+    liana_status status = run_graph((reference_executable *)base, inputs, variables, outputs, arrivals, error);
+    liana__denormals_restore(before);
+    return status;
+}
+
+static liana_status add_buffers(liana__buffer *dst, const liana__buffer *src, liana__error *error)
+{
+    const liana__denormals before = liana__denormals_keep();
+    liana_status status = liana__host_buffer_add(dst, src, error);
+    liana__denormals_restore(before);
+    return status;
 }
 
 static liana_status execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
@@ -187,7 +206,7 @@ const liana__backend liana__backend_reference = {
     .buffer_destroy = liana__host_buffer_destroy,
     .buffer_write = liana__host_buffer_write,
     .buffer_read = liana__host_buffer_read,
-    .buffer_add = liana__host_buffer_add,
+    .buffer_add = add_buffers,
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,

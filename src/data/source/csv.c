@@ -4,25 +4,20 @@
 #include "formats/csv.h"
 #include "base/search.h"
 #include "base/text.h"
+#include "data/class_list.h"
 #include "data/image_files.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-typedef struct csv_source {
-    liana__source base;
-    liana__image_files files;
-    size_t num_lists;
-    const char **lists;
-    uint64_t *starts;     /* [num_lists + 1] index of each list's first record */
-    const char **classes; /* in the order of the labels; NULL: labels are numbers */
-    size_t num_classes;
-    size_t classes_capacity;
-    bool ignore_labels;
-} csv_source;
+/* Names in the source's arena. */
+typedef struct name_list {
+    const char **items;
+    size_t count;
+    size_t capacity;
+} name_list;
 
 /* One list while it is read. */
 typedef struct list_reader {
@@ -34,6 +29,19 @@ typedef struct list_reader {
     int label;
     int id;
 } list_reader;
+
+typedef struct csv_source {
+    liana__source base;
+    liana__image_files files;
+    size_t num_lists;
+    const char **lists;
+    const list_reader *readers; /* [num_lists] while it is opened */
+    uint64_t *starts;           /* [num_lists + 1] index of each list's first record */
+    name_list classes;          /* in the order of the labels; NULL: labels are numbers */
+    bool lists_classes;         /* they are those of the options */
+    bool ignore_labels;
+    bool skip_damage;
+} csv_source;
 
 enum { MAX_LIST_SIZE = 1 << 30, LONGEST_HEADER = 200 };
 
@@ -56,7 +64,7 @@ static void close_source(liana__source *base)
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
-    free(source->classes);
+    free(source->classes.items);
     free(source);
 }
 
@@ -65,6 +73,12 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     const csv_source *source = (const csv_source *)base;
     size_t list = liana__part_of(source->starts, source->num_lists, index);
     return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
+}
+
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    liana__image_files_visit(&((const csv_source *)base)->files, base->num_records, visit, user);
 }
 
 static void expect(const liana__source *base, uint64_t index)
@@ -79,6 +93,11 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
         return LIANA_OK;
     }
     return liana__source_fail_within(base, index, record, error);
+}
+
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    return ((const csv_source *)base)->files.items[index].label;
 }
 
 /* ---- columns ---- */
@@ -163,40 +182,62 @@ static liana_status find_columns(csv_source *source, list_reader *reader, const 
 
 /* ---- labels ---- */
 
-static bool parse_label(const char *text, int64_t *label)
+/* The cell of a row's label; NULL if there is none, or nothing in it. */
+static const char *label_cell(const list_reader *reader, size_t row)
 {
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    while (*end == ' ') end++;
-    *label = value;
-    return end > text && *end == 0 && errno == 0;
+    if (reader->label < 0) return NULL;
+    const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->label);
+    return cell[strspn(cell, " \t")] ? cell : NULL;
 }
 
-/* All labels are numbers, or, where bad rows may be left out, most of them. */
-static bool labels_are_numbers(const list_reader *readers, size_t count, bool skip_damage)
+/* How many labels of a list are numbers, and how many are not. */
+typedef struct label_counts {
+    size_t numbers;
+    size_t names;
+} label_counts;
+
+static label_counts count_labels(const list_reader *reader)
 {
-    size_t num_numbers = 0, num_names = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (readers[i].label < 0) continue;
-        for (size_t row = readers[i].first_row; row < readers[i].csv.num_rows; row++) {
-            int64_t label;
-            const char *cell = liana__csv_cell(&readers[i].csv, row, (size_t)readers[i].label);
-            bool is_number = parse_label(cell, &label);
-            num_numbers += is_number;
-            num_names += *cell && !is_number;
-        }
+    label_counts counts = {0};
+    for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
+        int64_t number;
+        const char *cell = label_cell(reader, row);
+        bool is_number = cell && liana__class_number_read(cell, &number) != LIANA__CLASS_NO_NUMBER;
+        counts.numbers += is_number;
+        counts.names += cell && !is_number;
     }
-    return skip_damage ? num_numbers >= num_names : num_names == 0;
+    return counts;
 }
 
-/* Where a name is in the sorted list of classes, or would be. */
-static size_t class_place(const csv_source *source, const char *name)
+/* All labels are numbers, or, where bad rows may be left out, most of them. A list of nothing but numbers beside one of
+ * nothing but names is a mistake in any case: nothing says which number is which name. */
+static liana_status find_numbers(const list_reader *readers, size_t count, bool skip_damage, bool *are_numbers,
+                                 liana__error *error)
 {
-    size_t low = 0, high = source->num_classes;
+    label_counts all = {0};
+    const char *numbered = NULL, *named = NULL;
+    for (size_t i = 0; i < count; i++) {
+        label_counts own = count_labels(&readers[i]);
+        all.numbers += own.numbers;
+        all.names += own.names;
+        if (own.numbers && !own.names) numbered = readers[i].path;
+        if (own.names && !own.numbers) named = readers[i].path;
+    }
+    *are_numbers = skip_damage ? all.numbers >= all.names : all.names == 0;
+    if (!numbered || !named) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the labels of '%s' are numbers, those of '%s' are names of classes; nothing says which number "
+                       "is which name: write them alike",
+                       numbered, named);
+}
+
+/* Where a name is in a sorted list, or would be. */
+static size_t name_place(const name_list *list, const char *name)
+{
+    size_t low = 0, high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(source->classes[middle], name) < 0)
+        if (strcmp(list->items[middle], name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -204,56 +245,170 @@ static size_t class_place(const csv_source *source, const char *name)
     return low;
 }
 
-static liana_status add_class(csv_source *source, size_t place, const char *name, liana__error *error)
+static liana_status add_name(csv_source *source, name_list *list, size_t place, const char *name, liana__error *error)
 {
     const char *copy = liana__arena_string(&source->files.arena, name);
-    if (!copy || !liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof copy)) {
+    if (!copy || !liana__grow(&list->items, list->count, &list->capacity, sizeof copy)) {
         return liana__fail_memory(error, "a list of classes");
     }
-    memmove(source->classes + place + 1, source->classes + place, (source->num_classes - place) * sizeof copy);
-    source->classes[place] = copy;
-    source->num_classes++;
+    memmove(list->items + place + 1, list->items + place, (list->count - place) * sizeof copy);
+    list->items[place] = copy;
+    list->count++;
     return LIANA_OK;
 }
 
-/* Labels that are names: those that are listed, or all that occur, in byte order. */
-static liana_status find_classes(csv_source *source, const list_reader *readers, size_t count,
-                                 const liana__source_options *options, liana__error *error)
+/* All labels that occur, in byte order. */
+static liana_status collect_names(csv_source *source, name_list *list, liana__error *error)
 {
-    for (size_t i = 0; i < options->class_names.count; i++) {
-        LIANA_TRY(add_class(source, i, options->class_names.items[i], error));
-    }
-    for (size_t i = 0; i < count && !options->class_names.count; i++) {
-        if (readers[i].label < 0) continue;
-        for (size_t row = readers[i].first_row; row < readers[i].csv.num_rows; row++) {
-            const char *cell = liana__csv_cell(&readers[i].csv, row, (size_t)readers[i].label);
-            size_t place = class_place(source, cell);
-            if (!*cell || (place < source->num_classes && strcmp(source->classes[place], cell) == 0)) continue;
-            LIANA_TRY(add_class(source, place, cell, error));
+    for (size_t i = 0; i < source->num_lists; i++) {
+        const list_reader *reader = &source->readers[i];
+        for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
+            const char *cell = label_cell(reader, row);
+            size_t place = cell ? name_place(list, cell) : 0;
+            if (!cell || (place < list->count && strcmp(list->items[place], cell) == 0)) continue;
+            LIANA_TRY(add_name(source, list, place, cell, error));
         }
     }
     return LIANA_OK;
 }
 
+/* "'FILE', line N" of a label that occurs. */
+static const char *first_place(csv_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->num_lists; i++) {
+        const list_reader *reader = &source->readers[i];
+        for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
+            const char *cell = label_cell(reader, row);
+            if (!cell || strcmp(cell, name) != 0) continue;
+            return liana__arena_format(&source->files.arena, "'%s', line %zu", reader->path, reader->csv.lines[row]);
+        }
+    }
+    return NULL;
+}
+
+static int compare_loosely(const void *a, const void *b)
+{
+    return liana__class_name_compare_loosely(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names that differ only in their blanks or in case are one class, written in two ways. */
+static liana_status check_spelling(csv_source *source, liana__error *error)
+{
+    const name_list *classes = &source->classes;
+    const char **sorted = liana__arena_allocate(&source->files.arena, (classes->count + 1) * sizeof *sorted);
+    if (!sorted) return liana__fail_memory(error, "a list of classes");
+    for (size_t i = 0; i < classes->count; i++) sorted[i] = classes->items[i];
+    qsort(sorted, classes->count, sizeof *sorted, compare_loosely);
+    for (size_t i = 1; i < classes->count; i++) {
+        if (compare_loosely(&sorted[i - 1], &sorted[i]) != 0) continue;
+        const char *one = first_place(source, sorted[i - 1]), *other = first_place(source, sorted[i]);
+        if (!one || !other) return liana__fail_memory(error, "a list of classes");
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "%s: the label '%.100s', and %s: '%.100s' are written differently, but mean the same; write "
+                           "them alike, or list both in data.class_names if they are two classes",
+                           one, sorted[i - 1], other, sorted[i]);
+    }
+    return LIANA_OK;
+}
+
+/* Labels that are names: those that are listed, or all that occur, in byte order. */
+static liana_status find_classes(csv_source *source, const liana__source_options *options, liana__error *error)
+{
+    const liana__strings *listed = &options->class_names;
+    source->lists_classes = listed->count > 0;
+    for (size_t i = 0; i < listed->count; i++) {
+        LIANA_TRY(add_name(source, &source->classes, i, listed->items[i], error));
+    }
+    if (listed->count) return LIANA_OK;
+    LIANA_TRY(collect_names(source, &source->classes, error));
+    return check_spelling(source, error);
+}
+
+/* Whether labels are to be looked up among listed names even if they are numbers. */
+static bool numbers_are_names(const liana__source_options *options)
+{
+    const liana__strings *listed = &options->class_names;
+    return listed->count && (options->labels_are_names || liana__class_list_is_numbers(listed));
+}
+
+/* The place of a label among the classes, or -1: "7.0" is the class "7". */
+static int64_t find_name(const name_list *classes, const char *cell)
+{
+    int64_t number, found = liana__find_name(classes->items, classes->count, cell);
+    if (found >= 0 || liana__class_number_read(cell, &number) != LIANA__CLASS_WHOLE_NUMBER) return found;
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return liana__find_name(classes->items, classes->count, text);
+}
+
+/* Both lists of classes: those that there are, and those of the labels. */
+typedef struct both_lists {
+    liana__class_list_text listed;
+    liana__class_list_text found;
+} both_lists;
+
+static liana_status show_lists(csv_source *source, both_lists *both, liana__error *error)
+{
+    name_list own = {0};
+    LIANA_TRY(collect_names(source, &own, error));
+    both->listed = liana__class_list_show(&(liana__strings){source->classes.count, source->classes.items});
+    both->found = liana__class_list_show(&(liana__strings){own.count, own.items});
+    free(own.items);
+    return LIANA_OK;
+}
+
+static liana_status fail_name(csv_source *source, const list_reader *reader, size_t row, const char *cell,
+                              liana__error *error)
+{
+    const name_list *classes = &source->classes;
+    const char *nearest = liana__nearest(cell, classes->items, classes->count);
+    both_lists both = {{""}, {""}};
+    /* Bad rows are told one by one, without the lists. */
+    if (source->lists_classes && !source->skip_damage) LIANA_TRY(show_lists(source, &both, error));
+    const char *listed = both.listed.text;
+    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s%s%s%s%s",
+                       reader->csv.lines[row], cell, nearest ? liana__hint(nearest).text : " (see data.class_names)",
+                       *listed ? ". There are " : "", listed, *listed ? "; the labels here are of " : "",
+                       both.found.text);
+}
+
+/* Where rows may be left out: that none of the labels is a class is no damage, but a list of other classes. */
+static liana_status check_any_label(csv_source *source, liana__error *error)
+{
+    if (!source->lists_classes || !source->skip_damage || source->ignore_labels) return LIANA_OK;
+    bool any = false, unknown = false;
+    for (size_t i = 0; i < source->files.count && !any; i++) {
+        any = source->files.items[i].label >= 0;
+        unknown = unknown || source->files.items[i].reason;
+    }
+    if (any || !unknown) return LIANA_OK;
+    both_lists both;
+    LIANA_TRY(show_lists(source, &both, error));
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s': none of its labels is the name of a class. There are %s; the labels here are of %s",
+                       source->lists[0], both.listed.text, both.found.text);
+}
+
 /* -1 for an empty cell. */
-static liana_status find_label(const csv_source *source, const list_reader *reader, size_t row, int64_t *label,
+static liana_status find_label(csv_source *source, const list_reader *reader, size_t row, int64_t *label,
                                liana__error *error)
 {
     *label = -1;
-    if (reader->label < 0 || source->ignore_labels) return LIANA_OK;
-    const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->label);
-    if (!*cell) return LIANA_OK;
-    if (source->classes) *label = liana__find_name(source->classes, source->num_classes, cell);
-    if (source->classes && *label < 0) {
-        const char *nearest = liana__nearest(cell, source->classes, source->num_classes);
-        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s",
-                           reader->csv.lines[row], cell,
-                           nearest ? liana__hint(nearest).text : " (see data.class_names)");
+    const char *cell = source->ignore_labels ? NULL : label_cell(reader, row);
+    if (!cell) return LIANA_OK;
+    if (source->classes.items) {
+        *label = find_name(&source->classes, cell);
+        return *label >= 0 ? LIANA_OK : fail_name(source, reader, row, cell, error);
     }
-    if (source->classes) return LIANA_OK;
-    if (!parse_label(cell, label)) {
+    switch (liana__class_number_read(cell, label)) {
+    case LIANA__CLASS_NO_NUMBER:
         return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is no number, as others are",
                            reader->csv.lines[row], cell);
+    case LIANA__CLASS_FRACTION:
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "line %zu: the label '%.100s' is no whole number; the number of a class is 0, 1, 2, ...",
+                           reader->csv.lines[row], cell);
+    default: break;
     }
     if (*label >= 0) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE, "line %zu: the label %s is below 0", reader->csv.lines[row], cell);
@@ -270,6 +425,7 @@ static liana_status read_row(csv_source *source, const list_reader *reader, size
     const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : cell;
     *file = (liana__image_file){.path = image_path(source, reader, cell),
                                 .id = liana__arena_string(arena, id),
+                                .names_itself = reader->id >= 0,
                                 .label = -1};
     if (!file->path || !file->id) return liana__fail_memory(error, reader->path);
     if (!*cell) {
@@ -365,19 +521,25 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
         if (!readers[i].path || !readers[i].folder) return liana__fail_memory(error, paths->items[i]);
         LIANA_TRY(read_list(source, &readers[i], options, error));
     }
-    if (!options->ignore_labels && !labels_are_numbers(readers, paths->count, options->skip_damage)) {
-        LIANA_TRY(find_classes(source, readers, paths->count, options, error));
+    bool are_numbers = true;
+    if (!options->ignore_labels) {
+        LIANA_TRY(find_numbers(readers, paths->count, options->skip_damage, &are_numbers, error));
+    }
+    if (!options->ignore_labels && (!are_numbers || numbers_are_names(options))) {
+        LIANA_TRY(find_classes(source, options, error));
     }
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->files.count;
         LIANA_TRY(add_rows(source, &readers[i], options->skip_damage, error));
     }
     source->starts[paths->count] = source->files.count;
+    LIANA_TRY(check_any_label(source, error));
+    LIANA_TRY(liana__image_files_distinguish(&source->files, error));
     LIANA_TRY(fetch_images(source, readers, options, error));
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
-    source->base.class_names = (liana__strings){source->num_classes, source->classes};
+    source->base.class_names = (liana__strings){source->classes.count, source->classes.items};
     return LIANA_OK;
 }
 
@@ -388,15 +550,18 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_csv;
     source->ignore_labels = options->ignore_labels;
+    source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
     list_reader *readers = calloc(paths->count, sizeof *readers);
+    source->readers = readers;
     liana_status status = source->lists && source->starts && readers
                               ? fill_source(source, readers, paths, options, error)
                               : liana__fail_memory(error, "a list of images");
     for (size_t i = 0; readers && i < paths->count; i++) liana__csv_free(&readers[i].csv);
     free(readers);
+    source->readers = NULL;
     return liana__source_finish(&source->base, status, out);
 }
 
@@ -409,6 +574,8 @@ const liana__source_kind liana__source_csv = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
+    .known_label = known_label,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

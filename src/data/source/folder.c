@@ -1,5 +1,7 @@
 /* JPEG and PNG files: folders with a folder for each class, plain folders, or files. */
 #include "base/text.h"
+#include "data/class_list.h"
+#include "data/folder_set.h"
 #include "data/image_files.h"
 #include "formats/image.h"
 
@@ -9,10 +11,13 @@
 
 typedef struct folder_source {
     liana__source base;
-    liana__image_files files; /* ids: the path below the folder that was named, or the file's own name */
-    const char **classes;     /* in the order of the labels */
+    liana__image_files
+        files;            /* ids: the path below the folder that was named, or the file's own name, if they differ */
+    const char **classes; /* in the order of the labels */
     size_t num_classes;
     size_t classes_capacity;
+    const liana__paths *paths; /* while it is opened */
+    size_t num_direct;         /* images that lie in a class folder itself, not below it */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
@@ -46,6 +51,12 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1};
 }
 
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    liana__image_files_visit(&((const folder_source *)base)->files, base->num_records, visit, user);
+}
+
 static void expect(const liana__source *base, uint64_t index)
 {
     liana__image_files_expect(&((const folder_source *)base)->files, index);
@@ -57,6 +68,11 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return liana__image_files_read(&((const folder_source *)base)->files, index, scratch, record, error);
 }
 
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    return ((const folder_source *)base)->files.items[index].label;
+}
+
 static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
                              liana__error *error)
 {
@@ -66,31 +82,76 @@ static liana_status add_file(folder_source *source, const char *path, size_t id_
     return liana__image_files_add(&source->files, &file, error);
 }
 
-/* The images in one folder (not below it), in byte order. Hidden files and other files are left out; a folder that
- * cannot be read is lost as a whole. */
-static liana_status add_images(folder_source *source, const char *folder, size_t id_start, int64_t label,
-                               liana__error *error)
+/* ---- images in a folder and below it ---- */
+
+/* A walk through a folder and the folders in it, each once, however often links lead there: the files of a folder come
+ * first, then its folders, both in byte order. Hidden files and folders are left out. */
+typedef struct walk {
+    folder_source *source;
+    const char *root;
+    size_t id_start;
+    int64_t label;
+    liana__folder_set visited;
+} walk;
+
+static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error);
+
+/* A folder that cannot be read is lost as a whole. */
+static liana_status list_folder(walk *own, const char *folder, liana__arena *arena, liana__paths *names,
+                                liana__error *error)
 {
+    liana__error why = {0};
+    folder_source *source = own->source;
+    *names = (liana__paths){0};
+    if (liana__folder_list(folder, arena, names, &why) == LIANA_OK) return LIANA_OK;
+    return liana__source_lose_file(&source->base, &source->files.arena, folder, source->skip_damage, &why, error);
+}
+
+static liana_status add_entries(walk *own, const char *folder, const liana__paths *names, bool folders,
+                                liana__arena *arena, liana__error *error)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        bool is_image = named_as_image(names->items[i]);
+        if (*names->items[i] == '.' || (is_image && folders)) continue;
+        const char *path = liana__path_join(arena, folder, names->items[i]);
+        if (!path) return liana__fail_memory(error, folder);
+        if (!is_image && liana__folder_exists(path) != folders) continue;
+        if (folders) {
+            LIANA_TRY(add_images(own, path, true, error));
+        } else if (is_image) {
+            LIANA_TRY(add_file(own->source, path, own->id_start, own->label, error));
+            own->source->num_direct += folder == own->root;
+        } else {
+            own->source->base.num_ignored++;
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error)
+{
+    bool is_new;
+    LIANA_TRY(liana__folder_set_add(&own->visited, folder, &is_new, error));
+    if (!is_new) return LIANA_OK;
     liana__arena arena = {0};
     liana__paths names;
-    liana__error own = {0};
-    if (liana__folder_list(folder, &arena, &names, &own) != LIANA_OK) {
-        liana__arena_free(&arena);
-        return liana__source_lose_file(&source->base, &source->files.arena, folder, source->skip_damage, &own, error);
-    }
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < names.count; i++) {
-        if (*names.items[i] == '.') continue;
-        if (!named_as_image(names.items[i])) {
-            source->base.num_ignored++;
-            continue;
-        }
-        const char *path = liana__path_join(&arena, folder, names.items[i]);
-        status = path ? add_file(source, path, id_start, label, error) : liana__fail_memory(error, folder);
-    }
+    liana_status status = list_folder(own, folder, &arena, &names, error);
+    if (status == LIANA_OK) status = add_entries(own, folder, &names, false, &arena, error);
+    if (status == LIANA_OK && with_folders) status = add_entries(own, folder, &names, true, &arena, error);
     liana__arena_free(&arena);
     return status;
 }
+
+static liana_status walk_folder(folder_source *source, const char *folder, size_t id_start, int64_t label,
+                                bool with_folders, liana__error *error)
+{
+    walk own = {.source = source, .root = folder, .id_start = id_start, .label = label};
+    liana_status status = add_images(&own, folder, with_folders, error);
+    liana__folder_set_free(&own.visited);
+    return status;
+}
+
+/* ---- classes ---- */
 
 static liana_status add_class(folder_source *source, const char *name, liana__error *error)
 {
@@ -111,44 +172,68 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The folders in the folders that were named are the classes, unless the configuration lists the classes. */
+/* The names of the folders in the folders that were named, in byte order. */
+static liana_status list_classes(const liana__paths *paths, liana__arena *arena, liana__strings *classes,
+                                 liana__error *error)
+{
+    const char **items = NULL;
+    size_t count = 0, capacity = 0;
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < paths->count; i++) {
+        liana__paths names = {0};
+        if (!liana__folder_exists(paths->items[i])) continue;
+        status = liana__folder_list(paths->items[i], arena, &names, error);
+        for (size_t k = 0; status == LIANA_OK && k < names.count; k++) {
+            const char *inner = liana__path_join(arena, paths->items[i], names.items[k]);
+            bool room = inner && liana__grow(&items, count, &capacity, sizeof *items);
+            if (!room) status = liana__fail_memory(error, "a list of classes");
+            if (room && *names.items[k] != '.' && liana__folder_exists(inner)) items[count++] = names.items[k];
+        }
+    }
+    if (count) qsort(items, count, sizeof *items, compare_names);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!kept || strcmp(items[kept - 1], items[i]) != 0) items[kept++] = items[i];
+    }
+    *classes = (liana__strings){kept, items};
+    if (status == LIANA_OK) return LIANA_OK;
+    free(items);
+    *classes = (liana__strings){0};
+    return status;
+}
+
+/* The folders in the folders that were named are the classes, unless the options list the classes. */
 static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                  liana__error *error)
 {
-    for (size_t i = 0; i < options->class_names.count; i++) {
-        LIANA_TRY(add_class(source, options->class_names.items[i], error));
-    }
-    if (options->class_names.count > 0) return LIANA_OK;
-    for (size_t i = 0; i < paths->count; i++) {
-        if (!liana__folder_exists(paths->items[i])) continue;
-        liana__paths names;
-        LIANA_TRY(liana__folder_list(paths->items[i], &source->files.arena, &names, error));
-        for (size_t k = 0; k < names.count; k++) {
-            if (*names.items[k] == '.') continue;
-            char *inner = liana__path_join(&source->files.arena, paths->items[i], names.items[k]);
-            if (!inner) return liana__fail_memory(error, "a list of classes");
-            if (!liana__folder_exists(inner) || find_class(source, names.items[k]) >= 0) continue;
-            LIANA_TRY(add_class(source, names.items[k], error));
-        }
-    }
-    if (source->num_classes) {
-        qsort(source->classes, source->num_classes, sizeof *source->classes, compare_names);
-    }
-    return LIANA_OK;
+    liana__strings found = options->class_names;
+    if (!found.count) LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < found.count; i++) status = add_class(source, found.items[i], error);
+    if (!options->class_names.count) free((void *)(uintptr_t)found.items);
+    return status;
+}
+
+static liana_status fail_class(folder_source *source, const char *folder, const char *name, liana__error *error)
+{
+    const char *nearest = liana__nearest(name, source->classes, source->num_classes);
+    liana__strings found;
+    LIANA_TRY(list_classes(source->paths, &source->files.arena, &found, error));
+    liana__class_list_text ours = liana__class_list_show(&(liana__strings){source->num_classes, source->classes});
+    liana__class_list_text theirs = liana__class_list_show(&found);
+    free((void *)(uintptr_t)found.items);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the folder '%s' has the name of no class%s. There are %s; the folders here are of %s", folder,
+                       nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
 }
 
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
                                      liana__error *error)
 {
     int64_t label = source->ignore_labels ? -1 : find_class(source, name);
-    if (label < 0 && !source->ignore_labels) {
-        const char *nearest = liana__nearest(name, source->classes, source->num_classes);
-        return liana__fail(error, LIANA_INVALID_DATA, "the folder '%s' has the name of no class%s%s%s", folder,
-                           nearest ? "; did you mean '" : " (see data.class_names)", nearest ? nearest : "",
-                           nearest ? "'?" : "");
-    }
+    if (label < 0 && !source->ignore_labels) return fail_class(source, folder, name, error);
     size_t before = source->files.count, num_lost = source->base.num_lost;
-    LIANA_TRY(add_images(source, folder, id_start, label, error));
+    LIANA_TRY(walk_folder(source, folder, id_start, label, true, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
@@ -156,7 +241,7 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
                        name, folder);
 }
 
-/* A folder that was named: the images in the folders in it, with labels, or else its own images, without. */
+/* A folder that was named: the images in and below the folders in it, with labels, or else its own images, without. */
 static liana_status add_folder(folder_source *source, const char *path, liana__error *error)
 {
     size_t before = source->files.count, num_lost = source->base.num_lost;
@@ -172,9 +257,36 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
         has_folders = true;
         LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
     }
-    if (!has_folders) LIANA_TRY(add_images(source, path, id_start, -1, error));
+    /* Images beside class folders have no class. */
+    if (!has_folders || source->ignore_labels) LIANA_TRY(walk_folder(source, path, id_start, -1, false, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
+}
+
+/* Folders of the parts of data, which have the class folders in them. */
+static bool names_part(const char *name)
+{
+    static const char *const parts[] = {"train", "training", "val", "valid", "validation", "test", "testing"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strcasecmp(name, parts[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Where no class folder has an image of its own, the folder above may have been meant as one: it surely was where there
+ * is one class, or the classes are called as parts of data are. */
+static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
+{
+    if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {
+        return LIANA_OK;
+    }
+    bool parts = true;
+    for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
+    if (source->num_classes > 1 && !parts) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "no image (.jpg, .jpeg or .png) in the folder of class '%s' itself, only in folders below it; "
+                       "is the folder that was named, '%s', one level too high? (data.class_names says that it is not)",
+                       source->classes[0], source->paths->items[0]);
 }
 
 static liana_status fill_source(folder_source *source, const liana__paths *paths, const liana__source_options *options,
@@ -189,6 +301,8 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
             LIANA_TRY(add_file(source, path, (size_t)(liana__path_name(path) - path), -1, error));
         }
     }
+    if (source->files.count) LIANA_TRY(check_level(source, options, error));
+    if (paths->count > 1) LIANA_TRY(liana__image_files_distinguish(&source->files, error));
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
@@ -202,21 +316,26 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     folder_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_folder;
+    source->paths = paths;
     source->ignore_labels = options->ignore_labels;
     source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
+    source->paths = NULL;
     return liana__source_finish(&source->base, status, out);
 }
 
 const liana__source_kind liana__source_folder = {
     .name = "folder",
-    .doc = "JPEG and PNG files: folders with a folder for each class, plain folders, or files.",
+    .doc = "JPEG and PNG files: folders with a folder for each class (images below it included), plain folders, or "
+           "files.",
     .recognises = recognises,
     .takes_folders = true,
     .open = open_source,
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
+    .known_label = known_label,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,

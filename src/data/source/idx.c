@@ -51,6 +51,16 @@ static liana__record_address address(const liana__source *base, uint64_t index)
     return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
 }
 
+static void visit_files(const liana__source *base,
+                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+{
+    const idx_source *source = (const idx_source *)base;
+    for (size_t i = 0; i < source->num_pairs; i++) {
+        const idx_pair *pair = &source->pairs[i];
+        if (pair->has_labels) visit(user, pair->labels.name, liana__path_name(pair->labels.name), true);
+    }
+}
+
 /* Values of a mapped file, copied into the buffer, so that nobody who makes the file shorter ends the process; of an
  * inflated one where they are. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
@@ -62,6 +72,23 @@ static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, 
     *values = (const uint8_t *)buffer->bytes;
     return liana__mapping_copy(&idx->mapping, idx->name, (size_t)(idx->data - idx->mapping.data) + at, buffer->bytes,
                                count, error);
+}
+
+static liana_status read_label(const idx_pair *pair, size_t at, uint8_t *label, liana__error *error)
+{
+    const liana__mapping *mapping = &pair->labels.mapping;
+    *label = mapping->data ? 0 : pair->labels.data[at];
+    if (!mapping->data) return LIANA_OK;
+    size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
+    return liana__mapping_copy(mapping, pair->labels.name, offset, label, 1, error);
+}
+
+static int64_t known_label(const liana__source *base, uint64_t index)
+{
+    const idx_pair *pair = pair_of((const idx_source *)base, index);
+    uint8_t label;
+    if (!pair->has_labels || read_label(pair, (size_t)(index - pair->start), &label, NULL) != LIANA_OK) return -1;
+    return label;
 }
 
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
@@ -76,13 +103,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     record->has_label = pair->has_labels;
     if (!pair->has_labels) return LIANA_OK;
     uint8_t label = 0;
-    const liana__mapping *mapping = &pair->labels.mapping;
-    if (mapping->data) {
-        size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
-        LIANA_TRY(liana__mapping_copy(mapping, pair->labels.name, offset, &label, 1, error));
-    } else {
-        label = pair->labels.data[at];
-    }
+    LIANA_TRY(read_label(pair, at, &label, error));
     record->label = label;
     return LIANA_OK;
 }
@@ -306,6 +327,8 @@ const liana__source_kind liana__source_idx = {
     .close = close_source,
     .read = read_record,
     .address = address,
+    .visit_files = visit_files,
+    .known_label = known_label,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,
 };

@@ -191,6 +191,19 @@ static liana_status find_pattern(const tfrecord_source *source, bool any, readin
     return first.status;
 }
 
+/* What is missing is called otherwise, perhaps: the error of reading says what there is, and this how to name it. */
+static liana_status fail_feature(const tfrecord_source *source, const liana__example *example, liana_status status,
+                                 liana__error *error)
+{
+    liana__feature feature;
+    bool of_names = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA;
+    if (!error || !of_names || !example->message) return status;
+    bool has_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES;
+    liana__error own = *error;
+    return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
+                       has_image ? "labels" : "images", has_image ? "label" : "image");
+}
+
 static liana_status choose_features(tfrecord_source *source, const liana__source_options *options, reading *scratch,
                                     liana__error *error)
 {
@@ -208,7 +221,8 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
     liana__record record = {0};
-    return read_record(&source->base, pattern, scratch, &record, error);
+    liana_status status = read_record(&source->base, pattern, scratch, &record, error);
+    return status == LIANA_OK ? LIANA_OK : fail_feature(source, example, status, error);
 }
 
 static liana_status open_blocks(tfrecord_source *source, const char *path, record_file *file, liana__error *error)

@@ -142,18 +142,18 @@ liana_status liana_dataset_open(liana_context *context, const char *pattern, con
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,
                                     .labels = options->labels,
-                                    .class_names = liana__dataset_wanted_classes(options),
                                     .take = (uint64_t)options->take,
                                     .need_labels = !options->unlabelled,
                                     .ignore_labels = options->unlabelled};
+    LIANA_TRY(liana__dataset_ask_classes(options, &wanted, error));
     liana__source *source;
     LIANA_TRY(liana__source_open(&pattern, 1, &wanted, &source, error));
     liana_dataset *dataset = liana__dataset_of_source(context, source, options->label_offset);
     if (!dataset) return error->status;
-    dataset->scale = options->scale;
-    dataset->antialias = options->antialias;
-    *out = dataset;
-    return LIANA_OK;
+    liana_status status = liana__dataset_keep_options(dataset, options, error);
+    if (status == LIANA_OK) *out = dataset;
+    if (status != LIANA_OK) liana_dataset_close(dataset);
+    return status;
 }
 
 /* Labels of IDX files lie in files of their own: the labels themselves stand for these. */

@@ -1,0 +1,207 @@
+# The peers that bench.sh measures beside liana: read by it with `.`, not run alone. It sets here, build, out, records,
+# round, rounds, workload, steps, seconds and threads.
+#
+# A peer has a name for PEERS, a program as records and tables call it, a Python and a script.
+#   pytorch1    Debian's PyTorch 1.13        PYTHON             pytorch_peer.py
+#   pytorch2    PyTorch 2                    PEERS_DIR/torch    pytorch_peer.py
+#   jax         JAX                          PEERS_DIR/jax      jax_peer.py
+#   tensorflow  TensorFlow with Keras        PEERS_DIR/tensorflow    keras_peer.py
+# shellcheck shell=sh
+# shellcheck disable=SC2154
+known_peers="pytorch1 pytorch2 jax tensorflow"
+peers_dir=${PEERS_DIR:-$here/../build/peers}
+available=
+
+# describe_peer NAME: sets program, python and script
+describe_peer() {
+    case $1 in
+    pytorch1) program="PyTorch 1.13" python=${PYTHON:-/usr/bin/python3} script=pytorch_peer.py ;;
+    pytorch2) program="PyTorch 2" python=$peers_dir/torch/bin/python script=pytorch_peer.py ;;
+    jax) program="JAX" python=$peers_dir/jax/bin/python script=jax_peer.py ;;
+    tensorflow) program="TensorFlow" python=$peers_dir/tensorflow/bin/python script=keras_peer.py ;;
+    esac
+}
+
+# find_peers NAME...: those that can run here become available; of the others it says why not, loudly.
+find_peers() {
+    for name in "$@"; do
+        case " $known_peers " in
+        *" $name "*) ;;
+        *)
+            echo "bench.sh: there is no peer '$name', expected some of: $known_peers" >&2
+            exit 2
+            ;;
+        esac
+        describe_peer "$name"
+        if "$python" "$here/$script" --help >/dev/null 2>"$out/peer.err"; then
+            available="$available $name"
+        elif [ "$name" = pytorch1 ]; then
+            skip "the peer $program, $python cannot import torch and numpy (scripts/install-packages.sh --bench installs them)"
+        else
+            skip "the peer $program, $python cannot run $script (bench/install-peers.sh installs what it needs)"
+        fi
+    done
+}
+
+# likely NAME VARIANT: whether this setting may be the best one of the workload. SETTINGS=all measures the others too, which
+# takes several times as long; after a change of machine or version that shows whether this list still holds.
+likely() {
+    [ "$settings" != all ] || return 0
+    case "$1 $2 $workload" in
+    # Debian's PyTorch has bf16 for channels_last only, and is as fast with it in both layouts of fp32 or faster.
+    "pytorch1 "*bf16*contiguous*" train-"* | "pytorch1 "*bf16*contiguous*" infer"*) return 1 ;;
+    "pytorch1 tuned fp32 channels_last train-"* | "pytorch1 fp32 contiguous train-"*) return 1 ;;
+    "pytorch1 fp32 contiguous infer32-"*) return 1 ;;
+    # Today's oneDNN multiplies in bf16 wherever it can.
+    "pytorch2 fp32 "*" train-"* | "pytorch2 fp32 "*" infer32-"* | "pytorch2 fp32 eager infer1-"*) return 1 ;;
+    "pytorch2 bf16 eager infer"*) return 1 ;;
+    "tensorflow fp32 "*" train-"* | "tensorflow fp32 "*" infer"* | "tensorflow bf16 graph infer"*) return 1 ;;
+    # XLA calls no oneDNN.
+    "tensorflow "*" jit train-"* | "tensorflow "*" jit infer"* | "tensorflow "*" jit flowers"*) return 1 ;;
+    "jax bf16"*" train-"* | "jax bf16"*" infer"* | "jax bf16"*" flowers"*) return 1 ;;
+    esac
+}
+
+# peer NAME VARIANT OPTIONS...: in the first round every variant, later those that were best.
+peer() {
+    peer_name=$1 variant=$2
+    shift 2
+    case " $available " in *" $peer_name "*) ;; *) return 0 ;; esac
+    likely "$peer_name" "$variant" || return 0
+    describe_peer "$peer_name"
+    if [ "$round" -gt 1 ] &&
+        ! "$build/bench_report" best "$records" "$workload" "$program" | grep -qxF "$variant"; then return; fi
+    set -- "$python" "$here/$script" "$@" --threads "$threads"
+    # malloc keeps its pages: all of today's, and Debian's where it is tuned.
+    case "$peer_name $variant" in
+    "pytorch1 tuned"* | pytorch2* | jax* | tensorflow*)
+        set -- MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184 "$@"
+        ;;
+    esac
+    # What was compiled in an earlier run is compiled no more, but where a process's start is measured.
+    case "$peer_name $workload" in
+    *" start-"*) ;;
+    pytorch2*) set -- TORCHINDUCTOR_CACHE_DIR="$peers_dir/cache/torch" "$@" ;;
+    jax*) set -- JAX_COMPILATION_CACHE_DIR="$peers_dir/cache/jax" "$@" ;;
+    esac
+    # What it cannot do, or not in time, is part of the result.
+    "$build/bench_run" --limit "$limit" "$records" "$workload" "$program" "$variant" "$round" - env "$@" || true
+}
+
+# choose_steps: sets count and least. The first round only chooses: where a step takes long, one is enough.
+choose_steps() {
+    count=$steps least=$seconds
+    case $workload in infer*) least=$(half "$seconds") ;; esac
+    if [ "$round" -eq 1 ] && [ "$rounds" -gt 1 ]; then count=1 least=1; fi
+}
+
+# old_pytorch MODEL OPTIONS...: one batch, in each precision and layout.
+old_pytorch() {
+    for precision in fp32 bf16; do
+        for layout in channels_last contiguous; do
+            peer pytorch1 "$precision $layout" "$@" --precision "$precision" --layout "$layout" --steps "$count" \
+                --warmup 1 --seconds "$least"
+        done
+        case $workload in infer*) continue ;; esac
+        peer pytorch1 "tuned $precision channels_last" "$@" --precision "$precision" --steps "$count" --warmup 1 \
+            --seconds "$least"
+    done
+    case $workload in infer*) ;; *) return 0 ;; esac
+    # What torch.jit makes is ready after a few calls.
+    peer pytorch1 "tuned fp32 contiguous torch.jit" "$@" --frozen --layout contiguous --steps "$count" --warmup 2 \
+        --seconds "$least"
+    peer pytorch1 "tuned bf16 channels_last torch.jit" "$@" --frozen --precision bf16 --steps "$count" --warmup 2 \
+        --seconds "$least"
+}
+
+# new_pytorch MODEL OPTIONS...: eager and through torch.compile; the warm-up compiles.
+new_pytorch() {
+    for precision in fp32 bf16; do
+        peer pytorch2 "$precision eager" "$@" --precision "$precision" --steps "$count" --warmup 1 --seconds "$least"
+        peer pytorch2 "$precision compile" "$@" --precision "$precision" --compile --steps "$count" --warmup 2 \
+            --seconds "$least"
+    done
+}
+
+# jax MODEL OPTIONS...: depthwise convolutions in XLA's groups, and as one product for each tap.
+jax() {
+    for precision in float32 bfloat16; do
+        short=fp32
+        [ "$precision" = float32 ] || short=bf16
+        peer jax "$short" "$@" --precision "$precision" --steps "$count" --warmup 1 --seconds "$least"
+        case $1 in
+        MobileNetV2 | EfficientNetB0 | flowers)
+            peer jax "$short taps" "$@" --precision "$precision" --depthwise taps --steps "$count" --warmup 1 \
+                --seconds "$least"
+            ;;
+        esac
+    done
+}
+
+# tensorflow MODEL OPTIONS...: as a graph, compiled by XLA, and for inference with constant weights.
+tensorflow() {
+    for precision in float32 mixed_bfloat16; do
+        short=fp32
+        [ "$precision" = float32 ] || short=bf16
+        peer tensorflow "$short graph" "$@" --precision "$precision" --steps "$count" --warmup 2 --seconds "$least"
+        peer tensorflow "$short jit" "$@" --precision "$precision" --jit --steps "$count" --warmup 2 --seconds "$least"
+        case $workload in infer*) ;; *) continue ;; esac
+        peer tensorflow "$short frozen" "$@" --precision "$precision" --frozen --steps "$count" --warmup 2 \
+            --seconds "$least"
+    done
+}
+
+# peers_steps MODEL OPTIONS...: all peers on one batch.
+peers_steps() {
+    choose_steps
+    old_pytorch "$@"
+    new_pytorch "$@"
+    jax "$@"
+    tensorflow "$@"
+}
+
+# peers_flowers: PyTorch in both paddings, since TensorFlow's costs it a copy.
+peers_flowers() {
+    choose_steps
+    for padding in keras symmetric; do
+        peer pytorch1 "fp32 contiguous-$padding" flowers --layout contiguous --padding "$padding"
+        for precision in fp32 bf16; do
+            peer pytorch1 "$precision channels_last-$padding" flowers --precision "$precision" --padding "$padding"
+            peer pytorch1 "tuned $precision channels_last-$padding" flowers --precision "$precision" \
+                --padding "$padding"
+        done
+    done
+    new_pytorch flowers --padding symmetric
+    jax flowers
+    tensorflow flowers
+}
+
+# peers_files OPTIONS...: flowers from files. Whole epochs have no first steps to leave out but those that start workers.
+peers_files() {
+    for precision in fp32 bf16; do
+        for padding in keras symmetric; do
+            peer pytorch1 "$precision channels_last-$padding" flowers "$@" --precision "$precision" \
+                --padding "$padding" --steps 12 --warmup 2 --seconds "$seconds"
+        done
+        peer pytorch2 "$precision eager" flowers "$@" --precision "$precision" --padding symmetric --steps 12 \
+            --warmup 2 --seconds "$seconds"
+        peer pytorch2 "$precision compile" flowers "$@" --precision "$precision" --padding symmetric --compile \
+            --steps 12 --warmup 2 --seconds "$seconds"
+    done
+    peer tensorflow "fp32 graph" flowers "$@" --steps 12 --warmup 2 --seconds "$seconds"
+    peer tensorflow "bf16 graph" flowers "$@" --precision mixed_bfloat16 --steps 12 --warmup 2 --seconds "$seconds"
+}
+
+# peers_start MODEL INPUT: one step, in what starts fastest.
+peers_start() {
+    for name in pytorch1 pytorch2 jax tensorflow; do
+        variant="fp32 eager"
+        case "$name $1" in
+        "jax flowers") continue ;; # It has no reader of TFRecords.
+        pytorch1*) variant="fp32 channels_last" ;;
+        jax*) variant="fp32" ;;
+        tensorflow*) variant="fp32 graph" ;;
+        esac
+        peer "$name" "$variant" "$1" --input "$2" --steps 1 --warmup 0 --seconds 0
+    done
+}

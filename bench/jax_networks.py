@@ -1,0 +1,263 @@
+"""The networks that jax_peer.py measures, in plain JAX: functions of a Scope and of images [N, height, width, channels].
+
+The layers are those of pytorch_networks.py, one for one. `python3 jax_networks.py` says how many parameters each network
+has, with 1000 classes, and fails where that is not the known number.
+"""
+import math
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy
+from jax import lax
+
+import peer_common
+
+# Trainable parameters with 1000 classes.
+PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25557032, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
+DIMENSIONS = ("NHWC", "HWIO", "NHWC")
+
+
+def zeros(shape):
+    return numpy.zeros(shape, numpy.float32)
+
+
+def ones(shape):
+    return numpy.ones(shape, numpy.float32)
+
+
+class Scope:
+    """Hands out weights in the order in which a network asks for them: new ones where `weights` is None.
+
+    `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step.
+    """
+
+    def __init__(self, weights=None, moving=None, key=None, train=False, dtype=jnp.float32, taps=False):
+        self.creates = weights is None
+        self.weights = [] if self.creates else weights
+        self.moving = [] if self.creates else moving
+        self.moved, self.asked = [], 0
+        self.key, self.train, self.dtype, self.taps = key, train, dtype, taps
+        self.generator = numpy.random.default_rng(1)
+
+    def random(self):
+        self.key, used = jax.random.split(self.key)
+        return used
+
+    def weight(self, shape, make):
+        if self.creates:
+            self.weights.append(make(shape))
+        self.asked += 1
+        return jnp.asarray(self.weights[self.asked - 1])
+
+    def kernel(self, shape):
+        """Keras's glorot_uniform, in the precision that is multiplied in."""
+        def make(shape):
+            window = math.prod(shape[:-2])
+            limit = math.sqrt(6 / (window * (shape[-2] + shape[-1])))
+            return self.generator.uniform(-limit, limit, shape).astype(numpy.float32)
+        return self.weight(shape, make).astype(self.dtype)
+
+    def dense(self, x, units):
+        kernel = self.kernel((x.shape[-1], units))
+        return x @ kernel + self.weight((units,), zeros).astype(self.dtype)
+
+    def convolve(self, x, filters, size, stride=1, bias=False, padding=None):
+        kernel = self.kernel((size, size, x.shape[-1], filters))
+        edge = size // 2 if padding is None else padding
+        y = lax.conv_general_dilated(x, kernel, (stride, stride), ((edge, edge),) * 2, dimension_numbers=DIMENSIONS)
+        return y + self.weight((filters,), zeros).astype(self.dtype) if bias else y
+
+    def depthwise(self, x, size, stride=1):
+        """Either XLA's convolution in groups, or one product for each tap, which XLA fuses into one loop."""
+        channels, edge = x.shape[-1], size // 2
+        kernel = self.kernel((size, size, 1, channels))
+        if not self.taps:
+            return lax.conv_general_dilated(x, kernel, (stride, stride), ((edge, edge),) * 2,
+                                            dimension_numbers=DIMENSIONS, feature_group_count=channels)
+        height, width = ((n + 2 * edge - size) // stride + 1 for n in x.shape[1:3])
+        padded = jnp.pad(x, ((0, 0), (edge, edge), (edge, edge), (0, 0)))
+        total = None
+        for i in range(size):
+            for j in range(size):
+                seen = padded[:, i:i + (height - 1) * stride + 1:stride, j:j + (width - 1) * stride + 1:stride]
+                product = seen * kernel[i, j, 0]
+                total = product if total is None else total + product
+        return total
+
+    def norm(self, x):
+        """Statistics in float32, as other programs keep them under mixed precision."""
+        channels = x.shape[-1:]
+        gamma, beta = self.weight(channels, ones), self.weight(channels, zeros)
+        if self.creates:
+            self.moving.append((zeros(channels), ones(channels)))
+        mean, variance = self.moving[len(self.moved)]
+        if self.train:
+            wide = x.astype(jnp.float32)
+            now = jnp.mean(wide, (0, 1, 2))
+            square = jnp.mean(jnp.square(wide), (0, 1, 2))
+            spread = jnp.maximum(square - jnp.square(now), 0)
+            self.moved.append((0.9 * mean + 0.1 * now, 0.9 * variance + 0.1 * spread))
+            mean, variance = now, spread
+        else:
+            self.moved.append((mean, variance))
+        factor = gamma * lax.rsqrt(variance + 1e-3)
+        return (x * factor + (beta - mean * factor)).astype(self.dtype)
+
+    def dropout(self, x, rate, shape=None):
+        """With `shape` broader than single elements: whole images are left out (stochastic depth)."""
+        if not self.train or rate == 0:
+            return x
+        kept = jax.random.bernoulli(self.random(), 1 - rate, shape or x.shape)
+        return jnp.where(kept, x / (1 - rate), 0).astype(self.dtype)
+
+
+def relu6(x):
+    return jnp.clip(x, 0, 6)
+
+
+def average(x):
+    return jnp.mean(x.astype(jnp.float32), (1, 2)).astype(x.dtype)
+
+
+def max_pool(x, size, stride, edge=0):
+    window, strides = (1, size, size, 1), (1, stride, stride, 1)
+    padding = ((0, 0), (edge, edge), (edge, edge), (0, 0))
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding)
+
+
+def halve(x):
+    """Average pooling of 2 x 2; a last odd row or column is left out."""
+    count, height, width, channels = x.shape
+    x = x[:, :height // 2 * 2, :width // 2 * 2]
+    return x.reshape(count, height // 2, 2, width // 2, 2, channels).mean((2, 4), dtype=jnp.float32).astype(x.dtype)
+
+
+# ---- MobileNetV2 ----
+
+def rounded(filters):
+    """Keras's _make_divisible(filters, 8)."""
+    whole = max(8, int(filters + 4) // 8 * 8)
+    return whole + 8 if whole < 0.9 * filters else whole
+
+
+def mobilenet_v2(scope, x, classes, alpha=1, dropout=0.2):
+    x = relu6(scope.norm(scope.convolve(x, rounded(32 * alpha), 3, 2)))
+    for expansion, filters, repeats, first in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+                                               (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        filters = rounded(int(filters * alpha))
+        for i in range(repeats):
+            stride, before = first if i == 0 else 1, x
+            if expansion != 1:
+                x = relu6(scope.norm(scope.convolve(x, x.shape[-1] * expansion, 1)))
+            x = relu6(scope.norm(scope.depthwise(x, 3, stride)))
+            x = scope.norm(scope.convolve(x, filters, 1))
+            if x.shape == before.shape:
+                x = x + before
+    x = relu6(scope.norm(scope.convolve(x, 1280, 1)))
+    return scope.dense(scope.dropout(average(x), dropout), classes)
+
+
+def flowers(scope, x, classes):
+    """Without the dropout's rate of ImageNet; examples/flowers.yaml has it before pooling, which costs the same here."""
+    return mobilenet_v2(scope, x, classes, 0.35, 0.05)
+
+
+# ---- ResNet50 ----
+
+def bottleneck(scope, x, narrow, stride):
+    y = jax.nn.relu(scope.norm(scope.convolve(x, narrow, 1)))
+    y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, stride)))
+    y = scope.norm(scope.convolve(y, 4 * narrow, 1))
+    if x.shape != y.shape:
+        x = scope.norm(scope.convolve(x, 4 * narrow, 1, stride))
+    return jax.nn.relu(x + y)
+
+
+def resnet50(scope, x, classes):
+    x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2))), 3, 2, 1)
+    for narrow, repeats, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(repeats):
+            x = bottleneck(scope, x, narrow, first if i == 0 else 1)
+    return scope.dense(average(x), classes)
+
+
+# ---- EfficientNetB0 ----
+
+def mbconv(scope, x, filters, size, stride, expansion, drop):
+    before = x
+    if expansion != 1:
+        x = jax.nn.silu(scope.norm(scope.convolve(x, x.shape[-1] * expansion, 1)))
+    x = jax.nn.silu(scope.norm(scope.depthwise(x, size, stride)))
+    scale = jax.nn.silu(scope.dense(average(x), before.shape[-1] // 4))
+    scale = jax.nn.sigmoid(scope.dense(scale, x.shape[-1]))
+    x = scope.norm(scope.convolve(x * scale[:, None, None], filters, 1))
+    if x.shape == before.shape:
+        x = before + scope.dropout(x, drop, (x.shape[0], 1, 1, 1))
+    return x
+
+
+def efficientnet_b0(scope, x, classes):
+    x = jax.nn.silu(scope.norm(scope.convolve(x, 32, 3, 2)))
+    block = 0
+    for expansion, filters, repeats, first, size in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5),
+                                                     (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
+                                                     (6, 320, 1, 1, 3)):
+        for i in range(repeats):
+            x = mbconv(scope, x, filters, size, first if i == 0 else 1, expansion, 0.2 * block / 16)
+            block += 1
+    x = jax.nn.silu(scope.norm(scope.convolve(x, 1280, 1)))
+    return scope.dense(scope.dropout(average(x), 0.2), classes)
+
+
+# ---- DenseNet121 ----
+
+def densenet121(scope, x, classes):
+    growth = 32
+    x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2))), 3, 2, 1)
+    for i, repeats in enumerate((6, 12, 24, 16)):
+        if i > 0:
+            x = halve(scope.convolve(jax.nn.relu(scope.norm(x)), x.shape[-1] // 2, 1))
+        for _ in range(repeats):
+            y = scope.convolve(jax.nn.relu(scope.norm(x)), 4 * growth, 1)
+            x = jnp.concatenate((x, scope.convolve(jax.nn.relu(scope.norm(y)), growth, 3)), -1)
+    return scope.dense(average(jax.nn.relu(scope.norm(x))), classes)
+
+
+# ---- the small ones ----
+
+def two_convolutions(scope, x, classes):
+    x = max_pool(jax.nn.relu(scope.convolve(x, 32, 3, bias=True, padding=0)), 2, 2)
+    x = max_pool(jax.nn.relu(scope.convolve(x, 64, 3, bias=True, padding=0)), 2, 2)
+    return scope.dense(scope.dropout(x.reshape(x.shape[0], -1), 0.5), classes)
+
+
+def mlp(scope, x, classes):
+    return scope.dense(jax.nn.relu(scope.dense(x.reshape(x.shape[0], -1), 512)), classes)
+
+
+NETWORKS = {"flowers": flowers, "mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2,
+            "ResNet50": resnet50, "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121}
+
+
+def create(name, shape, classes):
+    """Weights and moving averages, of images of that shape. Nothing is computed but shapes."""
+    scope = Scope()
+    jax.eval_shape(lambda images: NETWORKS[name](scope, images, classes), jnp.zeros((1, *shape)))
+    return scope.weights, scope.moving
+
+
+def main():
+    wrong = []
+    for name in peer_common.ZOO:
+        count = sum(weight.size for weight in create(name, (64, 64, 3), 1000)[0])
+        print(f"{name} {count}")
+        if count != PARAMETERS[name]:
+            wrong.append(f"{name} has {count} parameters, expected {PARAMETERS[name]}")
+    for line in wrong:
+        print(f"jax_networks.py: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

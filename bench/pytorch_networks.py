@@ -1,0 +1,279 @@
+"""The networks that pytorch_peer.py measures, in torch.nn: for PyTorch 1.13 and PyTorch 2 alike, without torchvision.
+
+The networks of the examples are written after Keras's (keras.applications.mobilenet_v2; the two-convolution network of
+Keras's MNIST example), the larger ones after their papers, with the paddings and details that PyTorch's users have them
+with (the stride of a ResNet bottleneck sits in its 3 x 3 convolution). `python3 pytorch_networks.py` says how many
+parameters each one has, with 1000 classes, and fails where that is not the known number.
+"""
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# Trainable parameters with 1000 classes.
+PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25557032, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
+
+
+# ---- MobileNetV2 ----
+
+def rounded(filters):
+    """Keras's _make_divisible(filters, 8)."""
+    whole = max(8, int(filters + 4) // 8 * 8)
+    return whole + 8 if whole < 0.9 * filters else whole
+
+
+def keras_norm(channels):
+    """Keras's defaults; the momentum is the one that examples/flowers.yaml asks for."""
+    return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.1)
+
+
+class Clamp6(nn.Module):
+    """ReLU6 where PyTorch 1.13 has no backward pass of it: in bf16 ("hardshrink_backward_cpu not implemented")."""
+
+    def forward(self, x):
+        return torch.clamp(x, 0, 6)
+
+
+def replace_relu6(model):
+    for name, child in model.named_children():
+        if isinstance(child, nn.ReLU6):
+            setattr(model, name, Clamp6())
+        else:
+            replace_relu6(child)
+
+
+class SamePadding(nn.Module):
+    """The zeros that TensorFlow puts around an image of even size for a 3 x 3 window with stride 2."""
+
+    def forward(self, x):
+        return F.pad(x, (0, 1, 0, 1))
+
+
+def strided(channels_in, channels_out, stride, padding, groups=1):
+    """A 3 x 3 convolution: 'keras' pads as TensorFlow does, 'symmetric' as torchvision does (one copy less)."""
+    if stride == 2 and padding == "keras":
+        return [SamePadding(), nn.Conv2d(channels_in, channels_out, 3, 2, 0, groups=groups, bias=False)]
+    return [nn.Conv2d(channels_in, channels_out, 3, stride, 1, groups=groups, bias=False)]
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, channels_in, channels_out, stride, expansion, padding, norm):
+        super().__init__()
+        wide = channels_in * expansion
+        layers = []
+        if expansion != 1:
+            layers += [nn.Conv2d(channels_in, wide, 1, bias=False), norm(wide), nn.ReLU6(inplace=True)]
+        layers += strided(wide, wide, stride, padding, groups=wide) + [norm(wide), nn.ReLU6(inplace=True)]
+        layers += [nn.Conv2d(wide, channels_out, 1, bias=False), norm(channels_out)]
+        self.layers = nn.Sequential(*layers)
+        self.residual = stride == 1 and channels_in == channels_out
+
+    def forward(self, x):
+        return x + self.layers(x) if self.residual else self.layers(x)
+
+
+def mobilenet_v2_features(alpha, padding, norm):
+    channels = rounded(32 * alpha)
+    layers = strided(3, channels, 2, padding) + [norm(channels), nn.ReLU6(inplace=True)]
+    for expansion, filters, repeats, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+                                                (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(repeats):
+            channels_out = rounded(int(filters * alpha))
+            layers.append(InvertedResidual(channels, channels_out, stride if i == 0 else 1, expansion, padding, norm))
+            channels = channels_out
+    return layers + [nn.Conv2d(channels, 1280, 1, bias=False), norm(1280), nn.ReLU6(inplace=True)]
+
+
+def mobilenet_v2(classes):
+    return nn.Sequential(*mobilenet_v2_features(1, "symmetric", nn.BatchNorm2d), *head(1280, classes, 0.2))
+
+
+def flowers(classes, padding):
+    """keras.applications.MobileNetV2 0.35 without its top, with the head of examples/flowers.yaml."""
+    features = mobilenet_v2_features(0.35, padding, keras_norm)
+    return nn.Sequential(*features, nn.Dropout(0.05), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, classes))
+
+
+def head(channels, classes, dropout=0.0):
+    layers = [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    if dropout:
+        layers.append(nn.Dropout(dropout))
+    return layers + [nn.Linear(channels, classes)]
+
+
+# ---- ResNet50 ----
+
+def convolution(channels_in, channels_out, size, stride=1, groups=1):
+    """A convolution and its batch normalisation."""
+    return [nn.Conv2d(channels_in, channels_out, size, stride, size // 2, groups=groups, bias=False),
+            nn.BatchNorm2d(channels_out)]
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, channels_in, narrow, stride):
+        super().__init__()
+        self.layers = nn.Sequential(*convolution(channels_in, narrow, 1), nn.ReLU(inplace=True),
+                                    *convolution(narrow, narrow, 3, stride), nn.ReLU(inplace=True),
+                                    *convolution(narrow, 4 * narrow, 1))
+        same = stride == 1 and channels_in == 4 * narrow
+        self.shortcut = nn.Identity() if same else nn.Sequential(*convolution(channels_in, 4 * narrow, 1, stride))
+
+    def forward(self, x):
+        return F.relu(self.layers(x) + self.shortcut(x), inplace=True)
+
+
+def resnet50(classes):
+    layers = [*convolution(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    channels = 64
+    for narrow, repeats, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(repeats):
+            layers.append(Bottleneck(channels, narrow, stride if i == 0 else 1))
+            channels = 4 * narrow
+    return nn.Sequential(*layers, *head(channels, classes))
+
+
+# ---- EfficientNetB0 ----
+
+class SqueezeExcitation(nn.Module):
+    def __init__(self, channels, narrow):
+        super().__init__()
+        self.squeeze, self.excite = nn.Conv2d(channels, narrow, 1), nn.Conv2d(narrow, channels, 1)
+
+    def forward(self, x):
+        scale = F.silu(self.squeeze(F.adaptive_avg_pool2d(x, 1)), inplace=True)
+        return x * torch.sigmoid(self.excite(scale))
+
+
+class DropConnect(nn.Module):
+    """Stochastic depth: leaves out whole images."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        if not self.training or self.rate == 0:
+            return x
+        kept = torch.empty((x.shape[0], 1, 1, 1), dtype=x.dtype).bernoulli_(1 - self.rate)
+        return x * kept.div_(1 - self.rate)
+
+
+class MBConv(nn.Module):
+    def __init__(self, channels_in, channels_out, size, stride, expansion, drop):
+        super().__init__()
+        wide = channels_in * expansion
+        layers = []
+        if expansion != 1:
+            layers += [*convolution(channels_in, wide, 1), nn.SiLU(inplace=True)]
+        layers += [*convolution(wide, wide, size, stride, groups=wide), nn.SiLU(inplace=True),
+                   SqueezeExcitation(wide, channels_in // 4), *convolution(wide, channels_out, 1)]
+        self.residual = stride == 1 and channels_in == channels_out
+        if self.residual:
+            layers.append(DropConnect(drop))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.layers(x) if self.residual else self.layers(x)
+
+
+def efficientnet_b0(classes):
+    layers = [*convolution(3, 32, 3, 2), nn.SiLU(inplace=True)]
+    channels, block = 32, 0
+    for expansion, filters, repeats, stride, size in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5),
+                                                      (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
+                                                      (6, 320, 1, 1, 3)):
+        for i in range(repeats):
+            layers.append(MBConv(channels, filters, size, stride if i == 0 else 1, expansion, 0.2 * block / 16))
+            channels, block = filters, block + 1
+    return nn.Sequential(*layers, *convolution(channels, 1280, 1), nn.SiLU(inplace=True), *head(1280, classes, 0.2))
+
+
+# ---- DenseNet121 ----
+
+class DenseBlock(nn.Module):
+    def __init__(self, channels, repeats, growth):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.BatchNorm2d(channels + i * growth), nn.ReLU(inplace=True),
+                          nn.Conv2d(channels + i * growth, 4 * growth, 1, bias=False), nn.BatchNorm2d(4 * growth),
+                          nn.ReLU(inplace=True), nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False))
+            for i in range(repeats))
+
+    def forward(self, x):
+        parts = [x]
+        for layer in self.layers:
+            parts.append(layer(torch.cat(parts, 1)))
+        return torch.cat(parts, 1)
+
+
+def densenet121(classes):
+    layers = [*convolution(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    channels, growth = 64, 32
+    for i, repeats in enumerate((6, 12, 24, 16)):
+        if i > 0:
+            layers += [nn.BatchNorm2d(channels), nn.ReLU(inplace=True),
+                       nn.Conv2d(channels, channels // 2, 1, bias=False), nn.AvgPool2d(2)]
+            channels //= 2
+        layers.append(DenseBlock(channels, repeats, growth))
+        channels += repeats * growth
+    return nn.Sequential(*layers, nn.BatchNorm2d(channels), nn.ReLU(inplace=True), *head(channels, classes))
+
+
+# ---- the small ones ----
+
+def two_convolutions(classes):
+    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+                         nn.Conv2d(32, 64, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Dropout(0.5), nn.Linear(1600, classes))
+
+
+def mlp(classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(inplace=True), nn.Linear(512, classes))
+
+
+def build(name, classes, padding):
+    if name == "flowers":
+        return flowers(classes, padding)
+    builders = {"mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2, "ResNet50": resnet50,
+                "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121}
+    return builders[name](classes)
+
+
+def initialize(model):
+    """Keras's initial weights: glorot_uniform kernels and zero biases."""
+    for layer in model.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+def count_parameters(model):
+    return sum(weights.numel() for weights in model.parameters())
+
+
+def count_backbone(model):
+    """What Keras counts of a backbone: the moving averages too, without the dense layer at the end."""
+    moving = sum(buffer.numel() for buffer in model.buffers() if buffer.dim() > 0)
+    return count_parameters(model[:-1]) + moving
+
+
+def main():
+    wrong = []
+    for name, expected in PARAMETERS.items():
+        count = count_parameters(build(name, 1000, "symmetric"))
+        print(f"{name} {count}")
+        if count != expected:
+            wrong.append(f"{name} has {count} parameters, expected {expected}")
+    count = count_backbone(build("flowers", 5, "keras"))
+    print(f"MobileNetV2 0.35 without its top {count}")
+    if count != 410208:
+        wrong.append(f"the backbone of flowers has {count} weights, Keras's has 410208")
+    for line in wrong:
+        print(f"pytorch_networks.py: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+#include "harness/emulated_kernels.h"
+
+#include "ops/conv2d.window.kernels.h"

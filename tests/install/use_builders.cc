@@ -1,0 +1,76 @@
+/* One file in two languages, C17 and C++20: every builder with its defaults, and forms that both languages have. The
+ * models that it saves into the folder of its argument must be the same. */
+#include <liana/liana.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static void save(liana_context *context, liana_model *model, const char *folder, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (liana_model_status(model) != LIANA_OK || liana_model_save(model, path) != LIANA_OK) {
+        fprintf(stderr, "%s: %s\n", name, liana_context_message(context));
+        exit(1);
+    }
+    liana_model_destroy(model);
+}
+
+static liana_model *begin(liana_context *context)
+{
+    liana_model *model;
+    if (liana_model_create(context, "built", &model) != LIANA_OK) exit(1);
+    return model;
+}
+
+static void build_layers(liana_model *m)
+{
+    liana_layer image = liana_input(m, .shape = LIANA_INTS(32, 32, 3));
+    liana_rescaling(m, .scale = 0.5, .offset = 1);
+    liana_normalization(m);
+    liana_zero_padding2d(m);
+    liana_conv2d(m, .filters = 4, .kernel_size = {3});
+    liana_conv2d(m, .name = "whole", .trainable = false, .filters = 4, .kernel_size = {3, 1}, .strides = {2, 1},
+                 .padding = LIANA_PADDING_SAME, .activation = "relu", .use_bias = false);
+    liana_batch_normalization(m);
+    liana_relu(m, .max_value = 6);
+    liana_depthwise_conv2d(m, .kernel_size = {3});
+    liana_separable_conv2d(m, .filters = 4, .kernel_size = {3});
+    liana_activation(m, .activation = "tanh");
+    liana_max_pooling2d(m);
+    liana_average_pooling2d(m, .pool_size = {2, 1});
+    liana_layer pooled = liana_global_average_pooling2d(m);
+    liana_layer other = liana_global_max_pooling2d(m, .input = image);
+    liana_layer one = liana_dense(m, .input = pooled, .units = 6);
+    liana_layer two = liana_dense(m, .input = other, .units = 6, .use_bias = false);
+    liana_layer sum = liana_add(m, .inputs = {one, two});
+    liana_layer product = liana_multiply(m, .inputs = {one, two});
+    liana_concatenate(m, .inputs = {sum, product});
+    liana_dropout(m, .rate = 0.25);
+    liana_reshape(m, .target_shape = LIANA_INTS(3, 4));
+    liana_flatten(m);
+    liana_dense(m, .units = 5);
+    liana_softmax(m);
+}
+
+int main(int argc, char **argv)
+{
+    liana_context *context;
+    if (argc != 2 || liana_context_create(NULL, &context) != LIANA_OK) return 1;
+    mkdir(argv[1], 0777);
+    liana_model *m = begin(context);
+    build_layers(m);
+    save(context, m, argv[1], "layers");
+    m = begin(context);
+    liana_mobilenet(m, .alpha = 0.25);
+    save(context, m, argv[1], "mobilenet");
+    m = begin(context);
+    liana_mobilenet_v2(m, .include_top = false, .pooling = LIANA_POOLING_AVG, .alpha = 0.35);
+    save(context, m, argv[1], "mobilenet_v2");
+    m = begin(context);
+    liana_efficientnet_b0(m);
+    save(context, m, argv[1], "efficientnet_b0");
+    liana_context_destroy(context);
+    return 0;
+}

@@ -32,6 +32,7 @@ function(liana_find_loaded stem package source)
 endfunction()
 
 liana_find_loaded(CAIRO cairo src/formats/cairo_calls.c)
+liana_find_loaded(FONTCONFIG fontconfig src/formats/fontconfig_calls.c)
 if(LIANA_HDF5)
   liana_find_loaded(HDF5 hdf5-serial src/formats/hdf5_calls.c)
 endif()

@@ -70,6 +70,7 @@ function library_place(header) {
     # Loaded when they are needed: their functions are called through these.
     if (header ~ /^(hdf5|H5)/) return "src/formats/hdf5_calls."
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
+    if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
     return ""

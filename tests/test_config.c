@@ -84,7 +84,7 @@ static void test_the_example(void **state)
     assert_string_equal(data->class_names.items[1], "dandelion");
     assert_int_equal(data->num_classes, 3);
     assert_int_equal(data->image_size[1], 192);
-    assert_int_equal(data->scale, LIANA__SCALE_AUTO);
+    assert_int_equal(data->scale, LIANA_SCALE_AUTO);
     assert_true(data->shuffle);
     const liana__model_config *model = &fixed->config.model;
     assert_string_equal(model->base, "MobileNetV2");

@@ -503,7 +503,7 @@ static void test_class_folders_that_differ(void **state)
     liana_model_destroy(model);
     done(liana_model_load(own.context, liana__test_path("saved"), &model));
     refused(liana_evaluate(model, few, NULL, &results), LIANA_INVALID_ARGUMENT, "these have 2 classes: b, d");
-    const char *const *names = liana_model_class_names(model);
+    const char *const *names = liana_model_preprocessing(model).class_names;
     assert_string_equal(names[3], "d");
     assert_null(names[4]);
     liana_dataset_close(few);

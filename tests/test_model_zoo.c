@@ -199,6 +199,7 @@ static void test_preprocessing_of_keras(void **state)
         for (int i = 0; i < 12; i++) {
             double pixel = pixels[i], blue_first = pixels[i / 3 * 3 + 2 - i % 3];
             const double expected[LIANA__NUM_SCALES] = {
+                [LIANA_SCALE_AUTO] = pixel / 255,
                 [LIANA_SCALE_ZERO_ONE] = pixel / 255,
                 [LIANA_SCALE_MINUS_ONE_ONE] = pixel / 127.5 - 1,
                 [LIANA_SCALE_NONE] = pixel,

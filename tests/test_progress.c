@@ -47,12 +47,40 @@ static void test_the_bar_fits_its_terminal(void **state)
     assert_bar(&progress, 85, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s - input 3%");
     assert_bar(&progress, 76, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s");
     assert_bar(&progress, 60, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521");
-    assert_bar(&progress, 40, " 7/26 - ETA: 10s - loss: 1.2346");
-    assert_bar(&progress, 17, " 7/26 - ETA: 10s");
-    assert_bar(&progress, 16, " 7/26");
+    /* Time goes before what is learnt. */
+    assert_bar(&progress, 50, " 7/26 - loss: 1.2346 - accuracy: 0.4521");
+    assert_bar(&progress, 40, " 7/26 - loss: 1.2346 - accuracy: 0.4521");
+    assert_bar(&progress, 39, " 7/26 - loss: 1.2346");
+    assert_bar(&progress, 21, " 7/26 - loss: 1.2346");
+    assert_bar(&progress, 20, " 7/26");
     assert_bar(&progress, 4, " 7/");
     assert_bar(&progress, 1, " ");
     assert_bar(&progress, 0, " ");
+}
+
+/* What a usual terminal shows of a usual run: at the end of an epoch all of it. */
+static void test_80_columns_show_the_validation(void **state)
+{
+    (void)state;
+    liana__progress progress = sample();
+    static const liana__progress_metric validation[] = {{"val_loss", 1.1}, {"val_accuracy", 0.5}};
+    memcpy(progress.metrics + 1, validation, sizeof validation);
+    progress.num_metrics = 3;
+    progress.phase = LIANA__PHASE_VALIDATE;
+    assert_bar(&progress, 80, "validation  7/26 - ETA: 10s - val_loss: 1.1000 - val_accuracy: 0.5000");
+    progress.phase = LIANA__PHASE_EPOCH_DONE;
+    progress.step = 26;
+    liana__text text = {0};
+    liana__progress_render_bar(&progress, 80, &text);
+    assert_string_equal(text.data, "26/26 - 4s - loss: 1.2346 - accuracy: 0.4521\n"
+                                   "      - val_loss: 1.1000 - val_accuracy: 0.5000 - 128 images/s - input 3%");
+    text.length = 0;
+    progress.bad_records = 3;
+    liana__progress_render_bar(&progress, 50, &text);
+    assert_string_equal(text.data, "26/26 - 4s - loss: 1.2346 - accuracy: 0.4521\n"
+                                   "      - val_loss: 1.1000 - val_accuracy: 0.5000\n"
+                                   "      - 128 images/s - input 3% - bad records: 3");
+    liana__text_free(&text);
 }
 
 static void test_the_ends_of_a_bar(void **state)
@@ -210,9 +238,13 @@ static void test_a_machine_gets_json_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_bar_fits_its_terminal), cmocka_unit_test(test_the_ends_of_a_bar),
-        cmocka_unit_test(test_lines_for_a_pipe),          cmocka_unit_test(test_json_for_machines),
-        cmocka_unit_test(test_a_pipe_gets_few_lines),     cmocka_unit_test(test_a_terminal_gets_one_line_redrawn),
+        cmocka_unit_test(test_the_bar_fits_its_terminal),
+        cmocka_unit_test(test_the_ends_of_a_bar),
+        cmocka_unit_test(test_80_columns_show_the_validation),
+        cmocka_unit_test(test_lines_for_a_pipe),
+        cmocka_unit_test(test_json_for_machines),
+        cmocka_unit_test(test_a_pipe_gets_few_lines),
+        cmocka_unit_test(test_a_terminal_gets_one_line_redrawn),
         cmocka_unit_test(test_a_machine_gets_json_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

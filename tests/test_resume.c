@@ -257,8 +257,8 @@ static void test_signals_save_a_checkpoint(void **state)
     (void)state;
     make_data();
     static const char *const more[] = {"train.epochs=120", "checkpoint.every_epoch=false", NULL};
-    static const int signals[] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < 3; i++) {
         liana__test_result got;
         pid_t process;
         do {

@@ -2,6 +2,8 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
+#include "formats/hdf5.h"
+#include "formats/image.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -157,12 +159,71 @@ static void test_predict_names_classes_and_ignores_labels(void **state)
     free(text);
 }
 
+/* A photo and nothing else: the likeliest classes, the likeliest first. The file of the same run says the same. */
+static void test_predict_prints_what_a_photo_shows(void **state)
+{
+    (void)state;
+    const char *run = make_run(), *names = "data.class_names=[a, b, c, d]";
+    liana__error error = {0};
+    liana__text png = {0};
+    uint8_t pixels[LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+    char photo[256], expected[64];
+    liana__test_tiny_image(3, 0, pixels);
+    assert_ok(liana__png_encode(pixels, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1, &png, &error), &error);
+    snprintf(photo, sizeof photo, "%s", liana__test_write("photo.png", png.data, png.length));
+    liana__text_free(&png);
+    assert_code(liana__test_command("predict", run, photo, names, "--out", liana__test_path("p.csv")), 0);
+    char *csv = read_file("p.csv"), name;
+    int label;
+    double confidence, probability, last = 2, sum = 0;
+    assert_int_equal(sscanf(strchr(csv, '\n') + 1, "photo.png,%d,%c,%lf", &label, &name, &confidence), 3);
+    free(csv);
+    liana__test_result plain = liana__test_command("predict", run, photo, names);
+    snprintf(expected, sizeof expected, "photo.png\n  %.4f  %c\n", confidence, name);
+    assert_true(liana__starts_with(plain.out, expected));
+    assert_string_equal(plain.err, "");
+    assert_code(plain, 0);
+    json_t *got = command_json(liana__test_command("predict", run, photo, names, "--json"));
+    json_t *classes = json_object_get(got, "classes"), *item;
+    size_t index;
+    assert_int_equal(json_array_size(classes), 4); /* of at most five */
+    assert_int_equal(number(json_array_get(classes, 0), "label"), label);
+    json_array_foreach(classes, index, item)
+    {
+        probability = number(item, "probability");
+        assert_true(probability <= last);
+        last = probability;
+        sum += probability;
+    }
+    assert_true(sum > 0.9999 && sum < 1.0001);
+    json_decref(got);
+}
+
+/* As predict's; the same as what the configuration takes. */
+static void test_evaluate_takes_data(void **state)
+{
+    (void)state;
+    const char *run = make_run(), *data = liana__test_path("validation-images");
+    json_t *plain = command_json(liana__test_command("evaluate", run, "--json"));
+    json_t *named = command_json(liana__test_command("evaluate", run, "--json", "--data", data));
+    assert_true(json_equal(plain, named));
+    json_decref(plain);
+    json_decref(named);
+    liana__test_tiny_data("other", 60, 9);
+    named = command_json(liana__test_command("evaluate", run, "--json", "--data", liana__test_path("other-images")));
+    assert_int_equal(number(named, "examples"), 60);
+    json_decref(named);
+    assert_refused(liana__test_command("evaluate", run, "--data", liana__test_path("no*")), 1, "no*");
+}
+
 static void test_predict_refuses(void **state)
 {
     (void)state;
     const char *run = make_run(), *images = liana__test_path("test-images");
-    assert_refused(liana__test_command("predict", run, "--out", "x.csv"), 2, "--data is missing");
-    assert_refused(liana__test_command("predict", run, "--data", images), 2, "--out is missing");
+    assert_refused(liana__test_command("predict", run, "--out", "x.csv"), 2, "is missing", "--data");
+    assert_refused(liana__test_command("predict", run, "a.jpg", "--data", images), 2, "'a.jpg' and --data");
+    assert_refused(liana__test_command("predict", run, "--data", images, "--json", "--out", "-"), 2, "--json",
+                   "standard output");
     assert_refused(liana__test_command("predict", run, "--data", liana__test_path("no*"), "--out", "x.csv"), 1, "no*");
     assert_refused(liana__test_command("predict", run, "--data", images, "--out",
                                        liana__test_path("no/such/folder/p.csv")),
@@ -195,6 +256,24 @@ static void test_summary(void **state)
     json_decref(got);
     assert_refused(liana__test_command("summary", liana__test_path("run/model.json"), "train.epochs=2"), 2,
                    "train.epochs=2");
+    /* Keras's files: a whole model has its architecture, weights alone have not, and a .keras is a zip archive. */
+    char *json = read_file("run/model.json");
+    liana__error error = {0};
+    float values[9] = {0};
+    const liana__hdf5_new_weight weight = {"a/kernel:0", 1, {9}, values};
+    const liana__hdf5_new_layer layers[] = {{"a", &weight, 1}};
+    assert_ok(liana__hdf5_write(liana__test_path("whole.h5"), layers, 1, json, &error), &error);
+    assert_ok(liana__hdf5_write(liana__test_path("weights.h5"), layers, 1, NULL, &error), &error);
+    liana__test_write("new.keras", "PK\003\004abc", 7);
+    liana__test_write("photo", "\xff\xd8\xff\xe0", 4);
+    liana__test_result whole = liana__test_command("summary", liana__test_path("whole.h5"));
+    assert_non_null(strstr(whole.out, "Total params: 916\n"));
+    assert_code(whole, 0);
+    assert_refused(liana__test_command("summary", liana__test_path("weights.h5")), 1, "weights.h5",
+                   "weights without their architecture", "liana inspect");
+    assert_refused(liana__test_command("summary", liana__test_path("new.keras")), 2, "a Keras 3 model", "config.json");
+    assert_refused(liana__test_command("summary", liana__test_path("photo")), 2, "a JPEG image", "expected");
+    free(json);
     liana__test_write("bad.json", "{", 1);
     assert_refused(liana__test_command("summary", liana__test_path("bad.json")), 1, "bad.json:1");
 }
@@ -319,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_evaluate_refuses),
         cmocka_unit_test(test_predict_agrees_with_the_run),
         cmocka_unit_test(test_predict_names_classes_and_ignores_labels),
+        cmocka_unit_test(test_predict_prints_what_a_photo_shows),
+        cmocka_unit_test(test_evaluate_takes_data),
         cmocka_unit_test(test_predict_refuses),
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_list),

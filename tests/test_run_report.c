@@ -80,6 +80,18 @@ static void write_history(const char *text)
     liana__test_write("run/history.json", text, strlen(text));
 }
 
+static void test_a_run_without_validation(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    assert_code(liana__test_command("train", liana__test_tiny_run(60), "data.validation=null", "train.epochs=1"), 0);
+    liana__test_result got = liana__test_command("report", liana__test_path("run"));
+    assert_non_null(strstr(got.out, "run/curves.png\n"));
+    assert_null(strstr(got.out, "predictions.png"));
+    assert_non_null(strstr(got.err, "no validation data"));
+    assert_code(got, 0);
+}
+
 static void test_refuses_what_is_no_run(void **state)
 {
     (void)state;
@@ -103,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws_curves_and_predictions),
         cmocka_unit_test(test_another_folder_and_json),
+        cmocka_unit_test(test_a_run_without_validation),
         cmocka_unit_test(test_refuses_what_is_no_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 
 #include <liana/augment.h>
 #include <liana/element.h>
+#include <liana/preprocessing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,18 +28,9 @@ extern "C" {
 
 typedef struct liana_dataset liana_dataset;
 
-/* The range that pixels, 0 to 255 in files, enter a model in. */
-typedef enum liana_scale {
-    LIANA_SCALE_ZERO_ONE,      /* 0 to 1 */
-    LIANA_SCALE_MINUS_ONE_ONE, /* -1 to 1, as MobileNet and MobileNetV2 were trained */
-    LIANA_SCALE_NONE,          /* 0 to 255, as EfficientNets want it */
-    LIANA_SCALE_CAFFE,         /* blue, green, red, less ImageNet's mean pixel, as ResNets were trained */
-    LIANA_SCALE_TORCH,         /* each channel less ImageNet's mean, over its deviation, as DenseNets were trained */
-} liana_scale;
-
 /* Zeros are the defaults. */
 typedef struct liana_dataset_options {
-    liana_scale scale;
+    liana_scale scale;         /* LIANA_SCALE_AUTO: as the model knows it (preprocessing.h) */
     bool unlabelled;           /* do not look at labels: for liana_predict only */
     const char *labels;        /* IDX: the file of labels; NULL: looked for beside the file of images */
     const char *image_feature; /* names of tf.Example features; NULL: the usual ones are looked for */
@@ -48,13 +40,14 @@ typedef struct liana_dataset_options {
      * refused, and so are numbers where it has names. NULL: in the byte order of the names. Set it for validation data:
      * a class that they lack would shift the numbers of those after it. */
     const liana_dataset *classes_of;
-    /* In place of it, the names in the order of their numbers, NULL behind the last one. Where labels are numbers, this
-     * says what they mean. */
+    /* In place of it, the names in the order of their numbers, NULL behind the last one, such as a model's
+     * (liana_model_preprocessing). Where labels are numbers, this says what they mean. */
     const char *const *class_names;
     int64_t label_offset; /* added to every label: -1 where the files count classes from 1 */
     int64_t take;         /* only the first so many examples; 0: all */
     bool antialias;       /* average over all pixels when images are shrunk to the model's input, as Pillow and
-                           * torchvision do; TensorFlow and Keras by default do not */
+                           * torchvision do; TensorFlow and Keras by default do not.
+                           * A model that was trained so has its images averaged in any case */
 } liana_dataset_options;
 
 /* Opens TFRecord files, IDX files (MNIST), CSV lists of images, WebDataset tar archives or folders of JPEG and PNG
@@ -276,8 +269,8 @@ LIANA_API size_t liana_dataset_cached_bytes(const liana_dataset *dataset);
  * parse_example, decode_images) are made ahead as it is. */
 LIANA_API liana_dataset *liana_dataset_prefetch(liana_dataset *dataset);
 
-/* The range that pixels of `image` enter a model in; LIANA_SCALE_ZERO_ONE unless the dataset was opened with another
- * one. NULL is allowed. */
+/* The range that pixels of `image` enter a model in; LIANA_SCALE_AUTO unless the dataset was opened with another one.
+ * NULL is allowed. */
 LIANA_API void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale);
 
 #ifdef __cplusplus

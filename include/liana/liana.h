@@ -12,6 +12,7 @@
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/ops.h>
+#include <liana/preprocessing.h>
 #include <liana/status.h>
 #include <liana/train.h>
 

@@ -18,6 +18,7 @@
 #define LIANA_MODEL_H
 
 #include <liana/graph.h>
+#include <liana/preprocessing.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,9 +71,14 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
-/* The names of the classes in the data that it was fitted to, in the order of its outputs, NULL behind the last one;
- * NULL where these have none. liana_model_save keeps them. They live as long as the model. */
-LIANA_API const char *const *liana_model_class_names(const liana_model *model);
+/* How images enter the model, and what its classes are called: as liana_fit trained it, as the folder says that it was
+ * loaded from, or as was set last. The names belong to the model and live as long as it does. */
+LIANA_API liana_preprocessing liana_model_preprocessing(const liana_model *model);
+/* A model is fitted to and evaluated on data with its classes only: give it others before a fit to others; of zeros it
+ * forgets all. Errors: INVALID_ARGUMENT (no liana_scale, or not as many names as the model has outputs), OUT_OF_MEMORY;
+ * the model keeps what it knew. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_set_preprocessing(liana_model *model,
+                                                                    const liana_preprocessing *preprocessing);
 
 /* The model as a table of layers with output shapes and numbers of parameters, as Keras's model.summary() prints it.
  * The string is malloc'ed for the caller to free(); NULL when memory could not be had. */

@@ -6,6 +6,8 @@
  *     liana_evaluate(model, test, NULL, &results);
  *     liana_model_save(model, "mnist-model");
  *
+ * Data that are opened without a scale are scaled as the model knows it, and resized as it was trained.
+ *
  * A model's input is [height, width, channels] of images and its output [classes]. Its weights start as its
  * initialisers say, and are kept with it from then on. Messages of failures are the context's. */
 #ifndef LIANA_TRAIN_H
@@ -102,10 +104,11 @@ LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const l
 /* What the model gives for each example, in the order of the data: outputs [num_examples, classes]. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
 
-/* Writes a folder with model.json (Keras's architecture) and weights.safetensors. */
+/* Writes a folder with model.json (Keras's architecture) and weights.safetensors, whose metadata hold what the model
+ * knows of its images and classes (liana_model_preprocessing). */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
 /* Reads such a folder, which may be a URL, or a run folder's model.json with its newest checkpoint, into a new model.
- */
+ * What a run's config.yaml says of images and classes is the model's too. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
 /* Loads weights by layer name from a Keras HDF5 or a safetensors file. With `partial`, layers that the file lacks (a

@@ -1,5 +1,6 @@
 #include "base/context.h"
 
+#include "base/format.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -148,7 +149,7 @@ void liana__log(liana_context *context, liana__topic topic, const char *format, 
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    liana__format_list(line, sizeof line, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&context->log_mutex);
     if (context->log) {

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/format.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ liana_status liana__fail_list(liana__error *error, liana_status status, const ch
 {
     if (error) {
         error->status = status;
-        vsnprintf(error->message, sizeof error->message, format, arguments);
+        liana__format_list(error->message, sizeof error->message, format, arguments);
     }
     return status;
 }
@@ -50,7 +52,7 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
     memcpy(inner, error->message, sizeof inner);
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    int length = liana__format_list(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
     if (length >= 0 && (size_t)length + sizeof ": " < sizeof error->message) {
         char *end = error->message + length;

@@ -1,6 +1,7 @@
 #include "base/field.h"
 
 #include "base/file.h"
+#include "base/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ liana_status liana__fail_at(liana__error *error, const liana__place *place, cons
     char message[sizeof error->message];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     liana__fail(error, LIANA_INVALID_CONFIG, "%s%s%s", where && *where ? where : "", where && *where ? ": " : "",
                 message);

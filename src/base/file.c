@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/file_target.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +20,13 @@ static liana_status fail_errno(liana__error *error, const char *what, const char
     int code = errno;
     liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
     const char *hint = code == ENOSPC                ? "; free some space and run again"
+                       : code == EFBIG               ? "; files may not become so large here (ulimit -f, or the disk)"
                        : liana__path_is_remote(path) ? ": only a local file will do here; download it and name the copy"
                                                      : "";
     return liana__fail(error, status, "cannot %s '%s': %s%s", what, path, strerror(code), hint);
 }
+
+static const char TEMPORARY[] = ".tmp";
 
 static liana_status refuse_remote(const char *path, liana__error *error)
 {
@@ -261,14 +266,19 @@ liana_status liana__file_begin(liana__file_writer *writer, const char *path, lia
 {
     *writer = (liana__file_writer){.descriptor = -1};
     LIANA_TRY(refuse_remote(path, error));
-    size_t length = strlen(path);
+    liana__file_target target;
+    LIANA_TRY(liana__file_target_find(path, &target, error));
     writer->path = strdup(path);
-    writer->temporary = malloc(length + 5);
-    if (!writer->path || !writer->temporary) {
+    writer->target = target.path;
+    writer->descriptor = target.descriptor;
+    size_t size = strlen(target.path) + sizeof TEMPORARY;
+    if (target.descriptor < 0) writer->temporary = malloc(size);
+    if (!writer->path || (target.descriptor < 0 && !writer->temporary)) {
         liana__file_abandon(writer);
         return liana__fail_memory(error, path);
     }
-    snprintf(writer->temporary, length + 5, "%s.tmp", path);
+    if (target.descriptor >= 0) return LIANA_OK;
+    snprintf(writer->temporary, size, "%s%s", target.path, TEMPORARY);
     writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (writer->descriptor < 0) {
         liana_status status = fail_errno(error, "write", path);
@@ -294,6 +304,7 @@ liana_status liana__file_write(liana__file_writer *writer, const void *data, siz
 static void release_writer(liana__file_writer *writer)
 {
     free(writer->path);
+    free(writer->target);
     free(writer->temporary);
     *writer = (liana__file_writer){.descriptor = -1};
 }
@@ -310,13 +321,15 @@ static liana_status sync_parent(const char *path, liana__error *error)
 liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana__error *error)
 {
     liana_status status = LIANA_OK;
+    bool replaces = writer->temporary != NULL;
+    durable = durable && replaces;
     if (durable && fsync(writer->descriptor) != 0) status = fail_errno(error, "sync", writer->path);
     if (close(writer->descriptor) != 0 && status == LIANA_OK) status = fail_errno(error, "write", writer->path);
     writer->descriptor = -1;
-    if (status == LIANA_OK && rename(writer->temporary, writer->path) != 0) {
+    if (status == LIANA_OK && replaces && rename(writer->temporary, writer->target) != 0) {
         status = fail_errno(error, "rename the new file to", writer->path);
     }
-    if (status == LIANA_OK && durable) status = sync_parent(writer->path, error);
+    if (status == LIANA_OK && durable) status = sync_parent(writer->target, error);
     if (status != LIANA_OK) {
         liana__file_abandon(writer);
         return status;

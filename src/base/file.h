@@ -71,15 +71,17 @@ liana_status liana__file_read_into(const char *path, size_t limit, liana__file_b
     LIANA_MUST_USE;
 
 /* Replaces the file at `path` or leaves it untouched: writes `path`.tmp, syncs it, renames it, syncs the folder.
- * After a power cut there is the old file or the new one, never half of either. */
+ * After a power cut there is the old file or the new one, never half of either. A link stays: the file that it leads to
+ * is replaced. Devices, pipes and /dev/stdout are written to and stay what they are (base/file_target.h). */
 liana_status liana__file_replace(const char *path, const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
 
 /* The same for contents written piece by piece: liana__file_begin, liana__file_write any number of times, then
  * liana__file_commit, or liana__file_abandon after a failure. With `durable` false nothing is synced. */
 typedef struct liana__file_writer {
     int descriptor;
-    char *path;
-    char *temporary;
+    char *path;      /* as it was given, for messages */
+    char *target;    /* what its links lead to */
+    char *temporary; /* becomes the target; NULL: the bytes go straight there */
 } liana__file_writer;
 liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
 liana_status liana__file_write(liana__file_writer *writer, const void *data, size_t size, liana__error *error)

@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include "base/format.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,10 +161,10 @@ char *liana__arena_format(liana__arena *arena, const char *format, ...)
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = liana__format_list(NULL, 0, format, arguments);
     va_end(arguments);
     char *text = length < 0 ? NULL : liana__arena_allocate(arena, (size_t)length + 1);
-    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    if (text) liana__format_list(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/format.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,10 +30,10 @@ void liana__text_add(liana__text *text, const char *format, ...)
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = liana__format_list(NULL, 0, format, arguments);
     va_end(arguments);
     if (length >= 0 && reserve(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        liana__format_list(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);

@@ -1,6 +1,7 @@
 #include "base/value.h"
 
-#include <locale.h>
+#include "base/format.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,16 +115,6 @@ static int prefixed_base(const char *word)
     return word[1] == 'o' ? 8 : 16;
 }
 
-/* strtod that takes '.' for the point whatever locale the program has set. */
-static double parse_double(const char *word)
-{
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!plain) return strtod(word, NULL);
-    double number = strtod_l(word, NULL, plain);
-    freelocale(plain);
-    return number;
-}
-
 /* Digits in base 10 (with a sign), 8 or 16; false when int64 cannot hold the number. */
 static bool parse_int(const char *word, int base, int64_t *integer)
 {
@@ -154,7 +145,7 @@ liana__value *liana__value_from_word(liana__arena *arena, const char *word)
     int base = looks_like_int(word) ? 10 : prefixed_base(word);
     int64_t integer;
     if (base && parse_int(word, base, &integer)) return liana__value_int(arena, integer);
-    if (base == 10 || looks_like_float(word)) return liana__value_float(arena, parse_double(word));
+    if (base == 10 || looks_like_float(word)) return liana__value_float(arena, liana__parse_double(word, NULL));
     if (base) return liana__value_float(arena, INFINITY);
     bool is_signed = *word == '-' || *word == '+';
     if (is_one_of(word + is_signed, infinities)) return liana__value_float(arena, *word == '-' ? -INFINITY : INFINITY);

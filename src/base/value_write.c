@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "base/value.h"
 
 #include <math.h>
@@ -14,16 +15,13 @@ void liana__text_add_double(liana__text *text, double number)
         liana__text_add(text, "%s", isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
         return;
     }
-    /* Printed and read back in one locale; its point, if it is another, is replaced afterwards. */
     char digits[40];
     for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, number);
-        if (strtod(digits, NULL) == number) break;
+        liana__format(digits, sizeof digits, "%.*g", precision, number);
+        if (liana__parse_double(digits, NULL) == number) break;
     }
     size_t whole = strspn(digits, "+-0123456789");
-    size_t point = strcspn(digits + whole, "0123456789e");
-    const char *rest = digits + whole + point;
-    liana__text_add(text, "%.*s.%s%s", (int)whole, digits, point ? "" : "0", rest);
+    liana__text_add(text, "%.*s%s%s", (int)whole, digits, digits[whole] == '.' ? "" : ".0", digits + whole);
 }
 
 /* The characters that YAML 1.2 (section 5.1) and JSON both let stand inside double quotes. */

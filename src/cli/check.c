@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const liana__option options[] = {
-    {"quarantine", "FILE.csv", "write a list of what to leave out, for data.quarantine"},
+    {"quarantine", "FILE.csv", "write a list of what to leave out, for data.quarantine (-: standard output)"},
     LIANA__OPTION_JSON,
     {0},
 };
@@ -22,6 +22,7 @@ enum { MAX_SHOWN = 20 };
 
 typedef struct checker {
     liana__invocation *invocation;
+    const char *quarantine; /* the file, or NULL */
     liana__remote *remote;
     liana__scan_part parts[LIANA__SCAN_MAX_PARTS];
     size_t num_parts;
@@ -329,7 +330,7 @@ static liana_status judge(const checker *own)
 static liana_status write_quarantine(const checker *own)
 {
     liana__invocation *invocation = own->invocation;
-    const char *path = liana__invocation_text(invocation, "quarantine");
+    const char *path = own->quarantine;
     if (!path) return LIANA_OK;
     liana__bad_records list = {0};
     liana_status status = liana__scan_quarantine(&own->result, &list, &invocation->error);
@@ -398,6 +399,7 @@ static liana_status run(liana__invocation *invocation)
 {
     checker own = {.invocation = invocation};
     const char *first = invocation->operands[0];
+    LIANA_TRY(liana__invocation_output(invocation, "quarantine", &own.quarantine));
     liana__signals_catch();
     bool config = liana__ends_with(first, ".yaml") || liana__ends_with(first, ".yml");
     if (config && invocation->num_operands > 1) {

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <liana/context.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
@@ -76,11 +78,17 @@ void liana__command_print_help(const liana__command *command, FILE *out)
     fprintf(out, "  --help%*s  print this\n", widest - (int)strlen("--help"), "");
 }
 
+bool liana__output_is_unread(FILE *stream)
+{
+    struct pollfd asked = {.fd = fileno(stream), .events = POLLOUT};
+    return ferror(stream) && asked.fd >= 0 && poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR);
+}
+
 /* Standard output may be a full disk: what was not written was not done. */
 static liana_status check_written(liana__invocation *invocation)
 {
     errno = 0;
-    if (fflush(invocation->out) == 0 && !ferror(invocation->out)) return LIANA_OK;
+    if (invocation->output_lost || (fflush(invocation->out) == 0 && !ferror(invocation->out))) return LIANA_OK;
     return liana__fail(&invocation->error, LIANA_IO_ERROR, "cannot write to standard output: %s",
                        errno ? strerror(errno) : "some of it was refused");
 }
@@ -132,8 +140,11 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     }
     liana__invocation invocation = {.out = out, .err = err};
     liana_status status = run(&invocation, argc - 1, argv + 1);
-    if (status == LIANA_OK) status = check_written(&invocation);
-    int code = report(&invocation, status);
+    bool done = status == LIANA_OK;
+    if (done) status = check_written(&invocation);
+    /* Somebody who reads no further (head) has what he wanted. */
+    bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
+    int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
     liana__arena_free(&invocation.arena);
     return code;
 }

@@ -8,7 +8,8 @@
  *   1      failed
  *   2      usage or configuration (INVALID_CONFIG)
  *   128+n  stopped by signal n (CANCELLED after liana__signals_catch; a signal that nobody catches ends the program as
- *          always, which a shell reports as 128+n too)
+ *          always, which a shell reports as 128+n too); 128 + SIGPIPE, without a message, where nobody reads standard
+ *          output any more
  *
  * `run` does not print errors: it fills invocation->error and returns the status. The frame prints "liana: message" to
  * standard error and, with --json, also {"event": "error", "status": ..., "message": ...} to standard output. Results
@@ -74,6 +75,7 @@ typedef struct liana__invocation {
     size_t num_overrides;
     const char **values; /* one per option of the command; NULL: not given */
     bool help;           /* --help was given */
+    bool output_lost;    /* nobody reads standard output any more, which the subcommand has dealt with */
     FILE *out;
     FILE *err;
     liana__arena arena;
@@ -109,6 +111,14 @@ liana_status liana__invocation_int(liana__invocation *invocation, const char *na
 liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,
                                      double *value) LIANA_MUST_USE;
 
+/* The file that an option names for text to be written to, or NULL in *path. "-" and /dev/stdout are standard output;
+ * what people are told then goes to standard error. Errors: INVALID_CONFIG for that together with --json. */
+liana_status liana__invocation_output(liana__invocation *invocation, const char *name, const char **path)
+    LIANA_MUST_USE;
+
+/* Whether writing has failed because the other end of the pipe is closed. */
+bool liana__output_is_unread(FILE *stream);
+
 /* Prints a map as one line of JSON. */
 void liana__invocation_print_json(liana__invocation *invocation, const liana__value *event);
 
@@ -116,8 +126,11 @@ void liana__invocation_print_json(liana__invocation *invocation, const liana__va
 void liana__command_print_help(const liana__command *command, FILE *out);
 void liana__command_print_overview(FILE *out);
 
-/* From now on the first SIGINT or SIGTERM is only noted, for work that wants to end in good order; a second one ends
- * the program. */
+/* For the whole program: what is written into a pipe that nobody reads, or beyond the largest file that is allowed, is
+ * an error of that write, not the program's end. */
+void liana__signals_prepare(void);
+/* From now on the first SIGINT, SIGTERM or SIGHUP is only noted, for work that wants to end in good order; a second one
+ * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
 /* The signal that was noted, or 0. */
 int liana__signals_caught(void);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "report/data_report.h"
+#include "report/fonts.h"
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("where the pictures go"),
@@ -42,6 +43,9 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
     liana_status status = liana__folder_make(folder, error);
+    char missing[512];
+    liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
+    if (*missing) fprintf(invocation->err, "%s\n", missing);
     if (status == LIANA_OK) status = liana__report_data(&run, folder, print_picture, invocation, error);
     liana__run_close(&run);
     return status;

@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 static const liana__option options[] = {
+    LIANA__OPTION_DATA,
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
     LIANA__OPTION_JSON,
     {0},
@@ -55,6 +56,8 @@ static liana_status run(liana__invocation *invocation)
     liana__session session;
     LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
     liana_status status = liana__session_open(invocation, config_path, &session);
+    const char *pattern = liana__invocation_text(invocation, "data");
+    if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
     if (status == LIANA_OK) status = evaluate(invocation, &session);
     liana__session_close(&session);
     return status;
@@ -64,8 +67,8 @@ const liana__command liana__subcommand_evaluate = {
     .name = "evaluate",
     .operands = "RUN [key=value ...]",
     .summary = "Measure a trained model on labelled examples",
-    .help = "Prints loss and metrics over the run's validation data, or over other data:\n"
-            "data.validation=PATTERN. The training data is not needed.\n",
+    .help = "Prints loss and metrics over the run's validation data, or over other data: --data PATTERN, or\n"
+            "data.validation={...} as in a configuration. The training data is not needed.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -183,6 +183,20 @@ liana_status liana__invocation_float(liana__invocation *invocation, const char *
     return refuse(invocation, "--%s: found '%.100s', expected a number from %g to %g", name, text, minimum, maximum);
 }
 
+liana_status liana__invocation_output(liana__invocation *invocation, const char *name, const char **path)
+{
+    static const char standard_output[] = "/dev/stdout";
+    *path = liana__invocation_text(invocation, name);
+    if (!*path || (strcmp(*path, "-") != 0 && strcmp(*path, standard_output) != 0)) return LIANA_OK;
+    if (liana__invocation_has(invocation, "json")) {
+        return refuse(invocation, "--%s %s and --json both want standard output; name a file", name, *path);
+    }
+    *path = standard_output;
+    fflush(invocation->out);
+    invocation->out = invocation->err;
+    return LIANA_OK;
+}
+
 void liana__invocation_print_json(liana__invocation *invocation, const liana__value *event)
 {
     liana__text text = {0};

@@ -1,14 +1,18 @@
 #include "cli/session.h"
 
+enum { TOP_CLASSES = 5 };
+
 static const liana__option options[] = {
     LIANA__OPTION_DATA,
-    {"out", "FILE.csv", "the file of predictions (needed)"},
+    {"out", "FILE.csv", "write a file of predictions, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
     LIANA__OPTION_JSON,
     {0},
 };
 
-static void print(liana__invocation *invocation, const char *path, const liana__totals *totals)
+/* ---- a file of predictions ---- */
+
+static void print_totals(liana__invocation *invocation, const char *path, const liana__totals *totals)
 {
     if (!liana__invocation_has(invocation, "json")) {
         fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)totals->count);
@@ -25,59 +29,162 @@ static void print(liana__invocation *invocation, const char *path, const liana__
     liana__invocation_print_json(invocation, event);
 }
 
-static liana_status predict_into(liana__invocation *invocation, liana__run *run, const char *path)
+/* ---- the top classes of each image ---- */
+
+typedef struct printer {
+    liana__invocation *invocation;
+    const liana__run *run;
+} printer;
+
+/* The indices of the largest outputs, the largest first; returns how many. */
+static size_t find_top(const float *output, size_t num_classes, size_t top[TOP_CLASSES])
 {
-    liana__error *error = &invocation->error;
-    const char *pattern = liana__invocation_text(invocation, "data");
-    const char *checkpoint = liana__invocation_text(invocation, "checkpoint");
-    LIANA_TRY(liana__run_load(run, invocation->operands[0], checkpoint, NULL, error));
-    liana__source_config where = {.paths = {1, &pattern}};
-    liana__run_data data;
-    LIANA_TRY(liana__run_open_data(run, &where, &data, error));
-    liana__totals totals;
-    liana_status status = liana__run_predict(run, &data, LIANA__PREDICTIONS_FULL, path, NULL, &totals, error);
-    if (status == LIANA_OK) print(invocation, path, &totals);
-    liana__run_close_data(&data);
-    return status;
+    size_t count = 0;
+    for (size_t i = 0; i < num_classes; i++) {
+        size_t place = count;
+        while (place > 0 && output[i] > output[top[place - 1]]) place--;
+        if (place == TOP_CLASSES) continue;
+        if (count < TOP_CLASSES) count++;
+        for (size_t k = count - 1; k > place; k--) top[k] = top[k - 1];
+        top[place] = i;
+    }
+    return count;
 }
 
-static liana_status predict(liana__invocation *invocation, const liana__session *session, const char *path)
+static void print_lines(const printer *own, const char *id, const float *output, const size_t *top, size_t count)
 {
+    const liana__strings *names = &own->run->class_names;
+    FILE *out = own->invocation->out;
+    fprintf(out, "%s\n", id);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "  %.4f  ", (double)output[top[i]]);
+        if (top[i] < names->count) fprintf(out, "%s\n", names->items[top[i]]);
+        if (top[i] >= names->count) fprintf(out, "class %zu\n", top[i]);
+    }
+}
+
+static liana_status print_event(const printer *own, const char *id, const float *output, const size_t *top,
+                                size_t count, liana__error *error)
+{
+    const liana__strings *names = &own->run->class_names;
+    liana__arena arena = {0};
+    liana__value *event = liana__value_map(&arena), *classes = liana__value_list(&arena);
+    for (size_t i = 0; i < count; i++) {
+        liana__value *item = liana__value_map(&arena);
+        liana__value_set(&arena, item, "label", liana__value_int(&arena, (int64_t)top[i]));
+        if (top[i] < names->count) {
+            liana__value_set(&arena, item, "class", liana__value_string(&arena, names->items[top[i]]));
+        }
+        liana__value_set(&arena, item, "probability", liana__value_float(&arena, (double)output[top[i]]));
+        liana__value_add(&arena, classes, item);
+    }
+    liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
+    liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
+    liana__value_set(&arena, event, "classes", classes);
+    bool enough = !arena.failed;
+    if (enough) liana__invocation_print_json(own->invocation, event);
+    liana__arena_free(&arena);
+    return enough ? LIANA_OK : liana__fail_memory(error, "the predictions");
+}
+
+static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    const printer *own = user;
+    size_t num_classes = (size_t)liana__trainer_num_classes(own->run->trainer);
+    for (size_t i = 0; i < (size_t)batch->count; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
+        const char *id = batch->ids[i] ? batch->ids[i] : number;
+        const float *output = outputs + i * num_classes;
+        size_t top[TOP_CLASSES], count = find_top(output, num_classes, top);
+        if (liana__invocation_has(own->invocation, "json")) {
+            LIANA_TRY(print_event(own, id, output, top, count, error));
+        } else {
+            print_lines(own, id, output, top, count);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- both ---- */
+
+static liana_status predict_data(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
+                                 const char *path)
+{
+    liana__error *error = &invocation->error;
+    liana__totals totals;
+    if (path) {
+        LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &totals, error));
+        print_totals(invocation, path, &totals);
+        return LIANA_OK;
+    }
+    printer own = {invocation, run};
+    return liana__evaluate(run->trainer, data->loader, data->source->has_labels, &totals, print_batch, &own, error);
+}
+
+static liana_status predict(liana__invocation *invocation, const liana__session *session,
+                            const liana__source_config *where, const char *path)
+{
+    liana__error *error = &invocation->error;
+    const char *checkpoint = liana__invocation_text(invocation, "checkpoint");
     liana__run run;
+    liana__run_data data;
     liana__run_options wanted = {.on_bad_record = liana__session_bad_record, .user = invocation};
-    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, &invocation->error));
-    liana_status status = predict_into(invocation, &run, path);
+    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
+    liana_status status = liana__run_load(&run, invocation->operands[0], checkpoint, NULL, error);
+    if (status == LIANA_OK) status = liana__run_open_data(&run, where, &data, error);
+    if (status == LIANA_OK) {
+        status = predict_data(invocation, &run, &data, path);
+        liana__run_close_data(&data);
+    }
     liana__run_close(&run);
     return status;
 }
 
+/* The images: the words behind the run, or --data. */
+static liana_status find_images(liana__invocation *invocation, const char **pattern, liana__source_config *where)
+{
+    size_t count = invocation->num_operands - 1;
+    *pattern = liana__invocation_text(invocation, "data");
+    if (count && *pattern) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: found '%s' and --data %s; name the images in one way", invocation->operands[1],
+                           *pattern);
+    }
+    if (!count && !*pattern) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: what is to be predicted is missing: name images behind the run, or give --data "
+                           "PATTERN");
+    }
+    where->paths = count ? (liana__strings){count, invocation->operands + 1} : (liana__strings){1, pattern};
+    return LIANA_OK;
+}
+
 static liana_status run(liana__invocation *invocation)
 {
-    const char *config_path, *path = liana__invocation_text(invocation, "out");
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = options[i].name;
-        if (liana__invocation_has(invocation, name)) continue;
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "predict: --%s is missing: --%s %s says %s", name,
-                           name, options[i].argument, i ? "where the predictions go" : "what to predict");
-    }
+    const char *config_path, *path, *pattern;
+    liana__source_config where = {0};
+    LIANA_TRY(find_images(invocation, &pattern, &where));
+    LIANA_TRY(liana__invocation_output(invocation, "out", &path));
     LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
     liana__session session;
     liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = predict(invocation, &session, path);
+    if (status == LIANA_OK) status = predict(invocation, &session, &where, path);
     liana__session_close(&session);
     return status;
 }
 
 const liana__command liana__subcommand_predict = {
     .name = "predict",
-    .operands = "RUN [key=value ...]",
+    .operands = "RUN [IMAGE ...] [key=value ...]",
     .summary = "Name the classes of new images with a trained model",
-    .help = "Writes a CSV file with the columns id, label, class, confidence: an image in each row, the\n"
-            "number and the name of the most likely class, and its probability. The examples are\n"
-            "TFRecords, IDX images, or a folder of JPEG and PNG files; labels are not looked at.\n",
+    .help = "Prints for each image the most likely classes and their probabilities. With --out it writes a\n"
+            "CSV file instead, with the columns id, label, class, confidence: an image in each row, the\n"
+            "number and the name of the most likely class, and its probability. The examples are images,\n"
+            "folders of them, TFRecords or IDX images; labels are not looked at.\n",
     .options = options,
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = -1,
     .overrides = true,
     .run = run,
 };

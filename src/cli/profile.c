@@ -137,7 +137,8 @@ static liana_status profile_run(liana__invocation *invocation, const liana__sess
                                 const liana__profile_options *wanted)
 {
     liana__error *error = &invocation->error;
-    const char *trace = liana__invocation_text(invocation, "trace");
+    const char *trace;
+    LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
     liana__run run;
     LIANA_TRY(liana__run_open(session->context, &session->config,
                               &(liana__run_options){.training = true, .on_note = note, .user = invocation}, &run,

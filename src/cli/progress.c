@@ -80,59 +80,138 @@ static void add_bar(liana__text *text, const liana__progress *progress, int leng
     liana__text_add(text, "]");
 }
 
-/* The parts behind the bar, the most wanted first; returns how many. `ends` are their ends in `text`. */
-static size_t add_parts(liana__text *text, const liana__progress *progress, size_t ends[MOST_PARTS])
+/* How much a part is wanted where not all fit. */
+typedef enum rank { RANK_INPUT, RANK_RATE, RANK_CLOCK, RANK_BAD_RECORDS, RANK_METRIC } rank;
+
+/* What stands behind the bar: pieces of one text. */
+typedef struct parts {
+    liana__text text;
+    size_t count;
+    size_t ends[MOST_PARTS];
+    rank ranks[MOST_PARTS];
+    bool kept[MOST_PARTS];
+    size_t first_validation; /* the first part of the validation's; `count` if there is none */
+} parts;
+
+static void end_part(parts *own, rank wanted)
 {
-    size_t count = 0;
+    own->ends[own->count] = own->text.length;
+    own->kept[own->count] = true;
+    own->ranks[own->count++] = wanted;
+}
+
+static size_t start_of(const parts *own, size_t index)
+{
+    return index ? own->ends[index - 1] : 0;
+}
+
+static size_t length_of(const parts *own)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < own->count; i++) {
+        if (own->kept[i]) length += own->ends[i] - start_of(own, i);
+    }
+    return length;
+}
+
+/* While validating, what training came to is known and can wait. */
+static rank rank_of_training(const liana__progress *progress)
+{
+    return progress->phase == LIANA__PHASE_VALIDATE ? RANK_RATE : RANK_METRIC;
+}
+
+static void add_parts(parts *own, const liana__progress *progress)
+{
+    liana__text *text = &own->text;
+    own->first_validation = MOST_PARTS;
     liana__text_add(text, " - ");
     add_clock(text, progress);
-    ends[count++] = text->length;
+    end_part(own, RANK_CLOCK);
     liana__text_add(text, " - loss: ");
     add_number(text, progress->loss);
-    ends[count++] = text->length;
+    end_part(own, rank_of_training(progress));
     for (size_t i = 0; i < progress->num_metrics && i < LIANA__PROGRESS_MAX_METRICS; i++) {
+        bool validation = liana__starts_with(progress->metrics[i].name, "val_");
+        if (validation && own->first_validation == MOST_PARTS) own->first_validation = own->count;
         liana__text_add(text, " - %s: ", progress->metrics[i].name);
         add_number(text, progress->metrics[i].value);
-        ends[count++] = text->length;
+        end_part(own, validation ? RANK_METRIC : rank_of_training(progress));
     }
     liana__text_add(text, " - ");
     add_rate(text, progress);
-    ends[count++] = text->length;
+    end_part(own, RANK_RATE);
     liana__text_add(text, " - input %.0f%%", 100 * progress->input_wait);
-    ends[count++] = text->length;
-    if (progress->bad_records) {
-        liana__text_add(text, " - bad records: %" PRId64, progress->bad_records);
-        ends[count++] = text->length;
+    end_part(own, RANK_INPUT);
+    if (!progress->bad_records) return;
+    liana__text_add(text, " - bad records: %" PRId64, progress->bad_records);
+    end_part(own, RANK_BAD_RECORDS);
+}
+
+/* The least wanted go first, of equal ones the last. Returns whether all that ranks above `spared` is still there. */
+static bool drop_parts(parts *own, size_t room, rank spared)
+{
+    bool complete = true;
+    while (length_of(own) > room) {
+        size_t least = own->count;
+        for (size_t i = 0; i < own->count; i++) {
+            if (own->kept[i] && (least == own->count || own->ranks[i] <= own->ranks[least])) least = i;
+        }
+        if (least == own->count) break;
+        own->kept[least] = false;
+        complete = complete && own->ranks[least] <= spared;
     }
-    return count;
+    return complete;
+}
+
+static void add_kept(liana__text *text, const parts *own)
+{
+    for (size_t i = 0; i < own->count && !own->text.failed; i++) {
+        size_t start = start_of(own, i);
+        if (own->kept[i]) liana__text_add_bytes(text, own->text.data + start, own->ends[i] - start);
+    }
+}
+
+/* All parts on as many lines as they take; the validation's begin one. `used` columns are taken in the first. */
+static void add_wrapped(liana__text *text, const parts *own, size_t used, size_t room)
+{
+    size_t column = used;
+    for (size_t i = 0; i < own->count && !own->text.failed; i++) {
+        size_t start = start_of(own, i), length = own->ends[i] - start;
+        if (column > used && (column + length > room || i == own->first_validation)) {
+            liana__text_add(text, "\n%*s", (int)used, "");
+            column = used;
+        }
+        liana__text_add_bytes(text, own->text.data + start, length);
+        column += length;
+    }
 }
 
 void liana__progress_render_bar(const liana__progress *progress, int width, liana__text *text)
 {
-    enum { FRAME = 3 }; /* " [" and "]" */
+    enum { FRAME = 3, LEAST_WRAPPED = 40 }; /* " [" and "]" */
     size_t room = width > 1 ? (size_t)width - 1 : 1, start = text->length;
-    liana__text parts = {0};
-    size_t ends[MOST_PARTS];
-    size_t count = add_parts(&parts, progress, ends);
+    parts own = {0};
+    add_parts(&own, progress);
     if (progress->phase == LIANA__PHASE_VALIDATE) liana__text_add(text, "validation ");
     add_count(text, progress);
-    size_t used = text->length - start;
-    size_t rest = room > used ? room - used : 0;
-    bool has_bar = progress->steps > 0;
-    size_t bar = 0;
-    if (has_bar && rest >= parts.length + FRAME + NARROWEST_BAR) {
-        bar = rest - parts.length - FRAME;
-        if (bar > WIDEST_BAR) bar = WIDEST_BAR;
-        add_bar(text, progress, (int)bar);
+    size_t used = text->length - start, rest = room > used ? room - used : 0;
+    if (progress->steps > 0 && rest >= own.text.length + FRAME + NARROWEST_BAR) {
+        size_t bar = rest - own.text.length - FRAME;
+        add_bar(text, progress, bar > WIDEST_BAR ? WIDEST_BAR : (int)bar);
     }
-    while (bar == 0 && count > 0 && ends[count - 1] > rest) count--;
-    if (count && !parts.failed) liana__text_add_bytes(text, parts.data, ends[count - 1]);
-    if (text->data && text->length - start > room) {
+    bool complete = drop_parts(&own, rest, RANK_RATE);
+    bool wrapped = !complete && progress->phase == LIANA__PHASE_EPOCH_DONE && room >= LEAST_WRAPPED;
+    if (wrapped) {
+        add_wrapped(text, &own, used, room);
+    } else {
+        add_kept(text, &own);
+    }
+    if (text->data && !wrapped && text->length - start > room) {
         text->length = start + room;
         text->data[text->length] = 0;
     }
-    text->failed = text->failed || parts.failed;
-    liana__text_free(&parts);
+    text->failed = text->failed || own.text.failed;
+    liana__text_free(&own.text);
 }
 
 void liana__progress_render_line(const liana__progress *progress, liana__text *text)

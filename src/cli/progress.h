@@ -39,7 +39,9 @@ typedef struct liana__progress {
 
 /* A line for a terminal, at most width - 1 columns: Keras's bar, time, loss, metrics, images/s, share of input waiting.
  *   " 7/26 [=======>......................] - ETA: 12s - loss: 1.2346 - accuracy: 0.4521 - 131 images/s - input 3%"
- * What does not fit is left out from the end, after the bar has shrunk and gone. */
+ * Where not all fits, the bar shrinks and goes, then the least wanted parts: input, images/s, time. While validating,
+ * what training came to goes before the time. At the end of an epoch nothing of that but input and images/s is left
+ * out: the text then has several lines, the validation's on one of their own. */
 void liana__progress_render_bar(const liana__progress *progress, int width, liana__text *text);
 
 /* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%" */

@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include "base/file.h"
+#include "report/fonts.h"
 #include "report/run_report.h"
 
 static const liana__option options[] = {
@@ -29,6 +30,11 @@ static liana_status draw_predictions(liana__invocation *invocation, const liana_
         liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run, error));
     liana_status status =
         liana__run_load(&run, invocation->operands[0], liana__invocation_text(invocation, "checkpoint"), NULL, error);
+    if (status == LIANA_OK) {
+        char missing[512];
+        liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
+        if (*missing) fprintf(invocation->err, "%s\n", missing);
+    }
     if (status == LIANA_OK) status = liana__report_predictions(&run, path, error);
     liana__run_close(&run);
     return status;
@@ -47,6 +53,11 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     LIANA_TRY(liana__folder_make(out, &invocation->error));
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
     print(invocation, curves);
+    if (!liana__config_has_source(&session->config.data.validation)) {
+        fprintf(invocation->err, "the run has no validation data, and so no predictions are drawn; name some with "
+                                 "data.validation=PATTERN\n");
+        return LIANA_OK;
+    }
     LIANA_TRY(draw_predictions(invocation, session, predictions));
     print(invocation, predictions);
     return LIANA_OK;
@@ -68,7 +79,8 @@ const liana__command liana__subcommand_report = {
     .operands = "RUN [key=value ...]",
     .summary = "Draw what a run has learnt: curves and predictions",
     .help = "Draws curves.png (loss and metrics by epoch) and predictions.png (validation images with\n"
-            "what the model says of them, framed green where it is right and red where not).\n",
+            "what the model says of them, framed green where it is right and red where not); without\n"
+            "validation data the curves alone.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -1,8 +1,12 @@
 #include "cli/reporter.h"
 
+#include "base/format.h"
+#include "cli/command.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -39,6 +43,12 @@ static void end_line(liana__reporter *reporter)
     reporter->line_open = false;
 }
 
+/* Once nobody reads, there is nothing more to print. */
+static void flush(liana__reporter *reporter)
+{
+    if (fflush(reporter->stream) != 0) reporter->unread = liana__output_is_unread(reporter->stream);
+}
+
 static void print_bar(liana__reporter *reporter, const liana__progress *progress)
 {
     if (reporter->epoch != progress->epoch) {
@@ -48,13 +58,19 @@ static void print_bar(liana__reporter *reporter, const liana__progress *progress
     }
     liana__progress_render_bar(progress, reporter->width, &reporter->text);
     /* Back to the first column, the line, and nothing left of a longer one before it. */
-    fprintf(reporter->stream, "\r%s\x1b[K", reporter->text.data ? reporter->text.data : "");
+    fputc('\r', reporter->stream);
+    const char *line = reporter->text.data ? reporter->text.data : "";
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+        fprintf(reporter->stream, "%.*s\x1b[K\n", (int)(end - line), line);
+    }
+    fprintf(reporter->stream, "%s\x1b[K", line);
     reporter->line_open = true;
     if (progress->phase == LIANA__PHASE_EPOCH_DONE) end_line(reporter);
 }
 
 void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now)
 {
+    if (reporter->unread) return;
     bool first = reporter->printed < 0;
     bool due = first ? reporter->mode == LIANA__REPORTER_BAR : now - reporter->printed >= reporter->interval;
     if (first) reporter->printed = now;
@@ -68,15 +84,16 @@ void liana__reporter_update(liana__reporter *reporter, const liana__progress *pr
         if (reporter->mode == LIANA__REPORTER_LINES) liana__progress_render_line(progress, &reporter->text);
         if (reporter->text.data) fprintf(reporter->stream, "%s\n", reporter->text.data);
     }
-    fflush(reporter->stream);
+    flush(reporter);
 }
 
 void liana__reporter_note(liana__reporter *reporter, const char *format, ...)
 {
+    if (reporter->unread) return;
     char message[2304];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     end_line(reporter);
     if (reporter->mode == LIANA__REPORTER_JSON) {
@@ -91,12 +108,12 @@ void liana__reporter_note(liana__reporter *reporter, const char *format, ...)
     } else {
         fprintf(reporter->stream, "%s\n", message);
     }
-    fflush(reporter->stream);
+    flush(reporter);
 }
 
 void liana__reporter_free(liana__reporter *reporter)
 {
-    end_line(reporter);
-    fflush(reporter->stream);
+    if (!reporter->unread) end_line(reporter);
+    if (!reporter->unread) flush(reporter);
     liana__text_free(&reporter->text);
 }

@@ -23,6 +23,7 @@ typedef struct liana__reporter {
     double printed;  /* when the last one was; below 0: never */
     int64_t epoch;   /* whose heading stands on the terminal */
     bool line_open;  /* the bar's line waits to be redrawn or ended */
+    bool unread;     /* the pipe's other end is closed: nothing is printed any more */
     liana__text text;
 } liana__reporter;
 

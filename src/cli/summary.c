@@ -1,7 +1,11 @@
 #include "base/file.h"
 #include "cli/session.h"
+#include "formats/hdf5.h"
 #include "formats/json.h"
+#include "formats/sniff.h"
 #include "layers/model.h"
+
+#include <string.h>
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
@@ -52,18 +56,36 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
     return status;
 }
 
-static liana_status read_architecture(liana__invocation *invocation, const char *path, liana_model *model)
+/* The architecture in a whole-model file. */
+static liana_status read_hdf5(const char *path, liana__arena *arena, liana__value **architecture, liana__error *error)
+{
+    liana__hdf5 *file;
+    LIANA_TRY(liana__hdf5_open(path, &file, error));
+    const char *config = liana__hdf5_get_contents(file)->model_config;
+    liana_status status =
+        config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
+               : liana__fail(error, LIANA_INVALID_DATA,
+                             "'%s' holds weights without their architecture; 'liana inspect' lists them, and "
+                             "model.weights in a configuration loads them",
+                             path);
+    liana__hdf5_close(file);
+    return status;
+}
+
+static liana_status read_architecture(liana__invocation *invocation, const char *path, bool hdf5, liana_model *model)
 {
     liana__error *error = &invocation->error;
+    liana__arena *arena = &invocation->arena;
     liana__value *architecture;
-    LIANA_TRY(liana__json_read(path, &invocation->arena, &architecture, error));
+    LIANA_TRY(hdf5 ? read_hdf5(path, arena, &architecture, error)
+                   : liana__json_read(path, arena, &architecture, error));
     liana_status status = liana__model_from_keras(model, architecture);
     if (status == LIANA_OK) return liana__model_check(model, error);
     *error = model->error;
     return status;
 }
 
-static liana_status summarise_architecture(liana__invocation *invocation, const char *path)
+static liana_status summarise_architecture(liana__invocation *invocation, const char *path, bool hdf5)
 {
     if (invocation->num_overrides) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
@@ -75,7 +97,7 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
     liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
     if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
     if (status != LIANA_OK && context) invocation->error = context->error;
-    if (status == LIANA_OK) status = read_architecture(invocation, path, model);
+    if (status == LIANA_OK) status = read_architecture(invocation, path, hdf5, model);
     if (status == LIANA_OK) status = print(invocation, model);
     liana_model_destroy(model);
     liana_context_destroy(context);
@@ -99,17 +121,38 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
     return status;
 }
 
+/* Neither a configuration nor an architecture: what it is, and where the architecture may be. */
+static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
+{
+    bool keras = liana__ends_with(path, ".keras");
+    return liana__fail(
+        &invocation->error, LIANA_INVALID_CONFIG,
+        "summary: '%s' is %s, expected a configuration (.yaml), a run folder, an architecture (.json) or "
+        "a whole-model HDF5 file%s",
+        path, keras ? "a Keras 3 model, a zip archive" : kind, keras ? "; unzip it and name its config.json" : "");
+}
+
 static liana_status run(liana__invocation *invocation)
 {
-    const char *path = invocation->operands[0];
-    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path);
+    const char *path = invocation->operands[0], *kind = NULL;
+    uint8_t head[512];
+    size_t size;
+    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path, false);
+    if (liana__file_exists(path)) {
+        LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, &invocation->error));
+        kind = liana__sniff(head, size);
+    }
+    if (kind && strcmp(kind, "an HDF5 file") == 0) return summarise_architecture(invocation, path, true);
+    if (kind && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
+        return refuse(invocation, path, kind);
+    }
     if (liana__folder_exists(path)) LIANA_TRY(liana__session_find_run(invocation, path, &path));
     return summarise_config(invocation, path);
 }
 
 const liana__command liana__subcommand_summary = {
     .name = "summary",
-    .operands = "CONFIG.yaml | RUN | model.json [key=value ...]",
+    .operands = "CONFIG.yaml | RUN | model.json | model.h5 [key=value ...]",
     .summary = "Print a model as a table of layers",
     .help = "Layers, the shapes of what they give, and their numbers of parameters, as Keras prints them.\n"
             "The data are opened only where the configuration leaves the shape of the images or the\n"

@@ -12,6 +12,7 @@ static const liana__option options[] = {
 
 typedef struct watcher {
     liana__reporter reporter;
+    liana__invocation *invocation;
     const liana__run *run;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
@@ -48,6 +49,15 @@ static void add_time(watcher *own, const liana__fit_event *event)
     }
 }
 
+/* Hours of work do not hang on somebody who reads them (| head). */
+static void notice_unread(watcher *own)
+{
+    liana__invocation *invocation = own->invocation;
+    if (!own->reporter.unread || invocation->output_lost) return;
+    invocation->output_lost = true;
+    fprintf(invocation->err, "liana: nobody reads standard output any more; training goes on without it\n");
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
@@ -72,6 +82,7 @@ static bool watch(void *user, const liana__fit_event *event)
     add_means(own->run, event->training, "", &progress, &arena);
     if (event->validation->count) add_means(own->run, event->validation, "val_", &progress, &arena);
     liana__reporter_update(&own->reporter, &progress, now());
+    notice_unread(own);
     liana__arena_free(&arena);
     return liana__signals_caught() == 0;
 }
@@ -80,6 +91,7 @@ static void note(void *user, const char *text)
 {
     watcher *own = user;
     liana__reporter_note(&own->reporter, "%s", text);
+    notice_unread(own);
 }
 
 static bool stop(void *user)
@@ -126,11 +138,12 @@ static liana_status run(liana__invocation *invocation)
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
     if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
     if (status == LIANA_OK) {
-        watcher own = {0};
+        watcher own = {.invocation = invocation};
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
         status = train(invocation, session.context, &session.config, &own);
         liana__reporter_free(&own.reporter);
+        notice_unread(&own);
     }
     liana__session_close(&session);
     return status;
@@ -143,8 +156,8 @@ const liana__command liana__subcommand_train = {
     .help = "Trains, evaluates after each epoch, and leaves in the run folder: config.yaml (as it was\n"
             "resolved), model.json, history.json, timing.json, checkpoints, and predictions.\n"
             "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
-            "SIGINT and SIGTERM save a checkpoint and stop; --resume goes on in the middle of the epoch,\n"
-            "also after a crash.\n",
+            "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop; --resume goes on in the middle of the\n"
+            "epoch, also after a crash. Without a reader of standard output (| head) training goes on.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -1,5 +1,7 @@
 #include "data/class_list.h"
 
+#include "base/format.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +73,7 @@ liana__class_number liana__class_number_read(const char *text, int64_t *number)
     while (is_blank(*end)) end++;
     *number = whole;
     if (end != text && *end == 0) return fits ? LIANA__CLASS_WHOLE_NUMBER : LIANA__CLASS_FRACTION;
-    double value = strtod(text, &end);
+    double value = liana__parse_double(text, &end);
     if (end == text) return LIANA__CLASS_NO_NUMBER;
     while (is_blank(*end)) end++;
     if (*end) return LIANA__CLASS_NO_NUMBER;

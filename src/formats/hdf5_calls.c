@@ -1,6 +1,8 @@
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5_calls.h"
 
+#include "base/format.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +43,7 @@ liana_status liana__hdf5_fail(liana__error *error, liana_status status, const ch
     char message[1024], reason[REASON_SIZE] = "";
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
     return liana__fail(error, status, "%s%s", message, reason);

@@ -1,5 +1,6 @@
 #include "layers/initializers.h"
 
+#include "base/format.h"
 #include "base/random.h"
 
 #include <ctype.h>
@@ -228,7 +229,7 @@ static liana_status parse_value(const argument_type *argument, const char *text,
         }
     }
     char *end = word;
-    if (!argument->words) *value = strtod(word, &end);
+    if (!argument->words) *value = liana__parse_double(word, &end);
     if (end != word && *end == 0 && isfinite(*value)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found '%s', expected %s", argument->name, word,
                        argument->words == modes ? "fan_in, fan_out or fan_avg"

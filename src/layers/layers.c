@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
@@ -51,7 +52,7 @@ liana_status liana__option_fail(liana__layer_check *check, const char *option, c
     char message[512], where[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     snprintf(where, sizeof where, "%s.%s", check->where, option);
     const liana__value *value = liana__value_get(check->map, option);

@@ -336,11 +336,6 @@ liana_precision liana_model_precision(const liana_model *model)
     return model->precision;
 }
 
-const char *const *liana_model_class_names(const liana_model *model)
-{
-    return model->class_names.count ? model->class_names.items : NULL;
-}
-
 void liana_model_set_precision(liana_model *model, liana_precision precision)
 {
     model->precision = precision;

@@ -47,9 +47,8 @@ struct liana_model {
     size_t num_weights;
     size_t weight_capacity;
     liana_precision precision;
-    /* Of the data that it was fitted to, as far as they are known: no names are numbers. NULL behind the last one. */
-    bool has_classes;
-    liana__strings class_names;
+    liana_preprocessing preprocessing; /* names in the arena; kept by src/train */
+    bool knows_classes;                /* what they are is known: without names they are numbers */
     /* The weights themselves, f32 on the host, of the first num_values weights; malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;

@@ -1,4 +1,5 @@
 /* MobileNetV2: Sandler et al. 2018, table 2; layer names as in keras.applications. */
+#include "base/format.h"
 #include "layers/option_rows.h"
 #include "models/models.h"
 
@@ -107,7 +108,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
 static void print_name(const void *chosen, char *name, size_t size)
 {
     const liana_mobilenet_v2_options *options = chosen;
-    snprintf(name, size, "mobilenetv2_%.2f_%lld", options->alpha, (long long)options->input_shape.values[0]);
+    liana__format(name, size, "mobilenetv2_%.2f_%lld", options->alpha, (long long)options->input_shape.values[0]);
 }
 
 const liana__architecture liana__architecture_mobilenet_v2 = {

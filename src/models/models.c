@@ -1,5 +1,7 @@
 #include "models/models.h"
 
+#include "base/format.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +130,7 @@ liana__layer_name liana__print_layer_name(const char *format, ...)
     liana__layer_name name;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(name.text, sizeof name.text, format, arguments);
+    liana__format_list(name.text, sizeof name.text, format, arguments);
     va_end(arguments);
     return name;
 }

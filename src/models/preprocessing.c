@@ -15,6 +15,7 @@ typedef struct scaling {
 } scaling;
 
 static const scaling scalings[LIANA__NUM_SCALES] = {
+    [LIANA_SCALE_AUTO] = {.factor = {1 / 255.0}}, /* where nobody knows better */
     [LIANA_SCALE_ZERO_ONE] = {.factor = {1 / 255.0}},
     [LIANA_SCALE_MINUS_ONE_ONE] = {.factor = {1 / 127.5}, .offset = {-1}},
     [LIANA_SCALE_NONE] = {.factor = {1}},
@@ -29,9 +30,9 @@ static const scaling scalings[LIANA__NUM_SCALES] = {
                            .offset = {-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225}},
 };
 
-const char *const liana__scale_names[LIANA__NUM_SCALES] = {
-    [LIANA_SCALE_ZERO_ONE] = "0..1", [LIANA_SCALE_MINUS_ONE_ONE] = "-1..1", [LIANA_SCALE_NONE] = "none",
-    [LIANA_SCALE_CAFFE] = "caffe",   [LIANA_SCALE_TORCH] = "torch",
+const char *const liana__scale_names[LIANA__NUM_SCALES + 1] = {
+    [LIANA_SCALE_AUTO] = "auto", [LIANA_SCALE_ZERO_ONE] = "0..1", [LIANA_SCALE_MINUS_ONE_ONE] = "-1..1",
+    [LIANA_SCALE_NONE] = "none", [LIANA_SCALE_CAFFE] = "caffe",   [LIANA_SCALE_TORCH] = "torch",
 };
 
 static liana_tensor reverse_channels(liana_tensor images)

@@ -3,13 +3,13 @@
 #ifndef LIANA_MODELS_PREPROCESSING_H
 #define LIANA_MODELS_PREPROCESSING_H
 
-#include <liana/dataset.h>
 #include <liana/graph.h>
+#include <liana/preprocessing.h>
 
 enum { LIANA__NUM_SCALES = LIANA_SCALE_TORCH + 1 };
 
-/* The words of configurations, in the order of liana_scale. */
-extern const char *const liana__scale_names[LIANA__NUM_SCALES];
+/* The words of configurations, in the order of liana_scale; NULL-terminated. */
+extern const char *const liana__scale_names[LIANA__NUM_SCALES + 1];
 
 /* u8 images [batch, height, width, channels] as f32. An unknown scale, and one that is defined for red, green and blue
  * on images of another number of channels, are errors that stick to the graph. */

@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "remote/remote.h"
 
 #include <stdio.h>
@@ -17,17 +18,17 @@ liana__remote_line liana__remote_progress_line(const liana__remote_progress *pro
 {
     liana__remote_line line;
     int length =
-        snprintf(line.text, sizeof line.text, "remote files: %zu of %zu, %.1f of %.1f MiB", progress->files_done,
-                 progress->files, (double)progress->bytes_done / 0x1p20, (double)progress->bytes / 0x1p20);
+        liana__format(line.text, sizeof line.text, "remote files: %zu of %zu, %.1f of %.1f MiB", progress->files_done,
+                      progress->files, (double)progress->bytes_done / 0x1p20, (double)progress->bytes / 0x1p20);
     double rate = progress->seconds > 0 ? (double)progress->bytes_fetched / progress->seconds : 0;
     if (rate <= 0 || length < 0 || (size_t)length >= sizeof line.text) return line;
     char *end = line.text + length;
     size_t room = sizeof line.text - (size_t)length;
     uint64_t left = progress->bytes > progress->bytes_done ? progress->bytes - progress->bytes_done : 0;
     if (left) {
-        snprintf(end, room, ", %.1f MiB/s, %.0f s left", rate / 0x1p20, (double)left / rate);
+        liana__format(end, room, ", %.1f MiB/s, %.0f s left", rate / 0x1p20, (double)left / rate);
     } else {
-        snprintf(end, room, ", %.1f MiB/s", rate / 0x1p20);
+        liana__format(end, room, ", %.1f MiB/s", rate / 0x1p20);
     }
     return line;
 }

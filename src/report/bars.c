@@ -1,5 +1,7 @@
 #include "report/bars.h"
 
+#include "base/format.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -40,7 +42,7 @@ static void draw_bar(const page *own, const liana__bar_series *series, size_t ro
     liana__canvas_ink(own->canvas, series->ink);
     cairo_fill(cairo);
     char text[40];
-    snprintf(text, sizeof text, own->bars->percent ? "%.1f%%" : "%.0f", own->bars->percent ? 100 * value : value);
+    liana__format(text, sizeof text, own->bars->percent ? "%.1f%%" : "%.0f", own->bars->percent ? 100 * value : value);
     const liana__label label = {.size = 9, .ink = liana__ink_quiet};
     liana__canvas_text(own->canvas, x + length + 5, y + BAR - 2, &label, text);
 }

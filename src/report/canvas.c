@@ -23,7 +23,7 @@ static cairo_status_t take_bytes(void *user, const unsigned char *bytes, unsigne
 liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
                                  liana__error *error)
 {
-    *canvas = (liana__canvas){.svg = liana__ends_with(path, ".svg")};
+    *canvas = (liana__canvas){.svg = liana__ends_with(path, ".svg"), .fonts = {{.bold = false}, {.bold = true}}};
     if (!canvas->svg && !liana__ends_with(path, ".png")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': pictures are written as .png or .svg", path);
     }
@@ -60,6 +60,7 @@ liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana
     if (outcome == CAIRO_STATUS_SUCCESS) outcome = cairo_surface_status(canvas->surface);
     cairo_destroy(canvas->cairo);
     cairo_surface_destroy(canvas->surface);
+    for (int i = 0; i < 2; i++) liana__fonts_free(&canvas->fonts[i]);
     const liana__text *bytes = canvas->svg ? &canvas->svg_text : &png;
     liana_status status;
     if (outcome == CAIRO_STATUS_NO_MEMORY || bytes->failed) {
@@ -94,25 +95,59 @@ static void add_clean(liana__text *clean, const char *text)
     }
 }
 
-static double width_of(cairo_t *cairo, const char *text)
+/* What is written with one font. */
+typedef struct stretch {
+    cairo_font_face_t *face;
+    size_t size; /* in bytes */
+} stretch;
+
+static stretch next_stretch(liana__fonts *fonts, const char *text, const char *end)
 {
-    cairo_text_extents_t extents;
-    cairo_text_extents(cairo, text, &extents);
-    return extents.x_advance;
+    stretch found = {0};
+    while (text + found.size < end) {
+        const char *at = text + found.size;
+        uint32_t code;
+        size_t size = liana__utf8_character(at, (size_t)(end - at), &code);
+        cairo_font_face_t *face = liana__fonts_find(fonts, at, size, code, NULL);
+        if (found.face && face != found.face) break;
+        found.face = face;
+        found.size += size;
+    }
+    return found;
+}
+
+/* Writes the text from the current point on, or only measures it; returns its width. The text is clean. */
+static double write_text(cairo_t *cairo, liana__fonts *fonts, char *text, bool measured)
+{
+    double width = 0;
+    char *end = text + strlen(text);
+    while (text < end) {
+        stretch own = next_stretch(fonts, text, end);
+        char kept = text[own.size];
+        text[own.size] = 0;
+        cairo_text_extents_t extents;
+        cairo_set_font_face(cairo, own.face);
+        cairo_text_extents(cairo, text, &extents);
+        if (!measured) cairo_show_text(cairo, text);
+        width += extents.x_advance;
+        text[own.size] = kept;
+        text += own.size;
+    }
+    return width;
 }
 
 /* Drops characters from the end, and ends the text in an ellipsis, until it fits. */
-static void shorten(cairo_t *cairo, liana__text *text, double max_width)
+static void shorten(cairo_t *cairo, liana__fonts *fonts, liana__text *text, double max_width)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
-    if (width_of(cairo, text->data) <= max_width) return;
+    if (write_text(cairo, fonts, text->data, true) <= max_width) return;
     do {
         while (text->length > 0 && ((unsigned char)text->data[text->length - 1] & 0xc0) == 0x80) text->length--;
         if (text->length > 0) text->length--;
         text->data[text->length] = 0;
         size_t kept = text->length;
         liana__text_add_bytes(text, ellipsis, sizeof ellipsis - 1);
-        if (text->failed || kept == 0 || width_of(cairo, text->data) <= max_width) return;
+        if (text->failed || kept == 0 || write_text(cairo, fonts, text->data, true) <= max_width) return;
         text->length = kept;
         text->data[kept] = 0;
     } while (text->length > 0);
@@ -125,14 +160,13 @@ double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana
     add_clean(&clean, text);
     double width = 0;
     if (clean.data && !clean.failed) {
-        cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                               label->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+        liana__fonts *fonts = &canvas->fonts[label->bold];
         cairo_set_font_size(cairo, label->size);
-        if (label->max_width > 0) shorten(cairo, &clean, label->max_width);
-        width = width_of(cairo, clean.data);
+        if (label->max_width > 0) shorten(cairo, fonts, &clean, label->max_width);
+        width = write_text(cairo, fonts, clean.data, true);
         liana__canvas_ink(canvas, label->ink);
         cairo_move_to(cairo, x - width * label->align, y);
-        cairo_show_text(cairo, clean.data);
+        write_text(cairo, fonts, clean.data, false);
         cairo_new_path(cairo);
     }
     liana__text_free(&clean);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/cairo_calls.h"
+#include "report/fonts.h"
 
 #include <stdbool.h>
 
@@ -24,7 +25,8 @@ typedef struct liana__canvas {
     cairo_t *cairo;
     cairo_surface_t *surface;
     bool svg;
-    liana__text svg_text; /* the finished SVG comes in pieces */
+    liana__text svg_text;  /* the finished SVG comes in pieces */
+    liana__fonts fonts[2]; /* usual, bold */
 } liana__canvas;
 
 /* The largest picture, in pixels on a side: cairo's own limit. */
@@ -48,7 +50,8 @@ typedef struct liana__label {
     liana__ink ink;
 } liana__label;
 
-/* Text whose base line is at y. Bytes that are not UTF-8 are shown as question marks. Returns the width used. */
+/* Text whose base line is at y. Characters that the usual font lacks are taken from another. Bytes that are not UTF-8
+ * are shown as question marks. Returns the width used. */
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
 
 #endif

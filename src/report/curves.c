@@ -1,5 +1,6 @@
 #include "report/curves.h"
 
+#include "base/format.h"
 #include "report/canvas.h"
 
 #include <math.h>
@@ -78,9 +79,9 @@ static void format_mark(char *text, size_t size, double value, double step)
 {
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     if (decimals > 6 || fabs(value) >= 1e6) {
-        snprintf(text, size, "%.3g", value);
+        liana__format(text, size, "%.3g", value);
     } else {
-        snprintf(text, size, "%.*f", decimals, fabs(value) < step / 2 ? 0.0 : value);
+        liana__format(text, size, "%.*f", decimals, fabs(value) < step / 2 ? 0.0 : value);
     }
 }
 
@@ -171,7 +172,7 @@ static double last_of(const panel_plot *plot, const double *values)
 static void draw_end(const panel_plot *plot, double value, double y, liana__ink ink)
 {
     char text[32];
-    snprintf(text, sizeof text, fabs(value) < 1e4 && fabs(value) >= 1e-3 ? "%.3f" : "%.3g", value);
+    liana__format(text, sizeof text, fabs(value) < 1e4 && fabs(value) >= 1e-3 ? "%.3f" : "%.3g", value);
     const liana__label label = {.size = 12, .bold = true, .ink = ink};
     liana__canvas_text(plot->canvas, plot->x + WIDTH + 8, y + 4, &label, text);
 }
@@ -203,7 +204,7 @@ static void draw_best(const panel_plot *plot, double x, double y)
     draw_dot(plot, epoch, *best, 5, ink);
     draw_dot(plot, epoch, *best, 2.5, (liana__ink){1, 1, 1});
     char text[96];
-    snprintf(text, sizeof text, "best %.4g at epoch %zu", *best, epoch + 1);
+    liana__format(text, sizeof text, "best %.4g at epoch %zu", *best, epoch + 1);
     const liana__label label = {.size = 11, .align = 1, .ink = liana__ink_quiet};
     liana__canvas_text(plot->canvas, x, y, &label, text);
 }

@@ -1,6 +1,7 @@
 #include "report/data_report.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "data/decode.h"
 #include "report/bars.h"
 #include "report/grid.h"
@@ -235,7 +236,7 @@ static liana_status draw_sizes(reporter *own)
     char title[100];
     snprintf(title, sizeof title, "Sizes of the training images: %zu different", count);
     if (count == 1)
-        snprintf(title, sizeof title, "All training images are %.0f x %.0f", points[0].width, points[0].height);
+        liana__format(title, sizeof title, "All training images are %.0f x %.0f", points[0].width, points[0].height);
     const double target[2] = {(double)own->run->image_shape[1], (double)own->run->image_shape[0]};
     for (int i = 0; i < 2; i++) {
         const char *path = path_of(own, "sizes", i);

@@ -1,5 +1,6 @@
 #include "report/grid.h"
 
+#include "base/format.h"
 #include "report/canvas.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static void draw_caption(liana__canvas *canvas, const liana__grid_item *item, do
     double left = cell;
     if (!isnan(item->confidence)) {
         char percent[32];
-        snprintf(percent, sizeof percent, "%.0f%%", 100 * item->confidence);
+        liana__format(percent, sizeof percent, "%.0f%%", 100 * item->confidence);
         const liana__label label = {.size = 12, .align = 1, .ink = liana__ink_quiet};
         left -= liana__canvas_text(canvas, x + cell, y + 17, &label, percent) + 6;
     }

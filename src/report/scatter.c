@@ -1,5 +1,6 @@
 #include "report/scatter.h"
 
+#include "base/format.h"
 #include "report/curves.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static void draw_axes(const plot *own)
     for (int i = 0; i <= marks; i++) {
         char text[40];
         double value = i * own->step;
-        snprintf(text, sizeof text, "%.0f", value);
+        liana__format(text, sizeof text, "%.0f", value);
         draw_line(own, own->x, y_of(own, value), own->x + SIDE, y_of(own, value));
         draw_line(own, x_of(own, value), own->y, x_of(own, value), own->y - SIDE);
         liana__canvas_text(own->canvas, own->x - 8, y_of(own, value) + 4, &left, text);
@@ -76,7 +77,7 @@ static void draw_target(const plot *own, const double target[2])
     liana__canvas_ink(own->canvas, liana__ink_second);
     cairo_stroke(cairo);
     char text[80];
-    snprintf(text, sizeof text, "the model gets %.0f x %.0f", target[0], target[1]);
+    liana__format(text, sizeof text, "the model gets %.0f x %.0f", target[0], target[1]);
     const liana__label label = {.size = 11, .bold = true, .ink = liana__ink_second};
     /* Beside the dot, on the side that has room. */
     bool left = own->x + SIDE - x < 200;

@@ -43,15 +43,6 @@ typedef struct liana__source_config {
     int64_t take; /* 0: all */
 } liana__source_config;
 
-typedef enum liana__scale {
-    LIANA__SCALE_AUTO, /* as the backbone was trained; 0..1 without one */
-    LIANA__SCALE_ZERO_ONE,
-    LIANA__SCALE_MINUS_ONE_ONE,
-    LIANA__SCALE_NONE, /* 0..255 */
-    LIANA__SCALE_CAFFE,
-    LIANA__SCALE_TORCH,
-} liana__scale; /* but for AUTO, liana_scale + 1 */
-
 typedef struct liana__features_config {
     const char *image; /* NULL: found by looking */
     const char *label;
@@ -104,7 +95,7 @@ typedef struct liana__data_config {
     int64_t channels;           /* 1 or 3; 0: as the model or the format says, else 3 */
     liana__features_config features;
     int64_t label_offset; /* added to every label */
-    int scale;            /* liana__scale */
+    int scale;            /* liana_scale; AUTO: as the backbone was trained, 0..1 without one */
     int decode;           /* liana__decode_quality */
     liana__resize_config resize;
     bool shuffle;

@@ -1,6 +1,8 @@
 #include "optimizers/optimizer.h"
 #include "train/config_internal.h"
 
+#include "base/format.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static liana_status LIANA__PRINTF(4, 5)
     char message[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     liana__place place = liana__config_place(config, key);
     return liana__fail_at(error, &place, key, "%s", message);

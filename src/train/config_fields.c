@@ -2,6 +2,7 @@
 
 #include "data/source.h"
 #include "data/turns.h"
+#include "models/preprocessing.h"
 #include "train/precision.h"
 #include "train/recompute.h"
 
@@ -173,8 +174,6 @@ static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
 
 static const char *const label_kinds[] = {"auto", "names", NULL};
 
-static const char *const scales[] = {"auto", "0..1", "-1..1", "none", "caffe", "torch", NULL};
-
 #define AT(member) .offset = offsetof(liana__data_config, member)
 static const liana__field data_items[] = {
     {.name = "train",
@@ -234,7 +233,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_ENUM,
      AT(scale),
      .default_text = "auto",
-     .names = scales,
+     .names = liana__scale_names,
      .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as ResNet (caffe) or DenseNet "
             "(torch) have it; auto: as the base model was trained, else 0..1"},
     {.name = "decode",

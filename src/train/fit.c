@@ -48,6 +48,7 @@ static liana_status save_checkpoint(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (!options->checkpoint_folder) return LIANA_OK;
+    if (options->before_checkpoint) LIANA_TRY(options->before_checkpoint(options->user, fit->error));
     LIANA_TRY(liana__checkpoint_save(options->checkpoint_folder, options->variables, fit->state, options->num_metrics,
                                      options->keep, fit->error));
     fit->last_checkpoint = now();

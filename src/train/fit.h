@@ -46,6 +46,8 @@ typedef struct liana__fit_options {
     int64_t every_steps;
     double every_minutes;
     int64_t keep;
+    /* Asked before a checkpoint is saved; may be NULL. A failure ends the run without one. */
+    liana_status (*before_checkpoint)(void *user, liana__error *error);
     /* Called after each event. Returning false stops the run in good order: with a checkpoint, and CANCELLED; out of a
      * validation too, which is then done again. */
     bool (*on_event)(void *user, const liana__fit_event *event);

@@ -4,7 +4,7 @@
 #include "formats/safetensors.h"
 #include "remote/remote.h"
 #include "train/checkpoint.h"
-#include "train/model_classes.h"
+#include "train/model_preprocessing.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/weights.h"
@@ -15,6 +15,7 @@
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
+static const char *const PREPROCESSING = "preprocessing"; /* a key of the weights' metadata */
 
 static liana_status save_weights(const liana_model *model, const char *path, liana__arena *arena, liana__error *error)
 {
@@ -28,9 +29,10 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
                                                  .data = model->values[i]};
         for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
     }
-    const char *classes = liana__classes_text(model, arena);
-    liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION}, {"classes", classes}};
-    liana__safetensors_contents contents = {tensors, model->num_weights, entries, classes ? 2 : 1};
+    liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION},
+                                          {PREPROCESSING, liana__preprocessing_text(model, arena)}};
+    if (!entries[1].value) return liana__fail_memory(error, path);
+    liana__safetensors_contents contents = {tensors, model->num_weights, entries, *entries[1].value ? 2 : 1};
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 
@@ -99,30 +101,31 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     return status;
 }
 
-/* The classes stand beside the weights, or in a run's configuration. */
-static liana_status load_classes(liana_model *model, const char *folder, const char *weights, liana__error *error)
-{
-    if (strcmp(liana__path_name(weights), WEIGHTS) != 0) return liana__classes_from_run(model, folder, error);
-    liana__safetensors file;
-    LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    liana_status status = liana__classes_from_text(model, liana__safetensors_metadata(&file, "classes"), error);
-    liana__safetensors_close(&file);
-    return status;
-}
-
-/* Also what they were trained in, where that is recorded. */
+/* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
 static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana_precision *precision,
-                                 liana__error *error)
+                                 bool *is_run, liana__error *error)
 {
     *path = liana__path_join(arena, folder, WEIGHTS);
     const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest;
     if (!*path || !checkpoints) return liana__fail_memory(error, folder);
-    if (liana__file_exists(*path)) return LIANA_OK;
+    *is_run = !liana__file_exists(*path);
+    if (!*is_run) return LIANA_OK;
     *precision = liana__precision_named(liana__checkpoint_precision(checkpoints, arena));
     LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
     if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
     *path = liana__path_join(arena, newest, "variables.safetensors");
     return *path ? LIANA_OK : liana__fail_memory(error, folder);
+}
+
+/* What liana_model_save left beside the weights. */
+static liana_status read_preprocessing(liana_model *model, const char *weights, liana__error *error)
+{
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(weights, &file, error));
+    liana_status status =
+        liana__preprocessing_read(model, liana__safetensors_metadata(&file, PREPROCESSING), weights, error);
+    liana__safetensors_close(&file);
+    return status;
 }
 
 /* On a server: the two files that liana_model_save writes. */
@@ -136,8 +139,8 @@ static liana_status load_remote_model(liana_model *model, const char *folder, li
     liana__value *architecture;
     LIANA_TRY(liana__json_read(paths.items[0], arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
-    LIANA_TRY(load_weights(model, paths.items[1], model->num_layers, arena, error));
-    return load_classes(model, folder, paths.items[1], error);
+    LIANA_TRY(read_preprocessing(model, paths.items[1], error));
+    return load_weights(model, paths.items[1], model->num_layers, arena, error);
 }
 
 static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
@@ -158,9 +161,10 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     liana__value *architecture;
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
-    LIANA_TRY(find_weights(folder, arena, &path, &model->precision, error));
-    LIANA_TRY(load_weights(model, path, model->num_layers, arena, error));
-    return load_classes(model, folder, path, error);
+    bool is_run = false;
+    LIANA_TRY(find_weights(folder, arena, &path, &model->precision, &is_run, error));
+    LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error) : read_preprocessing(model, path, error));
+    return load_weights(model, path, model->num_layers, arena, error);
 }
 
 liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)

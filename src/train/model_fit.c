@@ -1,7 +1,9 @@
 /* fit, evaluate and predict of the public interface: a run without a folder, on a model that is there already. */
 #include "data/dataset_source.h"
 #include "formats/yaml.h"
+#include "models/preprocessing.h"
 #include "train/model_classes.h"
+#include "train/model_preprocessing.h"
 #include "train/model_values.h"
 #include "train/precision.h"
 #include "train/run_internal.h"
@@ -12,7 +14,7 @@
 /* What is asked of a run, whichever of the three it is for. */
 typedef struct request {
     liana_model *model;
-    const liana_dataset *data; /* whose scale the model gets */
+    const liana_dataset *data; /* whose scale the model gets when it is trained */
     int64_t batch_size;
     int64_t microbatch;
     const char *optimizer; /* of fit; NULL: Adam */
@@ -133,6 +135,46 @@ static liana_status find_augmentation(liana__run *run, const char *text, liana__
     return LIANA_OK;
 }
 
+static liana_status check_scale(const liana_dataset *data, liana_scale expected, const char *what, liana__error *error)
+{
+    liana_scale found = data->scale;
+    if (found == LIANA_SCALE_AUTO || found == expected || (unsigned)found >= LIANA__NUM_SCALES) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the data are opened with the scale '%s', but %s '%s'; open both alike, or the data with "
+                       "LIANA_SCALE_AUTO",
+                       liana__scale_names[found], what, liana__scale_names[expected]);
+}
+
+/* How the run's images enter the model: as it was trained, or, while it is, as the data say. */
+static liana_status find_preprocessing(liana__run *run, const request *wanted, liana__error *error)
+{
+    const liana_preprocessing *known = &wanted->model->preprocessing;
+    const liana_dataset *data = wanted->data;
+    bool is_known = known->scale != LIANA_SCALE_AUTO;
+    if (is_known && !wanted->training) LIANA_TRY(check_scale(data, known->scale, "the model's images have", error));
+    run->scale = data->scale ? data->scale : is_known ? known->scale : LIANA_SCALE_ZERO_ONE;
+    run->config->data.resize.antialias = data->antialias || known->antialias;
+    run->config->data.decode = known->fast_decode ? LIANA__DECODE_FAST : LIANA__DECODE_FULL;
+    return LIANA_OK;
+}
+
+/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, it learns none.
+ */
+static liana_status learn_preprocessing(liana__run *run, const liana_dataset *data, liana__error *error)
+{
+    liana_preprocessing learnt = run->model->preprocessing;
+    liana__strings names;
+    learnt.scale = run->scale;
+    learnt.antialias = run->config->data.resize.antialias;
+    bool known = liana__classes_of(data, &names);
+    if (known && names.count && (int64_t)names.count != liana__trainer_num_classes(run->trainer)) known = false;
+    if (known) {
+        learnt.class_names = names.items;
+        learnt.num_class_names = names.count;
+    }
+    return liana__preprocessing_set(run->model, &learnt, known || run->model->knows_classes, error);
+}
+
 /* Makes a run of it, whose weights are the model's. Close it in any case. */
 static liana_status open_run(liana__run *run, const request *wanted, liana__error *error)
 {
@@ -140,7 +182,7 @@ static liana_status open_run(liana__run *run, const request *wanted, liana__erro
     LIANA_TRY(check_request(wanted, error));
     LIANA_TRY(liana__model_values_complete(wanted->model, error));
     LIANA_TRY(make_config(run, wanted, error));
-    run->scale = wanted->data->scale;
+    LIANA_TRY(find_preprocessing(run, wanted, error));
     LIANA_TRY(find_augmentation(run, wanted->augment, error));
     liana__run_options options = {.training = wanted->training, .on_note = wanted->on_note, .user = wanted->user};
     LIANA_TRY(liana__run_make_trainer(run, &options, error));
@@ -168,6 +210,7 @@ static void close_run(liana__run *run)
 static liana_status start_loader(liana__run *run, const liana_dataset *data, const liana_fit_options *fit,
                                  liana__run_data *part, liana__error *error)
 {
+    const liana__data_config *own = &run->config->data;
     int64_t epoch = 0;
     if (fit && __builtin_mul_overflow(fit->steps_per_epoch, run->config->train.batch_size, &epoch)) epoch = 0;
     LIANA_TRY(liana__dataset_view(data, epoch, &part->source, error));
@@ -175,7 +218,8 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
     liana__loader_options options = {.image = {.height = input.dims[1],
                                                .width = input.dims[2],
                                                .channels = (int)input.dims[3],
-                                               .antialias = data->antialias},
+                                               .antialias = data->antialias || own->resize.antialias,
+                                               .fast = own->decode == LIANA__DECODE_FAST},
                                      .batch_size = run->config->train.batch_size,
                                      .seed = (uint64_t)run->config->train.seed,
                                      .num_classes = liana__trainer_num_classes(run->trainer),
@@ -241,6 +285,7 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
     run->bad_records.user = options->user;
     LIANA_TRY(start_loader(run, options->training, options, &run->training, error));
     if (options->validation) {
+        LIANA_TRY(check_scale(options->validation, run->scale, "the training data have", error));
         LIANA_TRY(start_loader(run, options->validation, NULL, &run->validation, error));
     }
     watcher own = {run, options, {.on_note = options->on_note, .user = options->user}};
@@ -272,15 +317,17 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
                                  .user = &own};
     liana_status status = liana__fit(&wanted, &run->state, error);
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
+    LIANA_TRY(learn_preprocessing(run, options->training, error));
     LIANA_TRY(liana__model_values_read(run->model, &run->variables, error));
     return status;
 }
 
-static liana_status check_fit(const liana_fit_options *options, liana__error *error)
+static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
     if (options->training && options->validation) {
         LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
     }
+    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
                            (long long)options->epochs, (long long)options->steps_per_epoch);
@@ -289,11 +336,6 @@ static liana_status check_fit(const liana_fit_options *options, liana__error *er
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
                            (long long)options->checkpoint_steps, (long long)options->max_bad_records);
-    }
-    if (options->training && options->validation && options->training->scale != options->validation->scale) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the training data are opened with scale %d, the validation data with %d; open both alike",
-                           (int)options->training->scale, (int)options->validation->scale);
     }
     return LIANA_OK;
 }
@@ -320,13 +362,12 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
                       .on_note = options->on_note,
                       .user = options->user};
     liana__error *error = &model->context->error;
-    LIANA_TRY(check_fit(options, error));
+    LIANA_TRY(check_fit(model, options, error));
     liana__run run;
     liana_status status = open_run(&run, &wanted, error);
     if (status == LIANA_OK) status = fit(&run, options, error);
     if (status == LIANA_OK || status == LIANA_CANCELLED) {
         model->precision = (liana_precision)run.config->train.precision;
-        if (liana__classes_remember(model, options->training, error) != LIANA_OK) status = error->status;
     }
     close_run(&run);
     return status;

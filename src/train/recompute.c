@@ -1,5 +1,6 @@
 #include "train/recompute.h"
 
+#include "base/format.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ liana__recompute_result liana__recompute_report(const liana__trainer *trainer, l
     }
     result.recompute = LIANA_RECOMPUTE_AUTO;
     result.memory = (int64_t)(limit >> 20);
-    snprintf(
+    liana__format(
         result.note, sizeof result.note,
         "recompute: %zu parts of the forward pass run twice, for %.3g GFLOP more in a step (%.1f%%): training takes "
         "%zu MiB instead of %zu (auto: it may take %zu)",

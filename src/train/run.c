@@ -1,6 +1,7 @@
 #include "train/run_internal.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "train/precision.h"
 #include "train/recompute.h"
 
@@ -14,7 +15,7 @@ void liana__run_note(const liana__run_options *options, const char *format, ...)
     char note[2304];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(note, sizeof note, format, arguments);
+    liana__format_list(note, sizeof note, format, arguments);
     va_end(arguments);
     options->on_note(options->user, note);
 }
@@ -257,10 +258,21 @@ typedef struct watcher {
     liana_status status;
 } watcher;
 
+static liana_status write_history(const liana__run *run, liana__error *error)
+{
+    LIANA_TRY(liana__run_check_there(run, error));
+    return liana__run_write_history(run, error);
+}
+
+static liana_status before_checkpoint(void *user, liana__error *error)
+{
+    return liana__run_check_there(((const watcher *)user)->run, error);
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
-    if (event->kind == LIANA__FIT_EPOCH) own->status = liana__run_write_history(own->run, own->error);
+    if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     /* Before the checkpoint that may come next, so that a run that goes on from there has the whole list. */
     if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
@@ -288,6 +300,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .every_steps = config->checkpoint.every_steps,
                                  .every_minutes = config->checkpoint.every_minutes,
                                  .keep = config->checkpoint.keep,
+                                 .before_checkpoint = before_checkpoint,
                                  .on_event = watch,
                                  .user = &own};
     if (run->folder) {
@@ -313,10 +326,20 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
 
 static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    LIANA_TRY(liana__run_write_history(run, error));
+    LIANA_TRY(write_history(run, error));
     LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
                                 options, error));
     return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
+}
+
+/* Where the folder is gone, that is why a file of it could not be written. */
+static liana_status explain(const liana__run *run, liana_status status, liana__error *error)
+{
+    liana__error gone = {0};
+    bool written = status == LIANA_OK || status == LIANA_CANCELLED;
+    if (written || liana__run_check_there(run, &gone) == LIANA_OK) return status;
+    *error = gone;
+    return gone.status;
 }
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -324,6 +347,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
+    status = explain(run, status, error);
     /* What ended the run is said first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return status == LIANA_OK ? listed : status;

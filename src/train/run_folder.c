@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char *in_folder(liana__arena *arena, const liana__run *run, const char *name)
@@ -168,6 +169,21 @@ static liana_status lock_folder(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
+liana_status liana__run_check_there(const liana__run *run, liana__error *error)
+{
+    struct stat held, found;
+    if (!run->folder || !run->locked || fstat(run->lock, &held) != 0) return LIANA_OK;
+    bool there = stat(run->folder, &found) == 0;
+    if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
+    return liana__fail(error, LIANA_NOT_FOUND,
+                       "the run folder '%s' was %s while the run was training; what was learnt since the last "
+                       "checkpoint in it is lost",
+                       run->folder,
+                       there           ? "replaced"
+                       : held.st_nlink ? "moved away"
+                                       : "removed");
+}
+
 /* What was left open is as the first part of the run found or chose it. */
 static void inherit(liana__config *config, const liana__config *old)
 {
@@ -179,7 +195,7 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->num_classes) data->num_classes = old->data.num_classes;
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
-    if (data->scale == LIANA__SCALE_AUTO) data->scale = old->data.scale;
+    if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
     if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
     if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
         config->train.recompute = old->train.recompute;

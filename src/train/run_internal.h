@@ -83,6 +83,9 @@ liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *optio
  * resuming, one of the same configuration, from which is taken what the first part of the run chose. */
 liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
+/* That the folder is still the one that training began in: made anew, it would hold the end of a run without its
+ * beginning. Errors: NOT_FOUND. */
+liana_status liana__run_check_there(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
 /* Writes bad_records.csv if there is anything new to list; adds what one of an earlier part of the run lists. */
 liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);

@@ -13,17 +13,14 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
-_Static_assert(LIANA__SCALE_ZERO_ONE == LIANA_SCALE_ZERO_ONE + 1 && LIANA__SCALE_TORCH == LIANA_SCALE_TORCH + 1,
-               "liana__scale is AUTO and then liana_scale");
-
 /* What `auto` means stands in the resolved configuration. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
-    if (*configured == LIANA__SCALE_AUTO) {
-        *configured = 1 + (int)(architecture ? architecture->scale : LIANA_SCALE_ZERO_ONE);
+    if (*configured == LIANA_SCALE_AUTO) {
+        *configured = (int)(architecture ? architecture->scale : LIANA_SCALE_ZERO_ONE);
     }
-    run->scale = (liana_scale)(*configured - 1);
+    run->scale = (liana_scale)*configured;
 }
 
 static liana_status build_layers(liana__run *run, liana__error *error)

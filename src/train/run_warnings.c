@@ -1,6 +1,7 @@
 /* What a run is told that trains otherwise than was probably meant: in one line each, and once. */
 #include "train/run_internal.h"
 
+#include "base/format.h"
 #include "layers/model.h"
 
 #include <math.h>
@@ -140,7 +141,7 @@ static void warn_of_averages(liana__run *run, const liana__run_options *options)
     char number[40] = "lower it";
     if (run->told_of_averages || momentum <= 0 || share <= GREATEST_SHARE) return;
     run->told_of_averages = true;
-    if (better > 0) snprintf(number, sizeof number, "set it to %g", better);
+    if (better > 0) liana__format(number, sizeof number, "set it to %g", better);
     liana__run_note(
         options,
         "after %lld updates batch normalisation's moving averages are still %.0f%% initial values (momentum "

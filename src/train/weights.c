@@ -1,5 +1,6 @@
 #include "train/weights.h"
 
+#include "base/format.h"
 #include "ir/shape.h"
 #include "remote/remote.h"
 #include "train/weight_source.h"
@@ -32,7 +33,7 @@ static void add_different(faults *found, const char *name, const char *format, .
     char message[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
     liana__text_add(&found->different, "%slayer '%s' %s", found->different.length ? "; " : "", name, message);
 }

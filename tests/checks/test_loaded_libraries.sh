@@ -13,13 +13,13 @@ fail() {
 
 # What is linked is loaded at each start, with all that it stands on (63 libraries, once).
 ldd "$liana" >linked
-if grep -E 'lib(cairo|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls)' linked; then fail "these are linked"; fi
+if grep -E 'lib(cairo|fontconfig|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls)' linked; then fail "these are linked"; fi
 [ "$(wc -l <linked)" -le 20 ] || fail "$(wc -l <linked) libraries are linked: $(cat linked)"
 
 "$liana" synth flowers classes=2 images=40 image_size=16 --out flowers >log
 # Files that are no libraries, which the loader meets first.
 mkdir broken
-for file in libcairo.so.2 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103; do : >"broken/$file"; done
+for file in libcairo.so.2 libfontconfig.so.1 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103; do : >"broken/$file"; done
 export LD_LIBRARY_PATH="$folder/broken"
 
 cat >tiny.yaml <<'YAML'

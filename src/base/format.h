@@ -1,0 +1,16 @@
+/* format.h - numbers as text and back. */
+#ifndef LIANA_BASE_FORMAT_H
+#define LIANA_BASE_FORMAT_H
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* vsnprintf, snprintf and strtod of the C locale, whatever locale the program has set: numbers have a point, in files
+ * and in messages. */
+int liana__format_list(char *buffer, size_t size, const char *format, va_list arguments) LIANA__PRINTF(3, 0);
+int liana__format(char *buffer, size_t size, const char *format, ...) LIANA__PRINTF(3, 4);
+double liana__parse_double(const char *text, char **end);
+
+#endif

@@ -148,3 +148,9 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     liana__arena_free(&invocation.arena);
     return code;
 }
+
+int liana__command_main(int argc, const char *const *argv)
+{
+    liana__signals_prepare();
+    return liana__command_line(argc, argv, stdout, stderr);
+}

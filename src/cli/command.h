@@ -92,9 +92,11 @@ const liana__command *liana__command_find(const char *name);
 /* INVALID_CONFIG with the nearest name. */
 liana_status liana__command_unknown(const char *name, liana__error *error);
 
-/* The whole command: reads the arguments, runs, reports, returns the exit code. Seen from outside of a library that
- * holds the command (BUILD_SHARED_LIBS=ON), for main. */
-LIANA_API int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
+/* The whole command: reads the arguments, runs, reports, returns the exit code. */
+int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
+/* The same for a whole process, with its standard streams and signals. Seen from outside of a library that holds the
+ * command (BUILD_SHARED_LIBS=ON), for main. */
+LIANA_API int liana__command_main(int argc, const char *const *argv);
 
 /* Fills the invocation from the words behind the subcommand's name: operands, key=value, --name, --name VALUE,
  * --name=VALUE; "--" ends the options. A word is key=value where the command takes overrides and what stands before the

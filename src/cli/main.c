@@ -1,7 +1,7 @@
+/* The command. */
 #include "cli/command.h"
 
 int main(int argc, char **argv)
 {
-    liana__signals_prepare();
-    return liana__command_line(argc, (const char *const *)argv, stdout, stderr);
+    return liana__command_main(argc, (const char *const *)argv);
 }

@@ -48,6 +48,6 @@ if [ "$kind" = shared ]; then
     # The code is installed once: the command is a main.
     [ "$(wc -c <"$there/bin/liana")" -lt 100000 ] || fail "the command holds more than its main"
     if nm -D --defined-only "$library/libliana.so" | awk '$2 ~ /[A-Z]/ { print $3 }' |
-        grep -vE '^liana_[a-z0-9]|^liana__command_line$'; then fail "libliana.so exports these"; fi
+        grep -vE '^liana_[a-z0-9]|^liana__command_main$'; then fail "libliana.so exports these"; fi
 fi
 echo "the $kind library alone works"

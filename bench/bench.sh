@@ -6,7 +6,7 @@
 #                              every other one)
 #   PEERS="..."                of: pytorch1 (Debian's 1.13), pytorch2, jax, tensorflow; default: all; none: liana alone
 #   SETTINGS=likely            of each peer those that may be its best; all: every one, which takes several times as long
-#   LIMIT=300                  seconds that one measurement of a peer may take, compilation included
+#   LIMIT=600                  seconds that one measurement of a peer may take, compilation included
 #   STEPS=2 SECONDS_EACH=1.5   a measurement lasts at least so many steps and seconds (of inference, half)
 #   THREADS=                   threads of all (default: the cores of this process)
 #   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
@@ -38,7 +38,7 @@ steps=${STEPS:-2}
 seconds=${SECONDS_EACH:-1.5}
 threads=${THREADS:-$(nproc)}
 settings=${SETTINGS:-likely}
-limit=${LIMIT:-300}
+limit=${LIMIT:-600}
 data=${LIANA_TEST_DATA:-$here/../../shared/data}
 out=$build/bench
 export LIANA_THREADS="$threads"

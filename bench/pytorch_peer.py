@@ -141,10 +141,13 @@ def tensor_batches(images, labels, batch_size):
             yield images[chosen], labels[chosen]
 
 
-def synthetic_batches(batch_size, shape, classes, layout):
+def synthetic_batches(batch_size, shape, classes, layout, one_for_each):
     """One batch that already lies as the network wants it: turning u8 around takes longer than MobileNetV2 does."""
     images = torch.randint(0, 256, (batch_size, *shape), dtype=torch.uint8).to(memory_format=LAYOUTS[layout])
     labels = torch.randint(0, classes, (batch_size,))
+    if one_for_each:  # One image for each class: learned by heart soon, in spite of dropout.
+        labels = torch.arange(batch_size) % classes
+        images = images[labels].to(memory_format=LAYOUTS[layout])
     while True:
         yield images, labels
 
@@ -154,7 +157,7 @@ def synthetic_batches(batch_size, shape, classes, layout):
 def batches_for(options, task):
     if options.input == "synthetic":
         shape = (task.channels, task.size, task.size)
-        return synthetic_batches(task.batch, shape, task.classes, options.layout)
+        return synthetic_batches(task.batch, shape, task.classes, options.layout, options.converged)
     if options.model == "flowers":
         workers = 0 if options.cache else options.workers
         return batches_of(Flowers(options.input, options.cache), task.batch, workers)

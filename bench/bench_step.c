@@ -77,7 +77,8 @@ static bool draw_batch(bench *b)
         labels[i] = (int32_t)(i % (size_t)what->classes);
         positions[i] = i;
         /* To be learned by heart soon, in spite of dropout: one image for each class. */
-        if (b->converged) memcpy(images + i * (size / count), images + (size_t)labels[i] * (size / count), size / count);
+        size_t image = size / count, same = (size_t)labels[i];
+        if (b->converged && same != i) memcpy(images + i * image, images + same * image, image);
     }
     b->batch = (liana__trainer_batch){.count = what->batch_size,
                                       .images = images,

@@ -145,9 +145,9 @@ def synthetic_batches(batch_size, shape, classes, layout, one_for_each):
     """One batch that already lies as the network wants it: turning u8 around takes longer than MobileNetV2 does."""
     images = torch.randint(0, 256, (batch_size, *shape), dtype=torch.uint8).to(memory_format=LAYOUTS[layout])
     labels = torch.randint(0, classes, (batch_size,))
-    if one_for_each:  # class one image, which is learned by heart soon
+    if one_for_each:  # One image for each class: learned by heart soon, in spite of dropout.
         labels = torch.arange(batch_size) % classes
-        images = images[labels]
+        images = images[labels].to(memory_format=LAYOUTS[layout])
     while True:
         yield images, labels
 

@@ -201,10 +201,10 @@ static void test_fits_leave_bad_records_out(void **state)
     options.training = liana_dataset_prefetch(liana_dataset_retain(data));
     assert_int_equal(fit(context, &options, outputs[1]), LIANA_OK);
     assert_memory_equal(outputs[0], outputs[1], sizeof outputs[0]);
-    liana_dataset_close((liana_dataset *)options.training);
     options.max_bad_records = -1;
     assert_int_equal(fit(context, &options, outputs[0]), LIANA_INVALID_ARGUMENT);
     assert_non_null(strstr(liana_context_message(context), "max_bad_records -1"));
+    liana_dataset_close((liana_dataset *)options.training);
     liana_dataset_close(data);
     liana_context_destroy(context);
 }

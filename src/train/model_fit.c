@@ -324,10 +324,6 @@ static liana_status fit(liana__run *run, const liana_fit_options *options, liana
 
 static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
-    if (options->training && options->validation) {
-        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
-    }
-    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
     if (options->epochs < 0 || options->steps_per_epoch < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
                            (long long)options->epochs, (long long)options->steps_per_epoch);
@@ -337,6 +333,10 @@ static liana_status check_fit(const liana_model *model, const liana_fit_options 
                            "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
                            (long long)options->checkpoint_steps, (long long)options->max_bad_records);
     }
+    if (options->training && options->validation) {
+        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
+    }
+    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
     return LIANA_OK;
 }
 

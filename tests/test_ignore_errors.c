@@ -316,6 +316,7 @@ static void test_streams_are_not_gone_through_before(void **state)
     liana_dataset_close(data);
     liana__test_tiny_records("many.tfrec", 1, 0, MANY, NULL, 0);
     data = make_stream(context, &seen);
+    options.training = data;
     /* Without steps they are counted: once, and without the stages that only change them. */
     liana_results results;
     liana_model *model;

@@ -21,6 +21,8 @@ if(NOT LIANA_SANITIZE)
   liana_add_check(install_and_use tests/install/test_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
   liana_add_check(loaded_libraries tests/checks/test_loaded_libraries.sh ${PROJECT_BINARY_DIR})
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
+  liana_add_check(same_bytes tests/checks/test_same_bytes.sh ${PROJECT_BINARY_DIR}
+    "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
   # -O0: only the compilers' and the linker's words count.
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
     -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF)

@@ -52,3 +52,9 @@ foreach(source ${LIANA_FUZZ_SOURCES})
     set_tests_properties(${name} PROPERTIES LABELS unit ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
   endif()
 endforeach()
+
+# The examples in C; tests/install builds them against what is installed as well.
+foreach(example mnist datasets)
+  add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
+  target_link_libraries(example_${example} PRIVATE liana_static liana_options)
+endforeach()

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/recorder.h"
 #include "kernels/onednn.h"
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 #include <stdio.h>
 #include <stdlib.h>

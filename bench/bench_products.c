@@ -13,7 +13,7 @@
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "base/random.h"
 #include "bench_models.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <getopt.h>
 #include <math.h>

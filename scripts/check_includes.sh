@@ -34,7 +34,8 @@ function rules(    lines, count, i, parts) {
         "kernels: ir;" \
         "ops: kernels;" \
         "passes: ops;" \
-        "backends: passes;" \
+        "plan: passes;" \
+        "backends: plan;" \
         "layers: ops;" \
         "models: layers;" \
         "losses: ops;" \

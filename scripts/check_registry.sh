@@ -2,7 +2,8 @@
 # Checks the lists (*.def) that register ops, layers, models, ... : every file has its row, every row its file and a
 # test. A row is MACRO(stem, name, ...) or MACRO(stem): `stem` is the file STEM.c or the folder STEM/ beside the list
 # (or below the folder that is called as the list without its s: data/sources.def and data/source/), `name` what users
-# write. A family may have several rows for one file. Two sentences in the comment of a list are read:
+# write. A family may have several rows for one file. Where stems name subfolders (conv/conv2d) all files below the list
+# need a row; a stem may also lie in another room (plan/slice_batch). Two sentences in the comment of a list are read:
 #   "Without a row: a, b."     files that are the room's own machinery
 #   "Rows name no files."      a list of something else
 # A test of a row is STEM.samples.c beside the file where the folder has samples (generated tests run them), elsewhere
@@ -21,8 +22,10 @@ find src -name '*.def' | sort | while read -r list; do
     kind=$(basename "$list" .def)
     [ -d "$folder/${kind%s}" ] && [ "${kind%s}" != "$kind" ] && folder=$folder/${kind%s}
     printf 'list %s %s\n' "$folder" "$list"
-    for file in "$folder"/*; do
-        name=$(basename "$file")
+    depth=1
+    grep -Eq '^[A-Z_0-9]+\([a-z0-9_]+/' "$list" && depth=2
+    find "$folder" -mindepth 1 -maxdepth $depth | sort | while read -r file; do
+        name=${file#"$folder"/}
         if [ -d "$file" ]; then
             printf 'folder %s\n' "$name"
         else
@@ -56,7 +59,7 @@ function read_list(path,    text, comment, row, names, count, i, parts) {
     if (comment ~ /Rows name no files\./) no_files[path] = 1
     if (match(comment, /Without a row: [^.]*/)) {
         text = substr(comment, RSTART + 15, RLENGTH - 15)
-        gsub(/[*\/]/, " ", text)
+        gsub(/\*\/|\*/, " ", text)
         count = split(text, names, /[ ,]+/)
         for (i = 1; i <= count; i++) if (names[i] != "") machinery[folder, names[i]] = path
     }
@@ -100,6 +103,8 @@ END {
         stem = row_stem[i]
         where = row_folder[i]
         what = row_list[i] ": the row of " row_name[i]
+        elsewhere = "src/" stem ".c"
+        if (stem ~ /\// && !((where, stem ".c") in files) && (getline text < elsewhere) > 0) files[where, stem ".c"] = 1
         if (!((where, stem ".c") in files) && !((where, stem) in folders))
             fail(what ": there is no " where "/" stem ".c (and no folder " where "/" stem ")")
         if ((where, stem) in machinery) fail(what ": " stem " is also said to be without a row")
@@ -112,7 +117,7 @@ END {
         split(pair, at, SUBSEP)
         if (!(at[1] in list_of) || at[2] !~ /\.c$/) continue
         stem = at[2]
-        sub(/\..*/, "", stem)
+        sub(/\.[^\/]*$/, "", stem)
         stems[at[1], stem] = 1
         if (!has_row[at[1], stem] && !((at[1], stem) in machinery))
             fail(at[1] "/" at[2] ": no row in" list_of[at[1]] " (nor in its sentence \"Without a row: ...\")")

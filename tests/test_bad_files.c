@@ -3,7 +3,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "data/augment/augment.h"
-#include "data/bad_records.h"
-#include "data/loader.h"
+#include "data/check/bad_records.h"
+#include "data/loader/loader.h"
 #include "formats/example.h"
 #include "formats/json.h"
 #include "formats/tfrecord.h"

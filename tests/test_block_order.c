@@ -1,8 +1,8 @@
 /* The shuffled order of compressed files: a permutation that goes through each block once. */
 #include "harness/harness.h"
 
-#include "data/block_order.h"
-#include "data/loader.h"
+#include "data/loader/block_order.h"
+#include "data/loader/loader.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

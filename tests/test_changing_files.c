@@ -3,8 +3,8 @@
 #include "harness/tiny_records.h"
 
 #include "base/file_view.h"
-#include "data/bad_records.h"
-#include "data/loader.h"
+#include "data/check/bad_records.h"
+#include "data/loader/loader.h"
 #include "formats/crc32c.h"
 #include "formats/gzip.h"
 #include "formats/image.h"

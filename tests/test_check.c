@@ -3,10 +3,10 @@
 #include "harness/tiny_records.h"
 
 #include "base/file.h"
-#include "data/bad_records.h"
-#include "data/hash.h"
-#include "data/loader.h"
-#include "data/quarantine.h"
+#include "data/check/bad_records.h"
+#include "data/check/hash.h"
+#include "data/check/quarantine.h"
+#include "data/loader/loader.h"
 #include "formats/image.h"
 #include "formats/json.h"
 

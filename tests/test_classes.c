@@ -3,7 +3,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "data/class_list.h"
+#include "data/source/class_list.h"
 #include "formats/image.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "harness/mutate.h"
 #include "harness/try_values.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "data/convert.h"
+#include "data/convert/convert.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

@@ -1,8 +1,8 @@
 /* Models are fitted to datasets made of stages as to the files themselves, bit for bit where these are the same. */
 #include "harness/command_run.h"
 
-#include "data/dataset_source.h"
-#include "data/loader.h"
+#include "data/dataset/dataset_source.h"
+#include "data/loader/loader.h"
 
 #include <liana/liana.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "harness/harness.h"
 
 #include "base/random.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "backends/cpu/cpu.h"
 #include "base/context.h"
 #include "base/denormals.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <dirent.h>
 #include <fenv.h>

@@ -5,7 +5,7 @@
 
 #include "base/context.h"
 #include "base/random.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <liana/layers.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
-#include "ops/conv2d_affine.h"
+#include "ops/fused/conv2d_affine.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
 

@@ -5,9 +5,9 @@
 #include "backends/cpu/cpu.h"
 #include "backends/kernel_choice.h"
 #include "harness/graph_run.h"
-#include "ops/batch_norm.h"
-#include "ops/conv2d.h"
-#include "ops/depthwise_conv2d.h"
+#include "ops/conv/conv2d.h"
+#include "ops/conv/depthwise_conv2d.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 
 #include <math.h>

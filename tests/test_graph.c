@@ -4,7 +4,7 @@
 #include "harness/graph_run.h"
 #include "ops/gradients.h"
 #include "ops/ops.h"
-#include "passes/memory_plan.h"
+#include "plan/memory_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "train/run.h"
+#include "train/run/run.h"
 
 #include <fcntl.h>
 #include <signal.h>

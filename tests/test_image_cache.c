@@ -2,9 +2,9 @@
 #include "harness/harness.h"
 
 #include "base/memory.h"
-#include "data/image_cache.h"
-#include "data/image_file.h"
-#include "data/loader.h"
+#include "data/cache/image_cache.h"
+#include "data/cache/image_file.h"
+#include "data/loader/loader.h"
 #include "formats/crc32c.h"
 
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
-#include "ops/batch_norm.h"
-#include "ops/conv2d.h"
-#include "ops/pool2d.h"
+#include "ops/conv/conv2d.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/pool/pool2d.h"
 #include "samples/torch_ops.h"
 
 #include <math.h>

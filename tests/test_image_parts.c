@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "data/decode.h"
+#include "data/image/decode.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "harness/tiny_records.h"
 
 #include "base/random.h"
-#include "data/turns.h"
+#include "data/dataset/turns.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/augment/augment.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"

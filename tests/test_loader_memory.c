@@ -1,8 +1,8 @@
 /* The pipeline's own memory: within its bound however many records there are, and whatever images come. */
 #include "harness/harness.h"
 
-#include "data/dataset_source.h"
-#include "data/loader.h"
+#include "data/dataset/dataset_source.h"
+#include "data/loader/loader.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 

@@ -6,8 +6,8 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "harness/emulated_kernels.h"
-#include "ops/conv2d.h"
-#include "ops/matmul.h"
+#include "ops/conv/conv2d.h"
+#include "ops/linear/matmul.h"
 
 #include <math.h>
 #include <stdlib.h>

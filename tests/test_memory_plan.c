@@ -8,8 +8,8 @@
 #include "backends/backend.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "passes/memory_plan.h"
-#include "passes/recompute.h"
+#include "plan/memory_plan.h"
+#include "plan/recompute.h"
 
 #include <liana/ops.h>
 #include <math.h>

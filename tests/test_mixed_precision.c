@@ -5,10 +5,10 @@
 #include "harness/model_run.h"
 
 #include "base/random.h"
-#include "ops/batch_norm.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/program.h"
+#include "train/core/program.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>

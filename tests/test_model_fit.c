@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <liana/liana.h>
 #include <math.h>

@@ -9,8 +9,8 @@
 #include "harness/model_run.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/program.h"
-#include "train/weights.h"
+#include "train/core/program.h"
+#include "train/model/weights.h"
 
 #include <liana/train.h>
 

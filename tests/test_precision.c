@@ -2,7 +2,7 @@
 #include "harness/command_run.h"
 
 #include "base/cpu.h"
-#include "train/precision.h"
+#include "train/core/precision.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -3,8 +3,8 @@
 
 #include "harness/graph_run.h"
 #include "ops/samples.h"
-#include "passes/memory_plan.h"
 #include "passes/pass.h"
+#include "plan/memory_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

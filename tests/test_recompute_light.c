@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "passes/recompute.h"
+#include "plan/recompute.h"
 
 #include <stdlib.h>
 #include <string.h>

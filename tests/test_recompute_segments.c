@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <liana/models.h>
 #include <stdlib.h>

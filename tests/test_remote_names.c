@@ -3,7 +3,7 @@
 #include "harness/remote_server.h"
 
 #include "base/file.h"
-#include "data/source.h"
+#include "data/source/source.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

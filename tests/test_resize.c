@@ -1,6 +1,6 @@
 #include "harness/harness.h"
 
-#include "data/resize.h"
+#include "data/image/resize.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "train/run.h"
+#include "train/run/run.h"
 
 #include <fcntl.h>
 #include <signal.h>

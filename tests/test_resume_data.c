@@ -6,7 +6,7 @@
 #include "formats/crc32c.h"
 #include "formats/image.h"
 #include "formats/json.h"
-#include "train/data_state.h"
+#include "train/checkpoint/data_state.h"
 
 #include <fcntl.h>
 #include <liana/liana.h>

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "data/loader.h"
-#include "data/sampler.h"
+#include "data/loader/loader.h"
+#include "data/loader/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

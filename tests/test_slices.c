@@ -2,9 +2,9 @@
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
-#include "ops/batch_norm.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
-#include "passes/execution_order.h"
+#include "plan/execution_order.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Sources: TFRecord (kind tfrecord), IDX (idx) and image files (folder), on real data and on small files made here. */
 #include "harness/harness.h"
 
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

@@ -2,7 +2,7 @@
  * written by tar itself. */
 #include "harness/harness.h"
 
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/csv.h"
 #include "formats/image.h"
 #include "formats/tar.h"

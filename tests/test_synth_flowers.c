@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "data/synth_draw.h"
-#include "data/synth_flowers.h"
+#include "data/synth/synth_draw.h"
+#include "data/synth/synth_flowers.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

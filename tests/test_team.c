@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 #include "models/models.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <liana/layers.h>
 #include <stdlib.h>

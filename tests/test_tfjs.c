@@ -4,11 +4,11 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "data/resize.h"
+#include "data/image/resize.h"
 #include "formats/image.h"
 #include "harness/model_run.h"
 #include "models/models.h"
-#include "train/weights.h"
+#include "train/model/weights.h"
 
 #include <stdlib.h>
 #include <string.h>

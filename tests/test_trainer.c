@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "base/threads.h"
-#include "train/trainer.h"
+#include "train/core/trainer.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,13 +1,13 @@
 /* Weight files: by name into a model, under a new head, and what is said of files of another model. */
 #include "harness/harness.h"
 
-#include "data/resize.h"
+#include "data/image/resize.h"
 #include "formats/hdf5.h"
 #include "formats/image.h"
 #include "formats/safetensors.h"
 #include "harness/model_run.h"
 #include "models/models.h"
-#include "train/weights.h"
+#include "train/model/weights.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/context.h"
 #include "harness/graph_run.h"
 #include "harness/kernel_run.h"
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 #include <float.h>
 #include <math.h>

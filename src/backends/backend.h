@@ -26,7 +26,7 @@ typedef struct liana__device {
     atomic_uint_fast64_t num_versions; /* given to buffers so far */
     atomic_size_t bytes_held;          /* by buffers, and by executables between executions */
     /* Bytes that buffers and executions of graphs with a gradient may take together; 0: any. To stay below it, parts of
-     * the forward pass are computed twice (passes/recompute.h), which changes no result. */
+     * the forward pass are computed twice (plan/recompute.h), which changes no result. */
     size_t memory_limit;
 } liana__device;
 

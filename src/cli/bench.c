@@ -1,5 +1,5 @@
 #include "cli/session.h"
-#include "train/data_bench.h"
+#include "train/run/data_bench.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "cli/fetching.h"
 #include "cli/inspect.h"
 #include "cli/session.h"
-#include "data/class_list.h"
-#include "data/quarantine.h"
-#include "data/scan.h"
+#include "data/check/quarantine.h"
+#include "data/check/scan.h"
+#include "data/source/class_list.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "data/convert.h"
+#include "data/convert/convert.h"
 
 #include "base/file.h"
 #include "cli/fetching.h"

@@ -1,7 +1,7 @@
 /* What archives and lists of images hold. */
 #include "base/text.h"
 #include "cli/inspect.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/csv.h"
 #include "formats/tar.h"
 

@@ -1,5 +1,5 @@
 #include "cli/command.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/cpu.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
 #include "losses/loss.h"

@@ -3,7 +3,7 @@
 #define LIANA_CLI_SESSION_H
 
 #include "cli/command.h"
-#include "train/run.h"
+#include "train/run/run.h"
 
 typedef struct liana__session {
     liana__config config;

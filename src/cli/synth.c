@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "cli/command.h"
-#include "data/synth_flowers.h"
+#include "data/synth/synth_flowers.h"
 
 #include <inttypes.h>
 #include <liana/context.h>

@@ -27,7 +27,7 @@ struct liana__node {
     liana_shape shape;
     const char *name; /* of inputs and variables; else NULL */
     bool keep_wide;   /* mixed precision leaves it in f32 */
-    bool recomputed;  /* computes once more what another node gives, which was not kept (passes/recompute.h) */
+    bool recomputed;  /* computes once more what another node gives, which was not kept (plan/recompute.h) */
     liana_location where;
 };
 

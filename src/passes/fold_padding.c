@@ -1,8 +1,8 @@
 /* pad followed by a convolution becomes a convolution with that padding: the padded copy is never made, neither forward
  * nor on the way back. (Keras's MobileNets pad in a layer of their own before each strided convolution.) */
-#include "ops/conv2d.h"
-#include "ops/pad.h"
-#include "ops/slice.h"
+#include "ops/conv/conv2d.h"
+#include "ops/shape/pad.h"
+#include "ops/shape/slice.h"
 #include "passes/pass.h"
 
 enum { HEIGHT = 1, WIDTH = 2, IMAGE_RANK = 4 };

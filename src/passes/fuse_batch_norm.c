@@ -3,8 +3,8 @@
  * On the way back, where only the normalisation reads what the activation lets pass of dy, that is found anew from x in
  * both ops of its gradient instead of being written and read twice. For swish, whose gradient is that of what it read,
  * the normalised images are then never written either. */
-#include "ops/batch_norm.h"
 #include "ops/gradients.h"
+#include "ops/norm/batch_norm.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Behind fuse_batch_norm, which has put residual and activation into the normalisation. The result is rounded to bf16
  * once, and scaled as x s + (beta - mean s): in f32 that is as exact as the sum x is. */
 #include "base/context.h"
-#include "ops/conv2d_affine.h"
+#include "ops/fused/conv2d_affine.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>

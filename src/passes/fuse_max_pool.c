@@ -1,11 +1,11 @@
 /* conv2d [+ bias] [and relu] that is seen by max pooling alone becomes conv2d_max_pool: the convolution's result is
  * never stored, and its gradient, three quarters of which is 0 behind a window of 2x2, is never written out. relu is
  * taken of the pooled values: it keeps their order. */
-#include "ops/conv2d.h"
-#include "ops/conv2d_max_pool.h"
+#include "ops/conv/conv2d.h"
+#include "ops/fused/conv2d_max_pool.h"
 #include "ops/gradients.h"
-#include "ops/pool2d.h"
-#include "ops/reduce.h"
+#include "ops/pool/pool2d.h"
+#include "ops/reduce/reduce.h"
 #include "passes/pass.h"
 
 /* What is fused; NULL for what is not there. */

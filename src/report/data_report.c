@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "data/decode.h"
+#include "data/image/decode.h"
 #include "report/bars.h"
 #include "report/grid.h"
 #include "report/scatter.h"

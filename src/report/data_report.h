@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_DATA_REPORT_H
 #define LIANA_REPORT_DATA_REPORT_H
 
-#include "train/run.h"
+#include "train/run/run.h"
 
 /* What is told of each picture that was written. */
 typedef void (*liana__on_picture)(void *user, const char *path);

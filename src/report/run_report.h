@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_RUN_REPORT_H
 #define LIANA_REPORT_RUN_REPORT_H
 
-#include "train/run.h"
+#include "train/run/run.h"
 
 /* Draws up to 24 validation images, taken evenly from all of them, with what the run's model says of each (.png or
  * .svg). The run is open with its validation data, a checkpoint is loaded. Errors: those of the data, the model and

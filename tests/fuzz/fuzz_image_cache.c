@@ -1,6 +1,6 @@
 /* The cache of decoded images: whatever bytes its file holds, it is opened or made anew, and each entry that is found
  * is one that a writer wrote. Entries are found in what remains behind a header that is put right. */
-#include "data/image_file.h"
+#include "data/cache/image_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,3 @@
 #include "harness/emulated_kernels.h"
 
-#include "ops/conv2d.pointwise.kernels.h"
+#include "ops/conv/conv2d.pointwise.kernels.h"

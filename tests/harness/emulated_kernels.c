@@ -1,7 +1,7 @@
 #include "harness/emulated_kernels.h"
 
-#include "ops/conv2d_affine.h"
-#include "ops/matmul.h"
+#include "ops/fused/conv2d_affine.h"
+#include "ops/linear/matmul.h"
 
 #if defined(LIANA_X86)
 #define EMULATED(name) &liana__##name##_emulated_avx512, &liana__##name##_emulated

@@ -1,3 +1,3 @@
 #include "harness/emulated_kernels.h"
 
-#include "ops/matmul.kernels.h"
+#include "ops/linear/matmul.kernels.h"

@@ -2,7 +2,7 @@
 
 #include "formats/json.h"
 #include "formats/yaml.h"
-#include "train/config.h"
+#include "train/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

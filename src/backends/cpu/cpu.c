@@ -7,7 +7,7 @@
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "passes/pass.h"
-#include "passes/recompute.h"
+#include "plan/recompute.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "backends/backend.h"
 #include "base/memory.h"
-#include "passes/memory_plan.h"
+#include "plan/memory_plan.h"
 
 #include <pthread.h>
 

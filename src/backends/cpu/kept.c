@@ -3,7 +3,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
-#include "passes/recompute.h"
+#include "plan/recompute.h"
 
 #include <stdlib.h>
 

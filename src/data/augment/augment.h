@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "data/augment/draws.h"
 #include "data/augment/pixels.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 
 typedef struct liana__augment_shape {
     int64_t height;

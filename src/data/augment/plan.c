@@ -1,6 +1,6 @@
 /* Reading a list of stages, and running it on an image. */
 #include "data/augment/adjust.h"
-#include "data/cut.h"
+#include "data/loader/cut.h"
 
 #include <math.h>
 #include <stddef.h>

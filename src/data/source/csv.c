@@ -4,8 +4,8 @@
 #include "formats/csv.h"
 #include "base/search.h"
 #include "base/text.h"
-#include "data/class_list.h"
-#include "data/image_files.h"
+#include "data/source/class_list.h"
+#include "data/source/image_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* JPEG and PNG files: folders with a folder for each class, plain folders, or files. */
 #include "base/text.h"
-#include "data/class_list.h"
-#include "data/folder_set.h"
-#include "data/image_files.h"
+#include "data/source/class_list.h"
+#include "data/source/folder_set.h"
+#include "data/source/image_files.h"
 #include "formats/image.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* IDX files, as MNIST comes: a file of images and, beside it or named, a file of their labels. */
 #include "formats/idx.h"
-#include "data/source.h"
+#include "data/source/source.h"
 
 #include <stdlib.h>
 #include <string.h>

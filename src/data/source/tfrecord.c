@@ -2,7 +2,7 @@
  * at the first record unless they are given. Compressed files are read in blocks. */
 #include "formats/tfrecord.h"
 #include "base/search.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/example.h"
 #include "formats/tfrecord_blocks.h"
 #include "formats/tfrecord_frame.h"

@@ -2,7 +2,7 @@
  * dot of the last part ("n01/0001.jpg", "n01/0001.cls") are one example; what comes before that dot is its id. */
 #include "base/search.h"
 #include "base/text.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "formats/tar.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Several elements as one, along a new first dimension. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <string.h>
 

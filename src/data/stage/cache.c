@@ -1,14 +1,14 @@
 /* Elements kept in memory: those of the first epoch (whatever epoch or position an iterator begins at), so that they do
  * not depend on who comes first. */
-#include "data/dataset.h"
-#include "data/packed_element.h"
+#include "data/dataset/dataset.h"
+#include "data/dataset/packed_element.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 typedef struct cache {
     atomic_size_t bytes;
-    /* Random access: each element in one piece (data/packed_element.h), or NULL. It never moves. */
+    /* Random access: each element in one piece (data/dataset/packed_element.h), or NULL. It never moves. */
     _Atomic(void *) *blocks;
     /* Replayed: those seen so far, filled by one cursor for all. */
     pthread_mutex_t mutex;

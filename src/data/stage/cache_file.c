@@ -1,6 +1,6 @@
 /* Elements kept in a file: those of the first epoch, for all programs that make the same of the same data. */
-#include "data/dataset_source.h"
-#include "data/element_file.h"
+#include "data/dataset/dataset_source.h"
+#include "data/dataset/element_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Several datasets, one after the other. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 /* The input that holds element *index, which becomes the index in it; the last one where lengths are not known. */
 static size_t find_input(const liana_dataset *dataset, uint64_t *index)

@@ -1,7 +1,7 @@
 /* Encoded images, or pixels of another size, into pixels of one. */
-#include "data/decode.h"
-#include "data/dataset.h"
-#include "data/dataset_source.h"
+#include "data/image/decode.h"
+#include "data/dataset/dataset.h"
+#include "data/dataset/dataset_source.h"
 
 typedef struct decode {
     size_t image;

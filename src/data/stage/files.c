@@ -1,7 +1,7 @@
 /* Labelled images in files, of every kind of source. */
-#include "data/dataset.h"
-#include "data/dataset_source.h"
-#include "data/decode.h"
+#include "data/dataset/dataset.h"
+#include "data/dataset/dataset_source.h"
+#include "data/image/decode.h"
 
 #include <string.h>
 

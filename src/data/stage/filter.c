@@ -1,5 +1,5 @@
 /* A function of the program's own says which elements stay. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct filter {
     liana_filter_function function;

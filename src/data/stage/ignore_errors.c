@@ -1,5 +1,5 @@
 /* Elements that cannot be made are left out, or marked. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <string.h>
 

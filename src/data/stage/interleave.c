@@ -1,6 +1,6 @@
 /* The elements of datasets that a function of the program's own makes of each element: one dataset after the other
  * (flat_map), or of several in turn. */
-#include "data/cycle.h"
+#include "data/dataset/cycle.h"
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /* Datasets, or the files of one, taken in turn. Where all lengths are known the order is too, so that any element is
  * found at once. */
-#include "data/cycle.h"
-#include "data/dataset_source.h"
-#include "data/turns.h"
+#include "data/dataset/cycle.h"
+#include "data/dataset/dataset_source.h"
+#include "data/dataset/turns.h"
 
 #include <stdlib.h>
 #include <string.h>

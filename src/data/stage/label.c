@@ -1,5 +1,5 @@
 /* enumerate and rename: what components there are, and what they are called. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct counter {
     int64_t start;

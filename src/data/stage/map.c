@@ -1,5 +1,5 @@
 /* A function of the program's own makes an element of each. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct map {
     liana_map_function function;

@@ -1,5 +1,5 @@
 /* tf.Example records into components. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "formats/example.h"
 
 #include <inttypes.h>

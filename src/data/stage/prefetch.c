@@ -1,5 +1,5 @@
 /* Elements made ahead: the stage does nothing but count as work, so that a cursor has threads for it. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 static liana_status pass_on(liana__reader *reader, const liana__at *at, const liana_element *input,
                             liana_element *element, liana__error *error)

@@ -1,5 +1,5 @@
 /* Whole numbers. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct range {
     int64_t start;

@@ -1,7 +1,7 @@
 /* The records of TFRecord files as they are: strings. Compressed files are read in blocks. */
 #include "base/file.h"
 #include "base/search.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "formats/tfrecord.h"
 #include "formats/tfrecord_blocks.h"
 #include "remote/remote.h"

@@ -1,5 +1,5 @@
 /* Several epochs, one after the other. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct repeat {
     int64_t count; /* below 0: endless */

@@ -1,5 +1,5 @@
 /* Datasets mixed by weight: each next element is one of a dataset that is drawn. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <math.h>
 

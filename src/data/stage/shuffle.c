@@ -1,6 +1,6 @@
 /* Another order: a permutation of all elements where any can be had at once, else draws from a buffer. */
-#include "data/block_order.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
+#include "data/loader/block_order.h"
 
 #include "base/random.h"
 

@@ -1,5 +1,5 @@
 /* take, skip, shard: every step-th element from an offset on. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 typedef struct slice {
     uint64_t offset;

@@ -1,5 +1,5 @@
 /* Values of the program's own. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <string.h>
 

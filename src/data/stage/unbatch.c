@@ -1,5 +1,5 @@
 /* An element for each index of the first dimension. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <string.h>
 

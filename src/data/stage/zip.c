@@ -1,5 +1,5 @@
 /* The components of several datasets side by side. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 /* Puts the components of one input's element after the first `*count`. */
 static void append(const liana_element *one, size_t *count, liana_element *element)

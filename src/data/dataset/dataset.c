@@ -1,0 +1,330 @@
+#include "data/dataset/dataset.h"
+
+#include "base/random.h"
+#include "data/dataset/window.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const liana__stage_kind *const liana__stages[] = {
+#define LIANA__STAGE(stem, name) &liana__stage_##name,
+#include "data/stages.def"
+#undef LIANA__STAGE
+    NULL};
+
+/* ---- making stages ---- */
+
+static void take_after_inputs(liana_dataset *dataset)
+{
+    const liana_dataset *first = dataset->inputs[0];
+    dataset->spec = first->spec;
+    dataset->length = first->length;
+    dataset->random_access = first->random_access;
+    dataset->scale = first->scale;
+    dataset->antialias = first->antialias;
+    if (dataset->kind->apply) {
+        dataset->num_blocks = first->num_blocks;
+        dataset->block_starts = first->block_starts;
+    }
+    for (size_t i = 0; i < dataset->num_inputs; i++) {
+        dataset->works = dataset->works || dataset->inputs[i]->works;
+        dataset->varies = dataset->varies || dataset->inputs[i]->varies;
+    }
+}
+
+liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
+                                     liana_dataset *const *inputs, size_t num_inputs, size_t own_size)
+{
+    bool complete = true;
+    for (size_t i = 0; i < num_inputs; i++) complete = complete && inputs[i];
+    liana_dataset *dataset = complete ? calloc(1, sizeof *dataset) : NULL;
+    if (dataset) {
+        *dataset = (liana_dataset){.context = context, .kind = kind, .name = kind->name, .works = kind->works};
+        atomic_init(&dataset->references, 1);
+        dataset->own = liana__arena_allocate(&dataset->arena, own_size + 1);
+        dataset->inputs = liana__arena_allocate(&dataset->arena, (num_inputs + 1) * sizeof(liana_dataset *));
+    }
+    if (!dataset || dataset->arena.failed) {
+        for (size_t i = 0; i < num_inputs; i++) liana_dataset_close(inputs[i]);
+        if (complete) liana__fail_memory(&context->error, kind->name);
+        if (dataset) liana__arena_free(&dataset->arena);
+        free(dataset);
+        return NULL;
+    }
+    for (size_t i = 0; i < num_inputs; i++) dataset->inputs[i] = inputs[i];
+    dataset->num_inputs = num_inputs;
+    if (num_inputs) take_after_inputs(dataset);
+    return dataset;
+}
+
+liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size)
+{
+    return liana__dataset_create(input ? input->context : NULL, kind, &input, 1, own_size);
+}
+
+liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status)
+{
+    if (dataset && dataset->arena.failed) {
+        status = liana__fail_memory(&dataset->context->error, dataset->name);
+    } else if (dataset && status != LIANA_OK) {
+        liana__fail_within(&dataset->context->error, "%s", dataset->name);
+    }
+    if (status == LIANA_OK) return dataset;
+    liana_dataset_close(dataset);
+    return NULL;
+}
+
+void liana__dataset_call(liana_dataset *dataset, const char *name)
+{
+    if (!name || !*name) return;
+    const char *made = liana__arena_format(&dataset->arena, "%s '%.100s'", dataset->kind->name, name);
+    if (made) dataset->name = made;
+}
+
+liana_dataset *liana_dataset_retain(liana_dataset *dataset)
+{
+    if (dataset) atomic_fetch_add(&dataset->references, 1);
+    return dataset;
+}
+
+void liana_dataset_close(liana_dataset *dataset)
+{
+    if (!dataset || atomic_fetch_sub(&dataset->references, 1) > 1) return;
+    if (dataset->kind->close) dataset->kind->close(dataset);
+    for (size_t i = 0; i < dataset->num_inputs; i++) liana_dataset_close(dataset->inputs[i]);
+    liana__arena_free(&dataset->arena);
+    free(dataset);
+}
+
+int64_t liana_dataset_num_examples(const liana_dataset *dataset)
+{
+    return dataset->length;
+}
+
+bool liana_dataset_random_access(const liana_dataset *dataset)
+{
+    return dataset->random_access;
+}
+
+size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components)
+{
+    *components = dataset->spec.components;
+    return dataset->spec.count;
+}
+
+void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)
+{
+    if (dataset) dataset->scale = scale;
+}
+
+size_t liana__dataset_memory(const liana_dataset *dataset)
+{
+    size_t bytes = dataset->kind->memory ? dataset->kind->memory(dataset) : 0;
+    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana__dataset_memory(dataset->inputs[i]);
+    return bytes;
+}
+
+void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    const liana__stage_kind *kind = dataset->kind;
+    liana__fingerprint_add_text(settings, kind->name);
+    liana__fingerprint_add_text(settings, dataset->name);
+    liana__fingerprint_add(settings, dataset->own, kind->options_size);
+    for (size_t i = 0; i < dataset->spec.count; i++) {
+        const liana_component *component = &dataset->spec.components[i];
+        liana__fingerprint_add_text(settings, component->name);
+        liana__fingerprint_add_text(settings, liana__component_describe(component).text);
+    }
+    if (kind->describe) kind->describe(dataset, settings, sources);
+    liana__fingerprint_add(settings, &dataset->num_inputs, sizeof dataset->num_inputs);
+    for (size_t i = 0; i < dataset->num_inputs; i++) liana__dataset_describe(dataset->inputs[i], settings, sources);
+}
+
+/* ---- random access ---- */
+
+liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_share *share)
+{
+    liana__reader *reader = calloc(1, sizeof *reader);
+    if (!reader) return NULL;
+    reader->dataset = dataset;
+    reader->share = share;
+    reader->own = calloc(1, dataset->kind->reader_size + 1);
+    reader->inputs = calloc(dataset->num_inputs + 1, sizeof *reader->inputs);
+    bool made = reader->own && reader->inputs;
+    for (size_t i = 0; made && i < dataset->num_inputs; i++) {
+        if (!dataset->random_access) break; /* it applies a function to what a cursor gives */
+        reader->inputs[i] = liana__reader_create(dataset->inputs[i], share);
+        made = reader->inputs[i];
+        reader->num_inputs += made;
+    }
+    if (made) return reader;
+    liana__reader_destroy(reader);
+    return NULL;
+}
+
+void liana__reader_destroy(liana__reader *reader)
+{
+    if (!reader) return;
+    for (size_t i = 0; i < reader->num_inputs; i++) liana__reader_destroy(reader->inputs[i]);
+    if (reader->own && reader->dataset->kind->reader_free) reader->dataset->kind->reader_free(reader->own);
+    liana__holder_free(&reader->store);
+    free(reader->own);
+    free(reader->inputs);
+    free(reader);
+}
+
+size_t liana__reader_bytes(const liana__reader *reader)
+{
+    const liana__stage_kind *kind = reader->dataset->kind;
+    size_t bytes = liana__holder_bytes(&reader->store);
+    if (kind->reader_bytes) bytes += kind->reader_bytes(reader);
+    for (size_t i = 0; i < reader->num_inputs; i++) bytes += liana__reader_bytes(reader->inputs[i]);
+    return bytes;
+}
+
+liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+{
+    const liana__stage_kind *kind = reader->dataset->kind;
+    if (!kind->apply) return kind->read(reader, at, element, error);
+    liana_element input;
+    LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
+    liana_status status = kind->apply(reader, at, &input, element, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", reader->dataset->name);
+}
+
+/* ---- one after the other ---- */
+
+liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error)
+{
+    size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
+    if (kept <= budget->memory / 2) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "the elements that are kept take more than %zu bytes, half of what the iterator may use; make "
+                       "its memory larger, or the buffer or the elements smaller",
+                       budget->memory / 2);
+}
+
+liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
+                                      liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    liana__at at = {cursor->seed, epoch, start};
+    if (dataset->num_inputs > 1) at.seed = liana__seed_of_input(cursor->seed, number);
+    LIANA_TRY(liana__cursor_open(dataset->inputs[number], cursor->pace, &at, &cursor->inputs[number], error));
+    if (cursor->num_inputs <= number) cursor->num_inputs = number + 1;
+    return LIANA_OK;
+}
+
+static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    const liana__stage_kind *kind = dataset->kind;
+    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
+    cursor->index = start;
+    if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
+    bool works = dataset->random_access ? dataset->works : kind->works;
+    if (works && cursor->pace.num_threads > 0) return liana__window_open(cursor, &cursor->window, error);
+    cursor->reader = liana__reader_create(dataset, NULL);
+    return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
+}
+
+liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, const liana__at *start,
+                                liana__cursor **out, liana__error *error)
+{
+    *out = NULL;
+    liana__cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor) return liana__fail_memory(error, dataset->name);
+    cursor->dataset = dataset;
+    cursor->pace = pace;
+    cursor->seed = start->seed;
+    cursor->epoch = start->epoch;
+    cursor->own = calloc(1, dataset->kind->cursor_size + 1);
+    cursor->inputs = calloc(dataset->num_inputs + 1, sizeof *cursor->inputs);
+    liana_status status = cursor->own && cursor->inputs ? LIANA_OK : liana__fail_memory(error, dataset->name);
+    if (status == LIANA_OK) status = begin(cursor, start->index, error);
+    while (status == LIANA_OK && cursor->index < start->index) {
+        liana_element skipped;
+        status = liana__cursor_next(cursor, &skipped, error);
+    }
+    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
+        *out = cursor;
+        return LIANA_OK;
+    }
+    liana__cursor_close(cursor);
+    return status;
+}
+
+void liana__cursor_close(liana__cursor *cursor)
+{
+    if (!cursor) return;
+    liana__window_close(cursor->window);
+    if (cursor->own && cursor->dataset->kind->cursor_free) cursor->dataset->kind->cursor_free(cursor);
+    for (size_t i = 0; i < cursor->num_inputs; i++) liana__cursor_close(cursor->inputs[i]);
+    liana__reader_destroy(cursor->reader);
+    liana__holder_free(&cursor->store);
+    free(cursor->own);
+    free(cursor->inputs);
+    free(cursor);
+}
+
+/* The next element of a random-access stage, or one made of what the input gives. */
+static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    liana__at at = {cursor->seed, cursor->epoch, cursor->index};
+    if (dataset->random_access) {
+        if (dataset->length >= 0 && cursor->index >= (uint64_t)dataset->length) return LIANA_END_OF_DATA;
+        return liana__reader_read(cursor->reader, &at, element, error);
+    }
+    liana_element input;
+    LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
+    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
+}
+
+liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    if (cursor->ended) return LIANA_END_OF_DATA;
+    const liana_dataset *dataset = cursor->dataset;
+    liana_status status;
+    if (cursor->window) {
+        status = liana__window_next(cursor->window, element, error);
+    } else if (dataset->random_access || dataset->kind->apply) {
+        status = compute(cursor, element, error);
+    } else {
+        status = dataset->kind->next(cursor, element, error);
+    }
+    cursor->ended = status == LIANA_END_OF_DATA;
+    if (status == LIANA_OK) cursor->index++;
+    return status;
+}
+
+/* ---- draws and addresses ---- */
+
+uint64_t liana__draw_for(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t salt)
+{
+    liana__philox_key key = liana__philox_make_key(seed, LIANA__STREAM_DATASET, salt);
+    uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)epoch, (uint32_t)(epoch >> 32)};
+    uint32_t words[4];
+    liana__philox(key, counter, words);
+    return (uint64_t)words[0] << 32 | words[1];
+}
+
+uint64_t liana__seed_of_input(uint64_t seed, size_t number)
+{
+    return number ? liana__draw_for(seed, 0, number, LIANA__SALT_INPUT) : seed;
+}
+
+liana_example_address liana__example_address(const liana__at *at, const liana_element *element)
+{
+    return (liana_example_address){at->seed, at->epoch, at->index, element->record};
+}
+
+liana_status liana__fail_function(liana__error *error, liana_status status, const liana__at *at, uint64_t record,
+                                  const char *message)
+{
+    if (status == LIANA_OK || status == LIANA_END_OF_DATA) status = LIANA_INVALID_ARGUMENT;
+    return liana__fail(error, status, "position %" PRIu64 " of epoch %" PRIu64 " (record %" PRIu64 "): %s", at->index,
+                       at->epoch, record, message && *message ? message : liana_status_text(status));
+}

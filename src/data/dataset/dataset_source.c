@@ -1,0 +1,565 @@
+#include "data/dataset/dataset_source.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what a model reads of an element ---- */
+
+void liana__dataset_image(const liana_element *element, size_t component, liana__record *record)
+{
+    const liana_component *image = &element->spec->components[component];
+    *record = (liana__record){0};
+    if (image->dtype == LIANA_STRING) {
+        const liana_bytes *bytes = element->data[component];
+        record->bytes = bytes->data;
+        record->size = bytes->size;
+        return;
+    }
+    record->pixels = element->data[component];
+    record->height = image->shape.dims[0];
+    record->width = image->shape.dims[1];
+    record->channels = image->shape.rank == 3 ? (int)image->shape.dims[2] : 1;
+}
+
+liana_status liana__dataset_check_image(const liana__spec *spec, size_t *component, liana__error *error)
+{
+    int index = liana__spec_find(spec, "image");
+    if (index < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "there is no component 'image'; rename the one that holds images (liana_dataset_rename)");
+    }
+    const liana_component *image = &spec->components[index];
+    const liana_shape *shape = &image->shape;
+    bool encoded = image->dtype == LIANA_STRING && shape->rank == 0;
+    bool grey = shape->rank == 2 || (shape->rank == 3 && shape->dims[2] == 1);
+    bool pixels = image->dtype == LIANA_U8 && (grey || (shape->rank == 3 && shape->dims[2] == 3));
+    for (int i = 0; pixels && i < shape->rank; i++) pixels = shape->dims[i] > 0;
+    *component = (size_t)index;
+    if (encoded || pixels) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_ARGUMENT,
+        "the component 'image' is %s, expected an encoded file (string []) or pixels (u8 [height, width, "
+        "1 or 3]) of one example",
+        liana__component_describe(image).text);
+}
+
+static int64_t integer_at(int dtype, const void *data)
+{
+    switch (dtype) {
+    case LIANA_U8: return *(const uint8_t *)data;
+    case LIANA_BOOL: return *(const uint8_t *)data != 0;
+    case LIANA_S32: return *(const int32_t *)data;
+    case LIANA_U32: return *(const uint32_t *)data;
+    default: return *(const int64_t *)data;
+    }
+}
+
+static liana_status check_label(const liana__spec *spec, int *label, liana__error *error)
+{
+    *label = liana__spec_find(spec, "label");
+    if (*label < 0) return LIANA_OK;
+    const liana_component *component = &spec->components[*label];
+    int dtype = component->dtype;
+    bool integer = dtype == LIANA_U8 || dtype == LIANA_BOOL || dtype == LIANA_S32 || dtype == LIANA_U32 ||
+                   dtype == LIANA_S64 || dtype == LIANA_U64;
+    if (integer && component->shape.rank == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the component 'label' is %s, expected a whole number (s64 [])",
+                       liana__component_describe(component).text);
+}
+
+static int find_id(const liana__spec *spec)
+{
+    int id = liana__spec_find(spec, "id");
+    bool fits = id >= 0 && spec->components[id].dtype == LIANA_STRING && spec->components[id].shape.rank == 0;
+    return fits ? id : -1;
+}
+
+/* ---- a stream at any position ---- */
+
+/* Threads ask for positions in nearly ascending order: what one of them passed over waits here for the others. More of
+ * them than threads times the examples that each claims at once are never needed. */
+enum { WAITING = 4096 };
+
+typedef struct waiting {
+    uint64_t position;
+    bool full;
+    size_t bytes; /* of the store, as they are counted */
+    liana__holder store;
+    liana_element element;
+} waiting;
+
+typedef struct stream {
+    pthread_mutex_t mutex;
+    liana__pace pace;
+    liana__budget budget;
+    uint64_t length; /* of a pass; 0: endless, or not known yet */
+    bool open_ended; /* the end of the first pass will say its length */
+    liana__cursor *cursor;
+    uint64_t next; /* the position that it gives next */
+    /* Reading begins at `first`: whoever is asked first, possibly behind it, opens the stream there. */
+    uint64_t first;
+    bool begins;
+    waiting *waiting;
+} stream;
+
+typedef struct view {
+    liana__source base;
+    liana_dataset *dataset;
+    size_t image;
+    int label; /* component, or -1 */
+    int id;
+    stream *stream; /* NULL: the dataset is random-access, of a finite length */
+} view;
+
+typedef struct view_scratch {
+    liana__memory_share *share;
+    liana__reader *reader;
+    liana__holder store;
+} view_scratch;
+
+/* Goes through an epoch, but not through what keeps the number of elements. Once for all who ask. */
+static liana_status count_elements(const liana_dataset *dataset, stream *from, liana__error *error)
+{
+    static const liana__at first;
+    while (dataset->kind->apply || dataset->kind == &liana__stage_shuffle) dataset = dataset->inputs[0];
+    atomic_llong *counted = &((liana_dataset *)dataset)->counted;
+    long long known = atomic_load(counted); /* one more than the length; 0: not counted yet */
+    if (known) from->length = (uint64_t)known - 1;
+    if (known) return LIANA_OK;
+    liana__cursor *cursor;
+    LIANA_TRY(liana__cursor_open(dataset, from->pace, &first, &cursor, error));
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK) {
+        liana_element element;
+        status = liana__cursor_next(cursor, &element, error);
+    }
+    uint64_t length = cursor->index;
+    liana__cursor_close(cursor);
+    /* A failure in between says nothing of the length. */
+    if (status != LIANA_END_OF_DATA) return status;
+    from->length = length;
+    atomic_store(counted, (long long)length + 1);
+    return LIANA_OK;
+}
+
+static liana_status open_at(const view *own, uint64_t seed, uint64_t position, liana__error *error)
+{
+    stream *from = own->stream;
+    liana__at at = {seed, 0, position};
+    if (from->open_ended && !from->length && position) LIANA_TRY(count_elements(own->dataset, from, error));
+    if (from->length) {
+        at.epoch = position / from->length;
+        at.index = position % from->length;
+    }
+    liana__cursor_close(from->cursor);
+    from->cursor = NULL;
+    from->next = position;
+    return liana__cursor_open(own->dataset, from->pace, &at, &from->cursor, error);
+}
+
+static liana_status fail_length(const stream *from, const char *what, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "epoch %" PRIu64 " of the dataset has %s elements than the %" PRIu64 " of the first one; repeat "
+                       "it endlessly (liana_dataset_repeat) and set steps_per_epoch",
+                       from->next / from->length, what, from->length);
+}
+
+/* The element at from->next. */
+static liana_status step(const view *own, uint64_t seed, liana_element *element, liana__error *error)
+{
+    stream *from = own->stream;
+    if (from->length && from->next % from->length == 0 && from->cursor && from->cursor->index == from->length) {
+        liana_status end = liana__cursor_next(from->cursor, element, error);
+        if (end == LIANA_OK) return fail_length(from, "more", error);
+        if (end != LIANA_END_OF_DATA) return end;
+        LIANA_TRY(open_at(own, seed, from->next, error));
+    }
+    liana_status status = liana__cursor_next(from->cursor, element, error);
+    if (status == LIANA_OK) from->next++;
+    if (status != LIANA_END_OF_DATA) return status;
+    if (from->length) return fail_length(from, "fewer", error);
+    if (from->open_ended && from->next) {
+        from->length = from->next;
+        return step(own, seed, element, error);
+    }
+    if (from->open_ended) {
+        return liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", own->dataset->name);
+    }
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the dataset, which was said to be endless, ended after %" PRIu64 " elements", from->next);
+}
+
+/* What waits is made ahead too. */
+static void count_waiting(stream *from, waiting *place)
+{
+    size_t bytes = liana__holder_bytes(&place->store);
+    atomic_fetch_add(&from->budget.ahead, bytes - place->bytes);
+    place->bytes = bytes;
+}
+
+static liana_status read_stream(const view *own, const liana_example_address *address, view_scratch *scratch,
+                                liana_element *element, liana__error *error)
+{
+    stream *from = own->stream;
+    uint64_t position = address->position;
+    waiting *there = &from->waiting[position % WAITING];
+    if (there->full && there->position == position) {
+        liana__holder swapped = scratch->store;
+        scratch->store = there->store;
+        there->store = swapped;
+        there->full = false;
+        count_waiting(from, there);
+        *element = there->element;
+        return LIANA_OK;
+    }
+    if (!from->cursor || position < from->next || position - from->next >= WAITING) {
+        const bool near = from->begins && position - from->first < WAITING;
+        from->begins = false;
+        LIANA_TRY(open_at(own, address->seed, near ? from->first : position, error));
+    }
+    while (from->next < position) {
+        waiting *place = &from->waiting[from->next % WAITING];
+        liana_element passed;
+        place->full = false;
+        place->position = from->next;
+        LIANA_TRY(step(own, address->seed, &passed, error));
+        LIANA_TRY(liana__holder_copy(&place->store, &passed, &place->element, error));
+        place->full = true;
+        count_waiting(from, place);
+    }
+    liana_element one;
+    LIANA_TRY(step(own, address->seed, &one, error));
+    return liana__holder_copy(&scratch->store, &one, element, error);
+}
+
+/* ---- as a source ---- */
+
+static void close_view(liana__source *base)
+{
+    view *own = (view *)base;
+    if (own->stream) {
+        liana__cursor_close(own->stream->cursor);
+        for (size_t i = 0; own->stream->waiting && i < WAITING; i++) liana__holder_free(&own->stream->waiting[i].store);
+        pthread_mutex_destroy(&own->stream->mutex);
+        free(own->stream->waiting);
+        free(own->stream);
+    }
+    liana_dataset_close(own->dataset);
+    free(own);
+}
+
+static void free_scratch(void *pointer)
+{
+    view_scratch *scratch = pointer;
+    liana__reader_destroy(scratch->reader);
+    liana__holder_free(&scratch->store);
+}
+
+/* Another seed for each position, so that functions draw anew when an example comes again in an epoch. */
+static liana_status read_random(const view *own, const liana_example_address *address, view_scratch *scratch,
+                                liana_element *element, liana__error *error)
+{
+    if (!scratch->reader) scratch->reader = liana__reader_create(own->dataset, scratch->share);
+    if (!scratch->reader) return liana__fail_memory(error, "reading a dataset");
+    uint64_t seed = liana__draw_for(address->seed, address->epoch, address->position, LIANA__SALT_POSITION);
+    liana__at at = {seed, address->epoch, address->record};
+    return liana__reader_read(scratch->reader, &at, element, error);
+}
+
+static liana_status read_at(const liana__source *base, const liana_example_address *address, void *scratch,
+                            liana__record *record, liana__error *error)
+{
+    const view *own = (const view *)base;
+    liana_element element;
+    if (own->stream) {
+        pthread_mutex_lock(&own->stream->mutex);
+        liana_status status = read_stream(own, address, scratch, &element, error);
+        pthread_mutex_unlock(&own->stream->mutex);
+        LIANA_TRY(status);
+    } else {
+        LIANA_TRY(read_random(own, address, scratch, &element, error));
+    }
+    liana__dataset_image(&element, own->image, record);
+    record->has_label = own->label >= 0;
+    if (own->label >= 0) {
+        record->label = integer_at(element.spec->components[own->label].dtype, element.data[own->label]);
+    }
+    if (own->id >= 0) {
+        const liana_bytes *id = element.data[own->id];
+        record->id = id->size ? id->data : NULL;
+        record->id_size = id->size;
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                liana__error *error)
+{
+    liana_example_address address = {.position = index, .record = index};
+    return read_at(base, &address, scratch, record, error);
+}
+
+/* The files that a record comes from and its index there, where the stages say it; else NULL. */
+static const liana__source *find_source(const view *own, uint64_t *index)
+{
+    const liana_dataset *dataset = own->dataset;
+    while (dataset->num_inputs && !own->stream) {
+        const liana__stage_kind *kind = dataset->kind;
+        size_t input = 0;
+        if (kind->trace) input = kind->trace(dataset, index);
+        if (!kind->trace && !kind->apply) break;
+        dataset = dataset->inputs[input];
+    }
+    return dataset->source;
+}
+
+/* The name of the last stage stands for files that are not known. */
+static liana__record_address address_of(const liana__source *base, uint64_t index)
+{
+    const view *own = (const view *)base;
+    uint64_t number = index;
+    const liana__source *source = find_source(own, &number);
+    if (source) return liana__source_address(source, number);
+    return (liana__record_address){own->dataset->name, (int64_t)index};
+}
+
+static void expect(const liana__source *base, uint64_t index)
+{
+    const liana__source *source = find_source((const view *)base, &index);
+    if (source) liana__source_expect(source, index);
+}
+
+static void begin(const liana__source *base, uint64_t position)
+{
+    stream *from = ((const view *)base)->stream;
+    if (!from) return;
+    liana__cursor_close(from->cursor);
+    from->cursor = NULL;
+    from->first = position;
+    from->begins = true;
+}
+
+static void take_memory(const liana__source *base, size_t bytes)
+{
+    const view *own = (const view *)base;
+    if (own->stream) own->stream->budget.memory = bytes;
+}
+
+static size_t scratch_bytes(const void *pointer)
+{
+    const view_scratch *scratch = pointer;
+    return liana__holder_bytes(&scratch->store) + (scratch->reader ? liana__reader_bytes(scratch->reader) : 0);
+}
+
+static void scratch_bound(void *pointer, liana__memory_share *share)
+{
+    ((view_scratch *)pointer)->share = share;
+}
+
+static const liana__source_kind view_kind = {
+    .name = "dataset",
+    .doc = "The elements of a dataset.",
+    .close = close_view,
+    .read = read_record,
+    .read_at = read_at,
+    .address = address_of,
+    .expect = expect,
+    .begin = begin,
+    .scratch_size = sizeof(view_scratch),
+    .scratch_free = free_scratch,
+    .scratch_bytes = scratch_bytes,
+    .scratch_bound = scratch_bound,
+    .take_memory = take_memory,
+};
+
+/* ---- making one ---- */
+
+static liana_status make_stream(view *own, int64_t endless_length, liana__error *error)
+{
+    liana_dataset *dataset = own->dataset;
+    stream *from = own->stream = calloc(1, sizeof *from);
+    if (!from) return liana__fail_memory(error, "a dataset");
+    pthread_mutex_init(&from->mutex, NULL);
+    from->waiting = calloc(WAITING, sizeof *from->waiting);
+    if (!from->waiting) return liana__fail_memory(error, "a dataset");
+    from->budget.memory = LIANA__DATASET_MEMORY;
+    from->pace = (liana__pace){liana_context_num_threads(dataset->context), &from->budget};
+    if (dataset->length == LIANA_INFINITE) {
+        own->base.num_records = (uint64_t)endless_length;
+        if (endless_length) return LIANA_OK;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the dataset '%s' is endless; set steps_per_epoch to say how long an epoch is, or use only "
+                           "so many elements (liana_dataset_take)",
+                           dataset->name);
+    }
+    if (dataset->length == LIANA_UNKNOWN && endless_length) {
+        from->open_ended = true;
+        own->base.num_records = (uint64_t)endless_length;
+        return LIANA_OK;
+    }
+    from->length = (uint64_t)dataset->length;
+    if (dataset->length == LIANA_UNKNOWN) LIANA_TRY(count_elements(dataset, from, error));
+    own->base.num_records = from->length;
+    return LIANA_OK;
+}
+
+/* Stages after which `label` may be something else than in the files. */
+static bool changes_labels(const liana__stage_kind *kind)
+{
+    return kind == &liana__stage_map || kind == &liana__stage_interleave || kind == &liana__stage_zip ||
+           kind == &liana__stage_rename || kind == &liana__stage_unbatch;
+}
+
+bool liana__dataset_has_numbers(const liana_dataset *dataset)
+{
+    while (!dataset->source && dataset->num_inputs && !changes_labels(dataset->kind)) dataset = dataset->inputs[0];
+    return dataset->source && dataset->source->has_labels && !dataset->source->class_names.count;
+}
+
+static liana__strings count_names(const char *const *names)
+{
+    liana__strings list = {0, names};
+    while (names && names[list.count]) list.count++;
+    return list;
+}
+
+liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
+                                        liana__error *error)
+{
+    wanted->class_names = count_names(options->class_names);
+    if (!options->classes_of) return LIANA_OK;
+    if (options->class_names) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "classes_of and class_names exclude each other; leave one out");
+    }
+    wanted->class_names = liana__dataset_class_names(options->classes_of);
+    wanted->labels_are_names = wanted->class_names.count > 0;
+    return LIANA_OK;
+}
+
+liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
+                                         liana__error *error)
+{
+    liana__strings names = count_names(options->class_names);
+    const char **items = liana__arena_allocate(&dataset->arena, (names.count + 1) * sizeof *items);
+    for (size_t i = 0; items && i < names.count; i++) {
+        items[i] = liana__arena_string(&dataset->arena, names.items[i]);
+    }
+    if (dataset->arena.failed) return liana__fail_memory(error, "the names of the classes");
+    dataset->class_names = (liana__strings){names.count, items};
+    dataset->scale = options->scale;
+    dataset->antialias = options->antialias;
+    return LIANA_OK;
+}
+
+liana__strings liana__dataset_class_names(const liana_dataset *dataset)
+{
+    while (!dataset->class_names.count && !dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    if (dataset->class_names.count) return dataset->class_names;
+    return dataset->source ? dataset->source->class_names : (liana__strings){0};
+}
+
+static bool is_batched(const liana_dataset *dataset)
+{
+    bool batched = dataset->kind == &liana__stage_batch;
+    for (size_t i = 0; i < dataset->num_inputs && !batched; i++) batched = is_batched(dataset->inputs[i]);
+    return batched;
+}
+
+/* Whoever comes from tf.data makes batches. */
+static liana_status fail_components(const liana_dataset *dataset, liana_status status, liana__error *error)
+{
+    if (error && is_batched(dataset)) {
+        liana__error own = *error;
+        liana__fail(error, status,
+                    "%s; leave liana_dataset_batch out: the model makes batches of single examples itself, of the "
+                    "batch_size of its options",
+                    own.message);
+    }
+    return liana__fail_within(error, "the dataset '%s'", dataset->name);
+}
+
+liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
+                                 liana__error *error)
+{
+    *source = dataset->source;
+    if (*source) return LIANA_OK;
+    view *own = calloc(1, sizeof *own);
+    if (!own) return liana__fail_memory(error, "a dataset");
+    own->base.kind = &view_kind;
+    own->base.varies = dataset->varies;
+    own->dataset = liana_dataset_retain((liana_dataset *)dataset);
+    own->base.class_names = liana__dataset_class_names(dataset);
+    own->base.memory = liana__dataset_memory(dataset);
+    own->base.num_blocks = dataset->num_blocks;
+    own->base.block_starts = dataset->block_starts;
+    liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);
+    if (status == LIANA_OK) status = check_label(&dataset->spec, &own->label, error);
+    if (status != LIANA_OK) fail_components(dataset, status, error);
+    own->id = find_id(&dataset->spec);
+    own->base.has_labels = own->label >= 0;
+    own->base.num_records = dataset->length > 0 ? (uint64_t)dataset->length : 0;
+    if (status == LIANA_OK && (!dataset->random_access || dataset->length == LIANA_INFINITE)) {
+        own->base.varies = true;
+        own->base.streams = true;
+        status = make_stream(own, endless_length, error);
+    }
+    if (status == LIANA_OK && own->base.num_records == 0) {
+        status = liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", dataset->name);
+    }
+    if (status != LIANA_OK) {
+        close_view(&own->base);
+        return status;
+    }
+    *source = &own->base;
+    return LIANA_OK;
+}
+
+static void visit_sources(const liana_dataset *dataset, void (*visit)(void *user, const liana__source *source),
+                          void *user)
+{
+    if (dataset->source) visit(user, dataset->source);
+    for (size_t i = 0; i < dataset->num_inputs; i++) visit_sources(dataset->inputs[i], visit, user);
+}
+
+void liana__dataset_view_sources(const liana__source *source, void (*visit)(void *user, const liana__source *source),
+                                 void *user)
+{
+    if (source->kind == &view_kind) {
+        visit_sources(((const view *)source)->dataset, visit, user);
+    } else {
+        visit(user, source);
+    }
+}
+
+void liana__dataset_close_view(liana__source *source)
+{
+    if (source && source->kind == &view_kind) liana__source_close(source);
+}
+
+liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes)
+{
+    liana__error *error = &dataset->context->error;
+    liana__source *source;
+    LIANA_TRY(liana__dataset_view(dataset, 0, &source, error));
+    liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, NULL, error);
+    liana__dataset_close_view(source);
+    return status;
+}
+
+liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3])
+{
+    liana__error *error = &dataset->context->error;
+    liana__source *source;
+    liana__probe first = {0};
+    LIANA_TRY(liana__dataset_view(dataset, 1, &source, error));
+    liana_status status = liana__decode_probe(source, &first, error);
+    liana__dataset_close_view(source);
+    shape[0] = first.height;
+    shape[1] = first.width;
+    shape[2] = first.encoded ? 3 : first.channels;
+    return status;
+}

@@ -1,0 +1,219 @@
+#include "data/dataset/element_file.h"
+
+#include "formats/crc32c.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+
+static const char MAGIC[8] = "LIANAELM";
+
+/* One row of the table. */
+typedef struct liana__element_place {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t checksum; /* of the element's number and its bytes */
+} liana__element_place;
+
+typedef struct footer {
+    char magic[8];
+    uint32_t byte_order; /* 1 */
+    uint32_t version;
+    liana__fingerprint settings;
+    liana__fingerprint sources;
+    uint64_t num_elements;
+    uint64_t table; /* offset */
+    uint32_t table_checksum;
+    uint32_t checksum; /* of the bytes before it */
+} footer;
+
+_Static_assert(sizeof(footer) == 72, "the footer has no gaps");
+
+struct liana__element_file {
+    char *path;
+    liana__mapping mapping;
+    uint64_t count;
+    liana__element_place *places;
+};
+
+static uint32_t checksum_of(uint64_t number, const void *bytes, size_t size)
+{
+    return liana__crc32c_extend(liana__crc32c(&number, sizeof number), bytes, size);
+}
+
+/* ---- reading ---- */
+
+/* Why the end of a file is not the footer that is wanted; NULL if it is. */
+static const char *find_difference(const footer *found, uint64_t size, const liana__element_file_contents *wanted)
+{
+    if (memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is damaged, cut short or something else";
+    if (found->byte_order != 1) return "it is of a machine with another byte order";
+    if (found->version != VERSION) return "it is of another version";
+    if (found->checksum != liana__crc32c(found, offsetof(footer, checksum))) return "it is damaged";
+    if (!liana__fingerprint_equal(&found->settings, &wanted->settings)) return "the stages before it were others";
+    if (!liana__fingerprint_equal(&found->sources, &wanted->sources)) return "the source files have changed";
+    if (wanted->num_elements >= 0 && found->num_elements != (uint64_t)wanted->num_elements) {
+        return "it has another number of elements";
+    }
+    uint64_t table, end;
+    bool fits = !__builtin_mul_overflow(found->num_elements, (uint64_t)sizeof(liana__element_place), &table) &&
+                !__builtin_add_overflow(found->table, table, &end) && end == size - sizeof *found;
+    return fits ? NULL : "it is damaged";
+}
+
+static const char *read_table(liana__element_file *file, const footer *found)
+{
+    size_t size = (size_t)found->num_elements * sizeof *file->places;
+    file->count = found->num_elements;
+    file->places = malloc(size + 1);
+    if (!file->places) return NULL;
+    if (liana__mapping_copy(&file->mapping, file->path, (size_t)found->table, file->places, size, NULL) != LIANA_OK) {
+        return "it cannot be read";
+    }
+    if (liana__crc32c(file->places, size) != found->table_checksum) return "it is damaged";
+    for (uint64_t i = 0; i < file->count; i++) {
+        const liana__element_place *place = &file->places[i];
+        if (place->offset > found->table || place->size > found->table - place->offset) return "it is damaged";
+    }
+    return NULL;
+}
+
+static const char *read_end(liana__element_file *file, const liana__element_file_contents *contents)
+{
+    footer found;
+    size_t size = file->mapping.size;
+    if (size < sizeof found) return "it is damaged, cut short or something else";
+    if (liana__mapping_copy(&file->mapping, file->path, size - sizeof found, &found, sizeof found, NULL) != LIANA_OK) {
+        return "it cannot be read";
+    }
+    const char *why = find_difference(&found, size, contents);
+    return why ? why : read_table(file, &found);
+}
+
+liana_status liana__element_file_open(const char *path, const liana__element_file_contents *contents,
+                                      liana__element_file **out, char *why, size_t why_size, liana__error *error)
+{
+    *out = NULL;
+    snprintf(why, why_size, "%s", "");
+    liana__element_file *file = calloc(1, sizeof *file);
+    if (file) file->path = strdup(path);
+    if (!file || !file->path) {
+        liana__element_file_close(file);
+        return liana__fail_memory(error, path);
+    }
+    liana__error own = {0};
+    liana_status status = liana__file_map(path, &file->mapping, &own);
+    const char *difference = status == LIANA_OK ? read_end(file, contents) : NULL;
+    if (status == LIANA_OK && !difference && file->places) {
+        *out = file;
+        return LIANA_OK;
+    }
+    bool no_memory = status == LIANA_OK && !difference;
+    liana__element_file_close(file);
+    if (no_memory) return liana__fail_memory(error, path);
+    snprintf(why, why_size, "%s", difference ? difference : "");
+    if (status == LIANA_OK || status == LIANA_NOT_FOUND) return LIANA_OK;
+    if (error) *error = own;
+    return status;
+}
+
+void liana__element_file_close(liana__element_file *file)
+{
+    if (!file) return;
+    liana__file_unmap(&file->mapping);
+    free(file->places);
+    free(file->path);
+    free(file);
+}
+
+uint64_t liana__element_file_count(const liana__element_file *file)
+{
+    return file->count;
+}
+
+size_t liana__element_file_memory(uint64_t count)
+{
+    return (size_t)count * sizeof(liana__element_place);
+}
+
+uint64_t liana__element_file_size(const liana__element_file *file)
+{
+    return file->mapping.size;
+}
+
+liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
+                                      liana__file_buffer *buffer, liana_element *element, liana__error *error)
+{
+    const liana__element_place *place = &file->places[index];
+    size_t size = (size_t)place->size;
+    LIANA_TRY(liana__file_buffer_reserve(buffer, size, file->path, error));
+    LIANA_TRY(liana__mapping_copy(&file->mapping, file->path, (size_t)place->offset, buffer->bytes, size, error));
+    bool whole = checksum_of(index, buffer->bytes, size) == place->checksum &&
+                 liana__packed_settle(spec, buffer->bytes, size, NULL) == LIANA_OK;
+    if (!whole) {
+        return liana__fail(error, LIANA_DATA_LOSS, "'%s': element %" PRIu64 " at byte %" PRIu64 " is damaged",
+                           file->path, index, place->offset);
+    }
+    liana__packed_element(spec, buffer->bytes, element);
+    return LIANA_OK;
+}
+
+/* ---- writing ---- */
+
+liana_status liana__element_file_begin(liana__element_file_writer *writer, const char *path,
+                                       const liana__element_file_contents *contents, liana__error *error)
+{
+    *writer = (liana__element_file_writer){.contents = *contents};
+    return liana__file_begin(&writer->file, path, error);
+}
+
+liana_status liana__element_file_add(liana__element_file_writer *writer, const liana_element *element,
+                                     liana__error *error)
+{
+    size_t size = liana__packed_size(element);
+    LIANA_TRY(liana__file_buffer_reserve(&writer->buffer, size, "an element", error));
+    liana__element_pack(element, writer->buffer.bytes);
+    if (!liana__grow(&writer->places, writer->count, &writer->capacity, sizeof *writer->places)) {
+        return liana__fail_memory(error, "the table of a file of elements");
+    }
+    uint32_t checksum = checksum_of(writer->count, writer->buffer.bytes, size);
+    writer->places[writer->count++] = (liana__element_place){writer->offset, size, checksum};
+    writer->offset += size;
+    return liana__file_write(&writer->file, writer->buffer.bytes, size, error);
+}
+
+static void free_writer(liana__element_file_writer *writer)
+{
+    free(writer->buffer.bytes);
+    free(writer->places);
+    writer->buffer = (liana__file_buffer){0};
+    writer->places = NULL;
+}
+
+liana_status liana__element_file_commit(liana__element_file_writer *writer, liana__error *error)
+{
+    size_t size = writer->count * sizeof *writer->places;
+    footer end = {.byte_order = 1,
+                  .version = VERSION,
+                  .settings = writer->contents.settings,
+                  .sources = writer->contents.sources,
+                  .num_elements = writer->count,
+                  .table = writer->offset,
+                  .table_checksum = liana__crc32c(writer->places, size)};
+    memcpy(end.magic, MAGIC, sizeof MAGIC);
+    end.checksum = liana__crc32c(&end, offsetof(footer, checksum));
+    LIANA_TRY(liana__file_write(&writer->file, writer->places, size, error));
+    LIANA_TRY(liana__file_write(&writer->file, &end, sizeof end, error));
+    LIANA_TRY(liana__file_commit(&writer->file, true, error));
+    free_writer(writer);
+    return LIANA_OK;
+}
+
+void liana__element_file_abandon(liana__element_file_writer *writer)
+{
+    liana__file_abandon(&writer->file);
+    free_writer(writer);
+}

@@ -1,0 +1,63 @@
+/* element_file.h - elements in a file, any of which is read at once.
+ *
+ * The packed elements (data/dataset/packed_element.h), a table of where each lies with its CRC-32C, and a footer that
+ * says what they are. A file is written once, under another name, and appears whole. Elements are read from a mapping
+ * by copies that the kernel makes: a file that somebody cuts is an error, not a signal. Numbers are in the byte order
+ * of the machine, which the footer tells apart. */
+#ifndef LIANA_DATA_ELEMENT_FILE_H
+#define LIANA_DATA_ELEMENT_FILE_H
+
+#include "base/file.h"
+#include "data/dataset/packed_element.h"
+#include "data/source/fingerprint.h"
+
+/* What the elements of a file are made of, and how. */
+typedef struct liana__element_file_contents {
+    liana__fingerprint settings;
+    liana__fingerprint sources;
+    int64_t num_elements; /* below 0: not known */
+} liana__element_file_contents;
+
+typedef struct liana__element_file liana__element_file;
+
+/* Opens the file. Where it is not there, damaged, or holds something else, *file is NULL and `why` says so ("" where
+ * there is none). Errors: IO_ERROR, OUT_OF_MEMORY; they name the path. */
+liana_status liana__element_file_open(const char *path, const liana__element_file_contents *contents,
+                                      liana__element_file **file, char *why, size_t why_size, liana__error *error)
+    LIANA_MUST_USE;
+/* NULL is allowed. */
+void liana__element_file_close(liana__element_file *file);
+
+uint64_t liana__element_file_count(const liana__element_file *file);
+/* Bytes of memory that a file of so many elements takes while it is open. */
+size_t liana__element_file_memory(uint64_t count);
+uint64_t liana__element_file_size(const liana__element_file *file);
+
+/* Element `index` below the count, in `buffer` until its next use; its checksum is verified. Any number of threads,
+ * each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
+                                      liana__file_buffer *buffer, liana_element *element, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Writing one. */
+typedef struct liana__element_file_writer {
+    liana__file_writer file;
+    liana__element_file_contents contents;
+    uint64_t offset;
+    liana__file_buffer buffer;
+    struct liana__element_place *places;
+    size_t count;
+    size_t capacity;
+} liana__element_file_writer;
+
+/* Begin, then add elements, then commit, or abandon after a failure of any of them. Errors: IO_ERROR (the disk is full,
+ * ...; the file that was there stays), OUT_OF_MEMORY. */
+liana_status liana__element_file_begin(liana__element_file_writer *writer, const char *path,
+                                       const liana__element_file_contents *contents, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__element_file_add(liana__element_file_writer *writer, const liana_element *element,
+                                     liana__error *error) LIANA_MUST_USE;
+liana_status liana__element_file_commit(liana__element_file_writer *writer, liana__error *error) LIANA_MUST_USE;
+void liana__element_file_abandon(liana__element_file_writer *writer);
+
+#endif

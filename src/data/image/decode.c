@@ -1,0 +1,145 @@
+#include "data/image/decode.h"
+
+/* Raw pixels with the wanted channels: grey is repeated, colour weighted as everywhere else. */
+static liana_status convert_channels(const liana__record *record, int channels, liana__image *image,
+                                     liana__error *error)
+{
+    LIANA_TRY(liana__image_reserve(image, record->height, record->width, channels, error));
+    int64_t count = record->height * record->width;
+    const uint8_t *src = record->pixels;
+    uint8_t *dst = image->pixels;
+    if (channels == 3) {
+        for (int64_t i = 0; i < count; i++) dst[3 * i] = dst[3 * i + 1] = dst[3 * i + 2] = src[i];
+    } else {
+        for (int64_t i = 0; i < count; i++) dst[i] = liana__luma(src[3 * i], src[3 * i + 1], src[3 * i + 2]);
+    }
+    return LIANA_OK;
+}
+
+static liana__resize_shape resize_from(const liana__decode_options *options, int64_t height, int64_t width)
+{
+    return (liana__resize_shape){.height = height,
+                                 .width = width,
+                                 .to_height = options->height,
+                                 .to_width = options->width,
+                                 .channels = options->channels,
+                                 .antialias = options->antialias};
+}
+
+/* What of the encoded image a part of the resized one takes. */
+typedef struct part_search {
+    liana__decoder *decoder;
+    const liana__decode_options *options;
+    const liana__image_part *part;
+    liana__error *error;
+    liana_status status;
+} part_search;
+
+static void choose_part(void *user, int64_t height, int64_t width, liana__image_part *part)
+{
+    part_search *own = user;
+    liana__resize_shape *shape = &own->decoder->shape;
+    *shape = resize_from(own->options, height, width);
+    own->status = liana__resize_find_part(&own->decoder->resizer, shape, own->part, part, own->error);
+}
+
+static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_options *options,
+                                 const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                 liana__error *error)
+{
+    part_search search = {.decoder = decoder, .options = options, .part = part, .error = error};
+    liana__image_options image = {.channels = options->channels,
+                                  .max_pixels = options->max_pixels,
+                                  .least_height = options->fast ? options->height : 0,
+                                  .least_width = options->fast ? options->width : 0};
+    if (part) {
+        image.choose_part = choose_part;
+        image.user = &search;
+    } else {
+        image.target = (liana__image_target){dst, options->height, options->width};
+    }
+    decoder->shape = (liana__resize_shape){0};
+    LIANA_TRY(liana__image_decode(record->bytes, record->size, &image, &decoder->image, error));
+    LIANA_TRY(search.status);
+    decoder->from = decoder->image;
+    /* Not known yet where all of the image was decoded. */
+    if (!decoder->shape.height) decoder->shape = resize_from(options, decoder->from.height, decoder->from.width);
+    return LIANA_OK;
+}
+
+liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (record->bytes) return decode_bytes(decoder, options, record, part, dst, error);
+    decoder->shape = resize_from(options, record->height, record->width);
+    if (record->channels != options->channels) {
+        LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
+        decoder->from = decoder->image;
+        return LIANA_OK;
+    }
+    /* Nobody writes there: the pixels are the record's. */
+    decoder->from = (liana__image){.pixels = (uint8_t *)(uintptr_t)record->pixels,
+                                   .height = record->height,
+                                   .width = record->width,
+                                   .channels = record->channels};
+    return LIANA_OK;
+}
+
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (decoder->from.pixels == dst) return LIANA_OK;
+    if (part) return liana__resize_part_u8(&decoder->resizer, &decoder->shape, part, &decoder->from, dst, error);
+    return liana__resize_u8(&decoder->resizer, &decoder->shape, decoder->from.pixels, dst, error);
+}
+
+liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
+                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  liana__error *error)
+{
+    if (part && part->height == options->height && part->width == options->width) part = NULL;
+    LIANA_TRY(liana__decode_pixels(decoder, options, record, part, dst, error));
+    return liana__decode_resize(decoder, part, dst, error);
+}
+
+static liana_status probe_record(const liana__record *record, liana__probe *probe, liana__error *error)
+{
+    liana__image image = {.height = record->height, .width = record->width, .channels = record->channels};
+    if (record->bytes) LIANA_TRY(liana__image_probe(record->bytes, record->size, NULL, &image, error));
+    *probe = (liana__probe){image.height, image.width, image.channels, record->bytes != NULL};
+    return LIANA_OK;
+}
+
+liana_status liana__decode_probe(const liana__source *source, liana__probe *probe, liana__error *error)
+{
+    liana__record record;
+    void *scratch = liana__source_scratch_create(source);
+    if (!scratch) return liana__fail_memory(error, "reading an image");
+    liana_status status = LIANA_OK;
+    for (uint64_t index = 0; index < source->num_records; index++) {
+        status = liana__source_read(source, index, scratch, &record, error);
+        if (status == LIANA_OK) {
+            status = probe_record(&record, probe, error);
+            if (status != LIANA_OK) liana__source_fail_within(source, index, &record, error);
+        }
+        if (!source->skip_damage || !liana__source_is_bad_record(status)) break;
+    }
+    liana__source_scratch_destroy(source, scratch);
+    return status;
+}
+
+size_t liana__decoder_bytes(const liana__decoder *decoder)
+{
+    const liana__image *image = &decoder->image;
+    const liana__resizer *resizer = &decoder->resizer;
+    return image->capacity + image->spare_capacity + resizer->rows.capacity + resizer->columns.capacity +
+           resizer->row_capacity * sizeof *resizer->row +
+           (resizer->cut_rows.capacity + resizer->cut_columns.capacity) * sizeof *resizer->rows.first;
+}
+
+void liana__decoder_free(liana__decoder *decoder)
+{
+    liana__image_free(&decoder->image);
+    liana__resizer_free(&decoder->resizer);
+}

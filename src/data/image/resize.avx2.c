@@ -1,0 +1,3 @@
+#include "data/image/resize.kernels.h"
+
+const liana__resize_kernels liana__resize_kernels_avx2 = LIANA__RESIZE_KERNELS;

@@ -1,0 +1,192 @@
+#include "data/loader/example_maker.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* Elements of streams are counted where they are made. */
+static bool bounds_scratch(const liana__example_maker *self)
+{
+    return !self->plan->source->streams;
+}
+
+static bool make_scratch(liana__example_maker *self)
+{
+    const liana__source *source = self->plan->source;
+    self->scratch = liana__source_scratch_create(source);
+    if (self->scratch && bounds_scratch(self)) liana__source_scratch_bound(source, self->scratch, &self->share);
+    return self->scratch;
+}
+
+/* Bytes that the thread keeps from record to record. */
+static size_t kept_bytes(const liana__example_maker *self)
+{
+    size_t bytes = liana__decoder_bytes(&self->decoder);
+    bool counts = self->scratch && bounds_scratch(self);
+    return counts ? bytes + liana__source_scratch_bytes(self->plan->source, self->scratch) : bytes;
+}
+
+/* Gives up all memory that records and images have taken. */
+static void let_go(liana__example_maker *self)
+{
+    liana__decoder_free(&self->decoder);
+    self->decoder.image.share = &self->share;
+    if (bounds_scratch(self)) {
+        liana__source_scratch_destroy(self->plan->source, self->scratch);
+        self->scratch = NULL; /* made again when it is needed */
+    }
+    liana__memory_share_settle(&self->share, 0);
+}
+
+static liana_status fail_bound(const liana__example_maker *self, uint64_t index, liana__error *error)
+{
+    const double mebi = 1 << 20;
+    size_t most = self->share.own + self->share.pool->most;
+    liana__fail(error, LIANA_INVALID_CONFIG,
+                "reading and decoding it takes %.1f MiB of memory, but data.memory leaves only %.1f MiB for that: make "
+                "data.memory larger by %.0f MiB or more",
+                (double)self->share.wanted / mebi, (double)most / mebi,
+                4 * (double)(self->share.wanted - most) / mebi + 1);
+    /* What was read of it is gone, its id too. */
+    return liana__source_fail_within(self->plan->source, index, &(liana__record){0}, error);
+}
+
+/* ---- making ---- */
+
+/* What is to be read, and what of it is needed. */
+typedef struct wanted {
+    liana_example_address address;
+    const liana__image_part *part; /* NULL: all of it, which the cache keeps */
+    int32_t *label;
+    uint8_t *pixels;
+} wanted;
+
+static liana_status read_record(liana__example_maker *self, const wanted *what, liana__error *error)
+{
+    self->record = (liana__record){0};
+    if (!self->scratch && !make_scratch(self)) return liana__fail_memory(error, "reading a record");
+    LIANA_TRY(liana__source_read_at(self->plan->source, &what->address, self->scratch, &self->record, error));
+    /* What elements of datasets took is known only now. */
+    size_t kept = kept_bytes(self), used = self->share.used;
+    return kept > used ? liana__memory_share_ask(&self->share, kept - used, "a record", error) : LIANA_OK;
+}
+
+static liana_status decode_record(liana__example_maker *self, const wanted *what, liana__error *error)
+{
+    const liana__example_plan *plan = self->plan;
+    uint64_t index = what->address.record;
+    *what->label = -1;
+    if (plan->source->has_labels) {
+        LIANA_TRY(liana__source_label(plan->source, index, &self->record, plan->options->label_offset,
+                                      plan->options->num_classes, what->label, error));
+    }
+    liana_status status =
+        liana__decode_record(&self->decoder, &plan->decoded, &self->record, what->part, what->pixels, error);
+    return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(plan->source, index, &self->record, error);
+}
+
+/* Reads, checks and decodes a record. Where memory is short it is done again once there is enough: then this thread
+ * holds none meanwhile. */
+static liana_status make_pixels(liana__example_maker *self, const wanted *what, liana__error *error)
+{
+    for (bool read = false;;) {
+        bool kept = self->share.used > 0;
+        liana_status status = read ? LIANA_OK : read_record(self, what, error);
+        if (status == LIANA_OK) status = decode_record(self, what, error);
+        if (!self->share.wanted) {
+            liana__memory_share_settle(&self->share, kept_bytes(self));
+            return status;
+        }
+        read = !bounds_scratch(self);
+        let_go(self);
+        if (kept) {
+            /* What other records left behind may have been too much. */
+            self->share.wanted = 0;
+        } else if (!liana__memory_share_wait(&self->share)) {
+            status = fail_bound(self, what->address.record, error);
+            self->share.wanted = 0;
+            return status;
+        }
+    }
+}
+
+/* Reads a record into example i of the slot. */
+static liana_status read_example(liana__example_maker *self, liana__ring_slot *slot, int64_t i, const wanted *what,
+                                 bool *bad, liana__error *error)
+{
+    liana_status status = make_pixels(self, what, error);
+    *bad = status != LIANA_OK && self->plan->options->bad_records && liana__source_is_bad_record(status);
+    if (*bad) return LIANA_OK;
+    LIANA_TRY(status);
+    const liana__record *record = &self->record;
+    LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
+    liana__cached_image image = {what->pixels, *what->label, record->id, record->id_size};
+    if (!what->part) liana__image_cache_keep(self->plan->cache, what->address.record, &image);
+    return LIANA_OK;
+}
+
+liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *slot, int64_t i, uint64_t pass,
+                                 bool *bad, liana__error *error)
+{
+    const liana__example_plan *plan = self->plan;
+    const liana__stage *stage = plan->options->stage;
+    liana__batch *batch = &slot->batch;
+    uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
+    uint8_t *pixels = batch->images + (size_t)i * plan->image_size,
+            *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
+    liana__cached_image cached = {.pixels = decoded};
+    liana__image_file_room room;
+    room.pixels = decoded;
+    liana_example_address address = {seed, batch->epoch, position, index};
+    *bad = false;
+    if (liana__image_cache_find(plan->cache, index, &room, &cached)) {
+        batch->labels[i] = cached.label;
+        LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
+        if (!stage && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
+    } else {
+        wanted what = {.address = {seed, pass, position, index}, .label = &batch->labels[i], .pixels = decoded};
+        liana__image_part part;
+        if (stage && stage->find_part && index >= liana__image_cache_count(plan->cache)) {
+            stage->find_part(stage, &address, &part);
+            what.part = &part;
+        }
+        LIANA_TRY(read_example(self, slot, i, &what, bad, error));
+        if (!*bad && liana__memory_share_is_missed(&self->share)) liana__example_maker_rest(self);
+    }
+    if (!stage || *bad) return LIANA_OK;
+    if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
+    return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
+}
+
+/* ---- beginning and ending ---- */
+
+liana_status liana__example_maker_init(liana__example_maker *self, const liana__example_plan *plan, liana__error *error)
+{
+    const liana__stage *stage = plan->options->stage;
+    *self = (liana__example_maker){.plan = plan, .share = {.pool = plan->pool, .own = plan->share}};
+    self->decoder.image.share = &self->share;
+    if (!make_scratch(self)) return liana__fail_memory(error, "reading threads");
+    if (!stage) return LIANA_OK;
+    self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
+    self->decoded = liana__allocate_aligned(plan->decoded_size + LIANA__IMAGE_OFFSET);
+    return self->stage_scratch && self->decoded ? LIANA_OK : liana__fail_memory(error, stage->name);
+}
+
+void liana__example_maker_rest(liana__example_maker *self)
+{
+    if (self->share.taken > 0) let_go(self);
+}
+
+void liana__example_maker_free(liana__example_maker *self)
+{
+    if (!self->plan) return;
+    liana__source_scratch_destroy(self->plan->source, self->scratch);
+    liana__decoder_free(&self->decoder);
+    liana__memory_share_settle(&self->share, 0);
+    free(self->stage_scratch);
+    free(self->decoded);
+}

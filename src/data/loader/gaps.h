@@ -1,0 +1,33 @@
+/* gaps.h - the examples of a batch that are missing, because their records cannot be used. */
+#ifndef LIANA_DATA_GAPS_H
+#define LIANA_DATA_GAPS_H
+
+#include "data/check/bad_records.h"
+#include "data/source/source.h"
+
+typedef struct liana__gap {
+    int64_t example; /* in the batch as it was begun */
+    uint64_t record; /* index in the source */
+    char *id;        /* NULL: none */
+    char *reason;
+} liana__gap;
+
+/* Zero-initialise; free with liana__gaps_free. */
+typedef struct liana__gaps {
+    liana__gap *items;
+    size_t count;
+    size_t capacity;
+} liana__gaps;
+
+void liana__gaps_free(liana__gaps *gaps);
+void liana__gaps_clear(liana__gaps *gaps);
+/* `record` is what was read, as far as it went. False: out of memory. */
+bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
+                     const char *reason);
+/* In the order of the examples. */
+void liana__gaps_sort(liana__gaps *gaps);
+/* Tells the list of each. Errors: those of liana__bad_records_meet. */
+liana_status liana__gaps_report(const liana__gaps *gaps, const liana__source *source, const char *part,
+                                liana__bad_records *list, liana__error *error) LIANA_MUST_USE;
+
+#endif

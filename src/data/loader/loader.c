@@ -1,0 +1,652 @@
+#include "data/loader/loader.h"
+
+#include "base/cpu.h"
+#include "base/denormals.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/loader/block_order.h"
+#include "data/loader/example_maker.h"
+#include "data/loader/ring_slot.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { MAX_CHUNK = 32 };
+#define DEFAULT_MEMORY ((size_t)1 << 30)
+
+typedef struct reader {
+    pthread_t thread;
+    liana__loader *loader;
+    liana__example_maker maker;
+    void *mix_scratch;
+} reader;
+
+/* Where an epoch lies in the endless stream. */
+typedef struct epoch_span {
+    uint64_t start;  /* its first position */
+    uint64_t length; /* positions to the next epoch */
+    uint64_t steps;
+} epoch_span;
+
+/* A batch on its way through the epochs. */
+typedef struct cursor {
+    uint64_t number; /* since begin: batch n lies in slot n % num_slots */
+    uint64_t epoch;
+    uint64_t step;
+    epoch_span span;
+} cursor;
+
+/* With a sampler: the pass whose records are laid out. */
+typedef struct pass_table {
+    uint64_t pass;
+    uint64_t start; /* its first position */
+    uint64_t length;
+    uint32_t *records; /* NULL: no sampler */
+} pass_table;
+
+struct liana__loader {
+    const liana__source *source;
+    liana__loader_options options;
+    liana__example_plan plan;
+    liana__memory_pool pool;
+    uint64_t fixed_length; /* of an epoch; 0: the sampler says it */
+    size_t num_slots;
+    liana__ring_slot *slots;
+    int num_readers; /* started */
+    reader *readers;
+    int64_t chunk;           /* examples that a thread claims at once */
+    atomic_long blocks_read; /* by the process from disks, when a batch was begun last */
+    atomic_bool cancelled;   /* chunks in progress end early; what they wrote is thrown away */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work;  /* a slot became free, or begin, or stop */
+    pthread_cond_t ready; /* a batch is complete */
+    pthread_cond_t idle;  /* no thread is working on a chunk */
+    /* Guarded by the mutex. */
+    bool begun;
+    uint64_t first_epoch; /* that `begin` went to; not changed while a thread is at work */
+    bool paused;
+    bool stopping;
+    bool failed;               /* no new batch is begun; all before the failing one are being filled */
+    int num_busy;              /* threads working on a chunk */
+    cursor fill;               /* the batch whose examples are handed out */
+    int64_t fill_next;         /* its first example not handed out */
+    cursor next;               /* the batch that `next` waits for */
+    pass_table table;          /* of the batch whose examples are handed out */
+    liana__block_order *order; /* NULL: records are permuted one by one, or not at all */
+    liana__recorder *recorder;
+};
+
+/* ---- one example ---- */
+
+/* The record of a position, where neither a sampler nor blocks say it. */
+static uint64_t plain_record(const liana__loader *loader, uint64_t position)
+{
+    uint64_t num_records = loader->source->num_records, index = position % num_records;
+    if (!loader->options.shuffle) return index;
+    return liana__permute(loader->options.seed, position / num_records, index, num_records);
+}
+
+/* Whether the records of a batch are written down when it is begun; otherwise whoever makes an example finds its own.
+ */
+static bool lays_out(const liana__loader *loader)
+{
+    return loader->table.records || loader->order;
+}
+
+static long blocks_read(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_inblock : 0;
+}
+
+/* Has the system fetch what a batch is made of, all at once, before its examples are read one by one. Left out once
+ * that no longer makes it read anything: all is in memory then. */
+static void expect_batch(liana__loader *loader, const liana__batch *batch)
+{
+    long before = atomic_load(&loader->blocks_read), now = blocks_read();
+    atomic_store(&loader->blocks_read, now);
+    if (batch->epoch > loader->first_epoch && now == before) return;
+    for (int64_t i = 0; i < batch->num_positions; i++) {
+        uint64_t record = lays_out(loader) ? batch->records[i] : plain_record(loader, batch->positions[i]);
+        if (!liana__image_cache_expect(loader->plan.cache, record)) liana__source_expect(loader->source, record);
+    }
+}
+
+static liana_status make_example(reader *self, liana__ring_slot *slot, int64_t i, liana__error *error)
+{
+    liana__loader *loader = self->loader;
+    uint64_t position = slot->batch.positions[i], pass = slot->batch.epoch;
+    if (!loader->table.records) pass = position / loader->source->num_records;
+    if (!lays_out(loader)) slot->batch.records[i] = plain_record(loader, position);
+    bool bad;
+    LIANA_TRY(liana__example_make(&self->maker, slot, i, pass, &bad, error));
+    if (!bad) return LIANA_OK;
+    pthread_mutex_lock(&loader->mutex);
+    bool enough = liana__gaps_add(&slot->gaps, i, slot->batch.records[i], &self->maker.record, error->message);
+    pthread_mutex_unlock(&loader->mutex);
+    return enough ? LIANA_OK : liana__fail_memory(error, "the list of bad records");
+}
+
+/* ---- the threads ---- */
+
+static epoch_span span_at(const liana__loader *loader, uint64_t epoch, uint64_t start)
+{
+    uint64_t size = (uint64_t)loader->options.batch_size, length = loader->fixed_length;
+    bool drops = loader->options.remainder == LIANA__REMAINDER_DROP;
+    if (!length) length = liana__sampler_length(loader->options.sampler, epoch);
+    return (epoch_span){start, length, drops ? length / size : (length + size - 1) / size};
+}
+
+static epoch_span find_span(const liana__loader *loader, uint64_t epoch)
+{
+    if (loader->fixed_length) return span_at(loader, epoch, epoch * loader->fixed_length);
+    uint64_t start = 0;
+    for (uint64_t i = 0; i < epoch; i++) start += liana__sampler_length(loader->options.sampler, i);
+    return span_at(loader, epoch, start);
+}
+
+static void advance(const liana__loader *loader, cursor *at)
+{
+    at->number++;
+    if (++at->step < at->span.steps) return;
+    at->step = 0;
+    at->epoch++;
+    at->span = span_at(loader, at->epoch, at->span.start + at->span.length);
+}
+
+static bool past_the_end(const liana__loader *loader, const cursor *at)
+{
+    uint64_t num_epochs = (uint64_t)loader->options.num_epochs;
+    return num_epochs > 0 && at->epoch >= num_epochs;
+}
+
+static liana__ring_slot *slot_of(const liana__loader *loader, const cursor *at)
+{
+    return &loader->slots[at->number % loader->num_slots];
+}
+
+/* The record of a position, by the table of its pass; positions come in ascending order. */
+static uint64_t sampled_record(liana__loader *loader, uint64_t position)
+{
+    const liana__sampler *sampler = loader->options.sampler;
+    pass_table *table = &loader->table;
+    bool moved = table->length == 0;
+    if (moved) table->length = liana__sampler_length(sampler, table->pass);
+    while (position - table->start >= table->length) {
+        table->start += table->length;
+        table->length = liana__sampler_length(sampler, ++table->pass);
+        moved = true;
+    }
+    if (moved) liana__sampler_fill(sampler, table->pass, table->records);
+    uint64_t index = position - table->start;
+    if (loader->options.shuffle) index = liana__permute(loader->options.seed, table->pass, index, table->length);
+    return table->records[index];
+}
+
+/* Whether there are examples to hand out: the rest of a batch, or a new one with a place in the ring. */
+static bool can_claim(const liana__loader *loader)
+{
+    if (loader->paused) return false;
+    if (loader->fill_next > 0) return true;
+    return !loader->failed && !past_the_end(loader, &loader->fill) &&
+           slot_of(loader, &loader->fill)->state == LIANA__SLOT_FREE;
+}
+
+static void begin_batch(liana__loader *loader, liana__ring_slot *slot)
+{
+    const cursor *at = &loader->fill;
+    liana__batch *batch = &slot->batch;
+    uint64_t size = (uint64_t)loader->options.batch_size, left = at->span.length - at->step * size;
+    slot->state = LIANA__SLOT_FILLING;
+    batch->epoch = at->epoch;
+    batch->step = at->step;
+    batch->count = batch->num_positions = (int64_t)(left < size ? left : size);
+    batch->first_position = at->span.start + at->step * size;
+    slot->remaining = slot->first_failure = batch->count;
+    liana__gaps_clear(&slot->gaps);
+    for (int64_t i = 0; i < batch->count; i++) {
+        batch->positions[i] = batch->first_position + (uint64_t)i;
+        uint64_t position = batch->positions[i], num_records = loader->source->num_records;
+        if (loader->table.records) batch->records[i] = sampled_record(loader, position);
+        if (loader->order) {
+            batch->records[i] =
+                liana__block_order_record(loader->order, position / num_records, position % num_records);
+        }
+    }
+}
+
+/* Takes the next examples [*begin, *end) of the batch being handed out. Called with the mutex held. */
+static liana__ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *end)
+{
+    liana__ring_slot *slot = slot_of(loader, &loader->fill);
+    if (loader->fill_next == 0) begin_batch(loader, slot);
+    *begin = loader->fill_next;
+    *end = *begin + loader->chunk < slot->batch.count ? *begin + loader->chunk : slot->batch.count;
+    loader->fill_next = *end;
+    if (*end == slot->batch.count) {
+        loader->fill_next = 0;
+        advance(loader, &loader->fill);
+    }
+    return slot;
+}
+
+static void *thread_main(void *argument)
+{
+    reader *self = argument;
+    liana__loader *loader = self->loader;
+    liana__error error;
+    liana__denormals_keep(); /* whatever the thread that started this one does */
+    pthread_mutex_lock(&loader->mutex);
+    for (;;) {
+        while (!loader->stopping && !can_claim(loader)) {
+            liana__example_maker_rest(&self->maker);
+            pthread_cond_wait(&loader->work, &loader->mutex);
+        }
+        if (loader->stopping) break;
+        int64_t begin, end;
+        liana__ring_slot *slot = claim(loader, &begin, &end);
+        loader->num_busy++;
+        liana__recorder *recorder = loader->recorder;
+        pthread_mutex_unlock(&loader->mutex);
+        liana__event event = {.kind = LIANA__EVENT_READ, .begin = recorder ? liana__clock() : 0};
+        if (begin == 0) expect_batch(loader, &slot->batch);
+        int64_t i = begin;
+        liana_status status = LIANA_OK;
+        while (i < end && status == LIANA_OK && !atomic_load_explicit(&loader->cancelled, memory_order_relaxed)) {
+            status = make_example(self, slot, i, &error);
+            if (status == LIANA_OK) i++;
+        }
+        event.number = (uint32_t)(i - begin);
+        if (recorder) liana__recorder_add(recorder, (size_t)(self - loader->readers), event);
+        pthread_mutex_lock(&loader->mutex);
+        if (status != LIANA_OK && i < slot->first_failure) {
+            slot->first_failure = i;
+            slot->error = error;
+            loader->failed = true;
+        }
+        slot->remaining -= end - begin;
+        const liana__mixer *mixer = loader->options.mixer;
+        bool whole = slot->remaining == 0 && slot->first_failure == slot->batch.num_positions && !loader->cancelled;
+        if (whole && (mixer || slot->gaps.count)) {
+            /* The last one of the batch, which nobody else touches until it is ready. */
+            pthread_mutex_unlock(&loader->mutex);
+            liana__ring_slot_close_gaps(slot, loader->plan.image_size);
+            if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
+            pthread_mutex_lock(&loader->mutex);
+        }
+        if (slot->remaining == 0) {
+            slot->state = LIANA__SLOT_READY;
+            pthread_cond_broadcast(&loader->ready);
+        }
+        if (--loader->num_busy == 0) pthread_cond_broadcast(&loader->idle);
+    }
+    /* Another one may still wait for memory. */
+    liana__example_maker_rest(&self->maker);
+    pthread_mutex_unlock(&loader->mutex);
+    return NULL;
+}
+
+static liana_status start_threads(liana__loader *loader, liana__error *error)
+{
+    /* Signals are for the program's own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    liana_status status = LIANA_OK;
+    for (int i = 0; status == LIANA_OK && i < loader->options.num_threads; i++) {
+        int code = pthread_create(&loader->readers[i].thread, NULL, thread_main, &loader->readers[i]);
+        if (code == 0) {
+            loader->num_readers++;
+        } else {
+            status = liana__fail(error, LIANA_IO_ERROR, "cannot start a reading thread: %s", strerror(code));
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* ---- making and ending ---- */
+
+static liana_status check_options(const liana__source *source, const liana__loader_options *options,
+                                  liana__error *error)
+{
+    const liana__decode_options *image = &options->image;
+    int64_t pixels;
+    if (image->height < 1 || image->width < 1 || (image->channels != 1 && image->channels != 3) ||
+        __builtin_mul_overflow(image->height, image->width, &pixels) || pixels > LIANA__IMAGE_MAX_PIXELS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "images cannot be made %" PRId64 " x %" PRId64 " x %d: sizes must be at least 1, at most "
+                           "%" PRId64 " pixels together, channels 1 or 3",
+                           image->height, image->width, image->channels, LIANA__IMAGE_MAX_PIXELS);
+    }
+    if (options->batch_size < 1 || options->batch_size > INT32_MAX || options->steps_per_epoch < 0 ||
+        options->steps_per_epoch > INT32_MAX || options->num_epochs < 0 || options->num_threads < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "batch_size %" PRId64 ", steps_per_epoch %" PRId64 ", num_epochs %" PRId64 " or num_threads "
+                           "%d is out of range",
+                           options->batch_size, options->steps_per_epoch, options->num_epochs, options->num_threads);
+    }
+    if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no records");
+    return LIANA_OK;
+}
+
+static liana_status set_epoch(liana__loader *loader, liana__error *error)
+{
+    const liana__loader_options *options = &loader->options;
+    uint64_t size = (uint64_t)options->batch_size, count = loader->source->num_records, left = count % size;
+    const liana__sampler *sampler = options->sampler;
+    if (sampler) {
+        loader->table.records = malloc((size_t)liana__sampler_max_length(sampler) * sizeof *loader->table.records);
+        if (!loader->table.records) return liana__fail_memory(error, "the records of an epoch");
+    }
+    if (options->steps_per_epoch) {
+        loader->fixed_length = (uint64_t)options->steps_per_epoch * size;
+        return LIANA_OK;
+    }
+    if (sampler && liana__sampler_varies(sampler) && options->remainder == LIANA__REMAINDER_REFUSE) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "with oversampling each epoch has another length, which batches of %" PRIu64
+                           " need not divide; keep or drop the remainder, or set steps_per_epoch",
+                           size);
+    }
+    if (left && !sampler && options->remainder == LIANA__REMAINDER_REFUSE) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%" PRIu64 " examples do not divide into batches of %" PRIu64 ": %" PRIu64 " are left; keep "
+                           "or drop the remainder, or set steps_per_epoch",
+                           count, size, left);
+    }
+    bool drops = options->remainder == LIANA__REMAINDER_DROP;
+    if (drops && count < size) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%" PRIu64 " examples do not fill a batch of %" PRIu64 ", and the remainder is dropped",
+                           count, size);
+    }
+    if (!sampler) loader->fixed_length = drops ? count - left : count;
+    return LIANA_OK;
+}
+
+/* What the reading threads and the order of the data take, besides batches and decoders. */
+static size_t working_memory(const liana__loader *loader)
+{
+    const liana__loader_options *options = &loader->options;
+    size_t each = options->stage ? loader->plan.decoded_size + options->stage->scratch_size : 0, order = 0;
+    if (options->mixer) each += options->mixer->scratch_size;
+    if (options->sampler) {
+        order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
+    }
+    if (options->cache_file) order += loader->source->num_records; /* a byte for the state of each */
+    return each * (size_t)options->num_threads + order;
+}
+
+static liana_status make_slots(liana__loader *loader, liana__error *error)
+{
+    const liana__loader_options *options = &loader->options;
+    liana__ring_room room = {.memory = options->memory ? options->memory : DEFAULT_MEMORY,
+                             .image = loader->plan.image_size,
+                             .batch_size = (size_t)options->batch_size,
+                             .num_threads = (size_t)options->num_threads,
+                             .source = loader->source->memory,
+                             .working = working_memory(loader),
+                             .streams = loader->source->streams};
+    liana__ring_split split;
+    LIANA_TRY(liana__ring_divide(&room, &split, error));
+    loader->num_slots = split.num_batches;
+    loader->plan.share = split.share;
+    loader->pool.most = split.pool;
+    if (loader->source->kind->take_memory) loader->source->kind->take_memory(loader->source, split.elements);
+    loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
+    if (!loader->slots) return liana__fail_memory(error, "batches");
+    for (size_t i = 0; i < loader->num_slots; i++) {
+        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, room.image, options->mixer, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status make_cache(liana__loader *loader, liana__error *error)
+{
+    const liana__loader_options *options = &loader->options;
+    if (loader->source->varies) return LIANA_OK;
+    if (options->cache_file) {
+        liana__image_cache_file_options file = *options->cache_file;
+        file.image = &loader->plan.decoded;
+        return liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
+    }
+    uint64_t count = loader->options.cache_memory / loader->plan.decoded_size;
+    if (count > loader->source->num_records) count = loader->source->num_records;
+    if (count == 0) return LIANA_OK;
+    return liana__image_cache_create(count, loader->plan.decoded_size, &loader->plan.cache, error);
+}
+
+static liana_status make_readers(liana__loader *loader, liana__error *error)
+{
+    const liana__mixer *mixer = loader->options.mixer;
+    int count = loader->options.num_threads;
+    loader->readers = calloc((size_t)count, sizeof *loader->readers);
+    if (!loader->readers) return liana__fail_memory(error, "reading threads");
+    for (int i = 0; i < count; i++) {
+        reader *self = &loader->readers[i];
+        self->loader = loader;
+        LIANA_TRY(liana__example_maker_init(&self->maker, &loader->plan, error));
+        if (mixer) self->mix_scratch = liana__allocate_aligned(mixer->scratch_size);
+        if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
+    }
+    /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for
+     * the next one when an example is only a copy. */
+    int64_t chunk = loader->options.batch_size / (4 * count);
+    loader->chunk = chunk < 1 ? 1 : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
+    return start_threads(loader, error);
+}
+
+static size_t image_bytes(const liana__decode_options *image)
+{
+    return (size_t)image->height * (size_t)image->width * (size_t)image->channels;
+}
+
+liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
+                                  liana__loader **out, liana__error *error)
+{
+    *out = NULL;
+    LIANA_TRY(check_options(source, options, error));
+    liana__loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return liana__fail_memory(error, "the input pipeline");
+    loader->source = source;
+    loader->options = *options;
+    if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
+    liana__example_plan *plan = &loader->plan;
+    plan->source = source;
+    plan->options = &loader->options;
+    plan->decoded = options->image;
+    if (options->stage) {
+        plan->decoded.height = options->stage->height;
+        plan->decoded.width = options->stage->width;
+    }
+    plan->image_size = image_bytes(&options->image);
+    plan->decoded_size = image_bytes(&plan->decoded);
+    plan->pool = &loader->pool;
+    liana__memory_pool_init(&loader->pool, 0);
+    loader->paused = true;
+    pthread_mutex_init(&loader->mutex, NULL);
+    pthread_cond_init(&loader->work, NULL);
+    pthread_cond_init(&loader->ready, NULL);
+    pthread_cond_init(&loader->idle, NULL);
+    liana_status status = set_epoch(loader, error);
+    if (status == LIANA_OK && options->shuffle && source->block_starts && !options->sampler) {
+        status = liana__block_order_create(source->block_starts, source->num_blocks, source->num_records, options->seed,
+                                           &loader->order, error);
+    }
+    if (status == LIANA_OK) status = make_slots(loader, error);
+    if (status == LIANA_OK) status = make_cache(loader, error);
+    loader->options.cache_file = NULL;
+    if (status == LIANA_OK) status = make_readers(loader, error);
+    if (status != LIANA_OK) {
+        liana__loader_destroy(loader);
+        return status;
+    }
+    *out = loader;
+    return LIANA_OK;
+}
+
+void liana__loader_destroy(liana__loader *loader)
+{
+    if (!loader) return;
+    atomic_store(&loader->cancelled, true);
+    pthread_mutex_lock(&loader->mutex);
+    loader->stopping = true;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+    for (int i = 0; i < loader->num_readers; i++) pthread_join(loader->readers[i].thread, NULL);
+    for (int i = 0; loader->readers && i < loader->options.num_threads; i++) {
+        liana__example_maker_free(&loader->readers[i].maker);
+        free(loader->readers[i].mix_scratch);
+    }
+    liana__memory_pool_destroy(&loader->pool);
+    for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
+        liana__ring_slot_free(&loader->slots[i], loader->options.batch_size);
+    }
+    liana__image_cache_destroy(loader->plan.cache);
+    liana__block_order_destroy(loader->order);
+    free(loader->table.records);
+    free(loader->readers);
+    free(loader->slots);
+    pthread_cond_destroy(&loader->idle);
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->work);
+    pthread_mutex_destroy(&loader->mutex);
+    free(loader);
+}
+
+/* ---- use ---- */
+
+uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch)
+{
+    epoch_span span = span_at(loader, epoch, 0);
+    uint64_t whole = span.steps * (uint64_t)loader->options.batch_size;
+    return whole < span.length ? whole : span.length;
+}
+
+uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch)
+{
+    return span_at(loader, epoch, 0).steps;
+}
+
+int liana__loader_num_threads(const liana__loader *loader)
+{
+    return loader->num_readers;
+}
+
+liana__image_cache *liana__loader_cache(const liana__loader *loader)
+{
+    return loader->plan.cache;
+}
+
+liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
+{
+    cursor start = {.epoch = epoch, .step = step, .span = find_span(loader, epoch)};
+    if (step >= start.span.steps) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no step %" PRIu64 ": an epoch has %" PRIu64, step,
+                           start.span.steps);
+    }
+    pthread_mutex_lock(&loader->mutex);
+    bool taken = false;
+    for (size_t i = 0; i < loader->num_slots; i++) taken = taken || loader->slots[i].state == LIANA__SLOT_TAKEN;
+    if (!taken) {
+        loader->paused = true;
+        atomic_store(&loader->cancelled, true);
+        while (loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
+        for (size_t i = 0; i < loader->num_slots; i++) loader->slots[i].state = LIANA__SLOT_FREE;
+        loader->fill = loader->next = start;
+        loader->table = (pass_table){.records = loader->table.records};
+        loader->fill_next = 0;
+        loader->failed = false;
+        loader->begun = true;
+        loader->first_epoch = epoch;
+        const uint64_t position = start.span.start + step * (uint64_t)loader->options.batch_size;
+        if (loader->source->kind->begin) loader->source->kind->begin(loader->source, position);
+        loader->paused = false;
+        atomic_store(&loader->cancelled, false);
+        pthread_cond_broadcast(&loader->work);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    if (taken) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch was not released before begin");
+    return LIANA_OK;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Tells of the gaps of a batch that is complete. */
+static liana_status report_gaps(const liana__loader *loader, const liana__ring_slot *slot, liana__error *error)
+{
+    const liana__batch *batch = &slot->batch;
+    liana__bad_records *list = loader->options.bad_records;
+    const char *part = loader->options.part ? loader->options.part : "data";
+    LIANA_TRY(liana__gaps_report(&slot->gaps, loader->source, part, list, error));
+    if (batch->count > 0 || !list->on_note) return LIANA_OK;
+    char note[200];
+    snprintf(note, sizeof note,
+             "%s: step %" PRIu64 " of epoch %" PRIu64 " changes nothing: none of its %" PRId64 " records can be used",
+             part, batch->step + 1, batch->epoch + 1, batch->num_positions);
+    list->on_note(list->user, note);
+    return LIANA_OK;
+}
+
+liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
+{
+    *batch = NULL;
+    double start = seconds_now();
+    liana_status status = LIANA_OK;
+    pthread_mutex_lock(&loader->mutex);
+    if (!loader->begun) {
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the loader was not told where to begin");
+    } else if (!past_the_end(loader, &loader->next)) {
+        liana__ring_slot *slot = slot_of(loader, &loader->next);
+        while (slot->state != LIANA__SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
+        if (slot->first_failure < slot->batch.num_positions) {
+            status = slot->error.status;
+            if (error) *error = slot->error;
+        } else if (slot->gaps.count) {
+            /* Whoever is told may take its time; a batch that is ready is touched by nobody else. */
+            pthread_mutex_unlock(&loader->mutex);
+            status = report_gaps(loader, slot, error);
+            pthread_mutex_lock(&loader->mutex);
+        }
+        if (status == LIANA_OK) {
+            slot->state = LIANA__SLOT_TAKEN;
+            slot->batch.wait_seconds = seconds_now() - start;
+            advance(loader, &loader->next);
+            *batch = &slot->batch;
+        }
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    return status;
+}
+
+void liana__loader_release(liana__loader *loader, liana__batch *batch)
+{
+    liana__ring_slot *slot = (liana__ring_slot *)batch;
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = LIANA__SLOT_FREE;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+void liana__loader_record(liana__loader *loader, liana__recorder *recorder)
+{
+    pthread_mutex_lock(&loader->mutex);
+    loader->recorder = recorder;
+    /* Comes to an end: nobody takes batches meanwhile, so the ring fills up. */
+    while (!recorder && loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
+    pthread_mutex_unlock(&loader->mutex);
+}

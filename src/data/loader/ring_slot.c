@@ -1,0 +1,162 @@
+#include "data/loader/ring_slot.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32 };
+/* A ring of this size stays in the last level of a processor's cache, so that decoding does not wait for memory. */
+#define NEAR_MEMORY ((size_t)32 << 20)
+
+liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, size_t image_size, bool mixed,
+                                   liana__error *error)
+{
+    liana__batch *batch = &slot->batch;
+    if (mixed) {
+        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
+        batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
+        if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
+    }
+    batch->images = liana__allocate_large(batch_size * image_size);
+    batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
+    batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
+    batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
+    batch->ids = calloc(batch_size, sizeof *batch->ids);
+    slot->id_memory = calloc(batch_size, sizeof *slot->id_memory);
+    slot->id_capacities = calloc(batch_size, sizeof *slot->id_capacities);
+    if (batch->images && batch->labels && batch->positions && batch->records && batch->ids && slot->id_memory &&
+        slot->id_capacities) {
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                       "out of memory for batches of %zu images of %zu bytes; make the "
+                       "batch or the images smaller",
+                       batch_size, image_size);
+}
+
+void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
+{
+    liana__gaps_free(&slot->gaps);
+    for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
+    free(slot->id_memory);
+    free(slot->id_capacities);
+    free(slot->batch.images);
+    free(slot->batch.labels);
+    free(slot->batch.partners);
+    free(slot->batch.shares);
+    free(slot->batch.positions);
+    free(slot->batch.records);
+    free(slot->batch.ids);
+}
+
+liana_status liana__ring_slot_keep_id(liana__ring_slot *slot, int64_t i, const char *id, size_t size,
+                                      liana__error *error)
+{
+    slot->batch.ids[i] = NULL;
+    if (!id) return LIANA_OK;
+    if (size >= slot->id_capacities[i]) {
+        char *bigger = realloc(slot->id_memory[i], size + 1);
+        if (!bigger) return liana__fail_memory(error, "an id");
+        slot->id_memory[i] = bigger;
+        slot->id_capacities[i] = size + 1;
+    }
+    memcpy(slot->id_memory[i], id, size);
+    slot->id_memory[i][size] = 0;
+    slot->batch.ids[i] = slot->id_memory[i];
+    return LIANA_OK;
+}
+
+/* Puts example `from` where `to` is; their memory for ids changes places. */
+static void move_example(liana__ring_slot *slot, size_t size, int64_t to, int64_t from)
+{
+    liana__batch *batch = &slot->batch;
+    memcpy(batch->images + (size_t)to * size, batch->images + (size_t)from * size, size);
+    batch->labels[to] = batch->labels[from];
+    batch->positions[to] = batch->positions[from];
+    batch->records[to] = batch->records[from];
+    batch->ids[to] = batch->ids[from];
+    char *memory = slot->id_memory[to];
+    size_t capacity = slot->id_capacities[to];
+    slot->id_memory[to] = slot->id_memory[from];
+    slot->id_capacities[to] = slot->id_capacities[from];
+    slot->id_memory[from] = memory;
+    slot->id_capacities[from] = capacity;
+}
+
+void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
+{
+    if (slot->gaps.count == 0) return;
+    liana__gaps_sort(&slot->gaps);
+    int64_t count = 0;
+    size_t passed = 0;
+    for (int64_t i = 0; i < slot->batch.num_positions; i++) {
+        if (passed < slot->gaps.count && slot->gaps.items[passed].example == i) {
+            passed++;
+            continue;
+        }
+        if (count < i) move_example(slot, image_size, count, i);
+        count++;
+    }
+    slot->batch.count = count;
+}
+
+/* ---- how many ---- */
+
+/* A thread's own bytes beside an image of the batch's size, for records and what codecs work with. */
+enum { LEAST_SHARE = 64 << 10 };
+
+/* Of an example besides its image: labels, share, position, record, and an id of the usual length. */
+enum { EXAMPLE_BYTES = 96 };
+
+size_t liana__ring_batch_bytes(const liana__ring_room *room)
+{
+    size_t size;
+    if (__builtin_add_overflow(room->image, (size_t)EXAMPLE_BYTES, &size) ||
+        __builtin_mul_overflow(size, room->batch_size, &size)) {
+        return SIZE_MAX;
+    }
+    return size;
+}
+
+/* `a` - `b`, or 0. */
+static size_t less(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t threads, liana__error *error)
+{
+    const double mebi = 1 << 20;
+    double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)threads;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data "
+                       "%.1f MiB, but of data.memory only %.1f MiB are for these data: make data.memory at least %.1f "
+                       "times as large, or train.batch_size smaller",
+                       room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)threads / mebi,
+                       (double)room->source / mebi, (double)room->memory / mebi, needed / (double)room->memory + 0.05);
+}
+
+liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
+{
+    size_t batch = liana__ring_batch_bytes(room), least = room->image + LEAST_SHARE,
+           threads = room->working + least * room->num_threads;
+    if (batch == SIZE_MAX) return liana__fail_memory(error, "a batch");
+    size_t rest = less(room->memory, room->source);
+    rest = less(rest, threads);
+    if (rest / MIN_BATCHES < batch) return fail_room(room, batch, threads, error);
+    rest -= MIN_BATCHES * batch;
+
+    size_t wanted = NEAR_MEMORY / batch;
+    wanted = wanted < ENOUGH_BATCHES ? ENOUGH_BATCHES : wanted > MAX_BATCHES ? MAX_BATCHES : wanted;
+    size_t more = rest / 2 / batch;
+    if (more > wanted - MIN_BATCHES) more = wanted - MIN_BATCHES;
+    rest -= more * batch;
+
+    *split = (liana__ring_split){.num_batches = MIN_BATCHES + more, .elements = room->streams ? rest / 4 * 3 : 0};
+    rest -= split->elements;
+    size_t beside = rest / 4 / room->num_threads;
+    split->share = least + beside;
+    split->pool = rest - beside * room->num_threads;
+    return LIANA_OK;
+}

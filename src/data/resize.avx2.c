@@ -1,3 +1,0 @@
-#include "data/resize.kernels.h"
-
-const liana__resize_kernels liana__resize_kernels_avx2 = LIANA__RESIZE_KERNELS;

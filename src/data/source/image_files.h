@@ -1,0 +1,62 @@
+/* image_files.h - what the sources whose records are files of their own share: a list of them, and reading one. */
+#ifndef LIANA_DATA_IMAGE_FILES_H
+#define LIANA_DATA_IMAGE_FILES_H
+
+#include "data/source/source.h"
+
+typedef struct liana__image_file {
+    const char *path;
+    const char *id;
+    bool names_itself; /* the id is one that the data give, and stays what it is */
+    int64_t label;     /* -1: none */
+    /* Why the record cannot be used, whatever the file may be: the error of reading it. */
+    const char *reason; /* NULL: nothing is known against it */
+    liana_status status;
+} liana__image_file;
+
+/* Strings live in the arena. Zero-initialise; free with liana__image_files_free. */
+typedef struct liana__image_files {
+    liana__arena arena;
+    liana__image_file *items;
+    size_t count;
+    size_t capacity;
+    size_t num_unlabelled; /* of those that nothing is known against */
+} liana__image_files;
+
+/* Whether the records count as labelled: all that may be, or, with skip_damage, some, for then the others are bad. */
+bool liana__image_files_labelled(const liana__image_files *files, bool skip_damage);
+
+/* Adds a file; path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Ids of different files that are the same become longer, by one folder at a time from the end of the paths, until they
+ * differ: "a/1.jpg" and "b/1.jpg" for "1.jpg". Those that the data give stay. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_files_distinguish(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
+
+/* Bytes of memory that the list takes. */
+size_t liana__image_files_memory(const liana__image_files *files);
+
+/* Makes local files of those whose paths are URLs, all together. With skip_damage, one that cannot be had fails when it
+ * is read; otherwise it is an error here, which *failed numbers (SIZE_MAX: none is at fault). Errors: those of
+ * liana__remote_files, and of files that are missing. */
+liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
+                                      liana__error *error) LIANA_MUST_USE;
+
+/* Reads a file's bytes into the scratch: a liana__file_buffer of one thread. Errors: those of liana__file_read_into;
+ * the record's id and label are set before. */
+liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
+                                     liana__record *record, liana__error *error) LIANA_MUST_USE;
+/* Has the system fetch the file, which will be read soon. */
+void liana__image_files_expect(const liana__image_files *files, uint64_t index);
+
+/* For a kind's visit_files: the first `count` files. */
+void liana__image_files_visit(const liana__image_files *files, uint64_t count,
+                              void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
+
+void liana__image_files_free(liana__image_files *files);
+
+/* The index of a name in names[0..count), or -1. */
+int64_t liana__find_name(const char *const *names, size_t count, const char *name);
+
+#endif

@@ -1,1 +1,0 @@
-#include "ops/argmax.kernels.h"

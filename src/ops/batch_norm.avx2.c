@@ -1,1 +1,0 @@
-#include "ops/batch_norm.kernels.h"

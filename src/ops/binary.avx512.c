@@ -1,2 +1,0 @@
-#include "ops/binary.kernels.h"
-#include "ops/compare.kernels.h"

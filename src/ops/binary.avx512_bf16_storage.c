@@ -1,1 +1,0 @@
-#include "ops/binary.kernels.h"

@@ -1,0 +1,100 @@
+/* Convolutions on oneDNN. */
+#include "ops/conv/conv2d.h"
+#include "kernels/onednn.h"
+#include "kernels/widened.h"
+#include "ops/applicable.h"
+
+static bool applicable_f32(const liana__node *node, const char **reason)
+{
+    return liana__applicable_f32(node, reason) && liana__applicable_countable(node, reason);
+}
+
+/* Whether a cell of the window lies in the padding wherever the window is. */
+static bool has_idle_cell(const liana__geometry *g, int axis)
+{
+    for (int64_t cell = 0; cell < g->window[axis]; cell++) {
+        bool idle = true;
+        for (int64_t out = 0; out < g->output[axis] && idle; out++) {
+            idle = liana__window_source(g, axis, out, cell) < 0;
+        }
+        if (idle) return true;
+    }
+    return false;
+}
+
+/* oneDNN 2.6 leaves the bf16 gradient of idle cells undefined where there are strides. */
+static bool applicable_bf16(const liana__node *node, const char **reason)
+{
+    if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
+    if (node->op != &liana__op_conv2d_kernel_gradient) return true;
+    const liana__geometry g = liana__conv2d_geometry(node);
+    *reason = "strides, and cells of the window that see nothing but padding";
+    return (g.strides[0] == 1 && g.strides[1] == 1) || (!has_idle_cell(&g, 0) && !has_idle_cell(&g, 1));
+}
+
+static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared,
+                               liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    return liana__onednn_prepare_conv(pass, dtype, &geometry, prepared, error);
+}
+
+static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    return prepare_as(node, node->inputs[0]->dtype, prepared, error);
+}
+
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
+}
+
+const liana__kernel liana__conv2d_onednn = {
+    .name = "onednn",
+    .applicable = applicable_f32,
+    .prepare = prepare,
+    .release = liana__onednn_release,
+    .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
+    .cut = cut,
+};
+
+const liana__kernel liana__conv2d_onednn_bf16 = {
+    .name = "onednn_bf16",
+    .isa = LIANA__ISA_AVX512_BF16,
+    .applicable = applicable_bf16,
+    .prepare = prepare,
+    .release = liana__onednn_release,
+    .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
+    .cut = cut,
+};
+
+static liana_status prepare_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    liana__prepared plain = {0};
+    LIANA_TRY(prepare_as(node, LIANA_F32, &plain, error));
+    return liana__widened_prepare(node, &liana__conv2d_onednn, &plain, prepared, error);
+}
+
+static liana_status cut_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    LIANA_TRY(liana__onednn_cut_conv(pass, LIANA_F32, &geometry, liana__widened_plain(prepared), error));
+    liana__widened_use_cut(prepared, liana__onednn_find_part);
+    return LIANA_OK;
+}
+
+const liana__kernel liana__conv2d_onednn_widened = {
+    .name = "onednn_widened",
+    .applicable = applicable_bf16,
+    .prepare = prepare_widened,
+    .release = liana__widened_release,
+    .run = liana__widened_run,
+    .pack = liana__widened_pack,
+    .cut = cut_widened,
+};

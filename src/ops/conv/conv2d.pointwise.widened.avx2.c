@@ -1,0 +1,2 @@
+#define LIANA__WIDENED
+#include "ops/conv/conv2d.pointwise.kernels.h"

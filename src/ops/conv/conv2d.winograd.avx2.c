@@ -1,0 +1,1 @@
+#include "ops/conv/conv2d.winograd.kernels.h"

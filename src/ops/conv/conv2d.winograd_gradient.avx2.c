@@ -1,0 +1,1 @@
+#include "ops/conv/conv2d.winograd_gradient.kernels.h"

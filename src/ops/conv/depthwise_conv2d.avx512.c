@@ -1,0 +1,1 @@
+#include "ops/conv/depthwise_conv2d.kernels.h"

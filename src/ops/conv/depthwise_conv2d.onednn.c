@@ -1,0 +1,37 @@
+/* Depthwise convolutions of bf16 on oneDNN, for what fills no vector of liana's own. */
+#include "ops/conv/depthwise_conv2d.h"
+#include "kernels/onednn.h"
+#include "ops/applicable.h"
+
+/* What oneDNN 2.6 has kernels of its own for; all else, and kernel gradients of larger windows above all, it computes
+ * in slow general ones. */
+static bool is_applicable(const liana__node *node, const char **reason)
+{
+    if (!liana__applicable_bf16(node, reason)) return false;
+    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    *reason = "the multiplier is not 1";
+    if (g.filters != g.channels || g.channels == 1) return false;
+    *reason = "the window is not 3x3, undilated, of stride 1 or 2";
+    for (int i = 0; i < 2; i++) {
+        if (g.window[i] != 3 || g.dilations[i] != 1 || g.strides[i] > 2) return false;
+        if (g.padding_low[i] > 1 || g.padding_high[i] > 1) return false;
+    }
+    return liana__applicable_countable(node, reason);
+}
+
+static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(&liana__depthwise_conv2d_family, node);
+    return liana__onednn_prepare_conv(pass, LIANA_BF16, &geometry, prepared, error);
+}
+
+const liana__kernel liana__depthwise_conv2d_onednn_bf16 = {
+    .name = "onednn_bf16",
+    .isa = LIANA__ISA_AVX512_BF16,
+    .applicable = is_applicable,
+    .prepare = prepare,
+    .release = liana__onednn_release,
+    .run = liana__onednn_run,
+    .pack = liana__onednn_pack,
+};

@@ -1,0 +1,106 @@
+#include "ops/conv/window.h"
+
+static const char *const padding_names[] = {"valid", "same", "explicit", NULL};
+
+static const liana__field fields[] = {
+    {.name = "strides",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__window, strides),
+     .doc = "Cells from one window to the next: vertical, horizontal."},
+    {.name = "padding",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__window, padding),
+     .names = padding_names,
+     .doc = "Always explicit once the shape is known."},
+    {.name = "vertical_padding",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__window, vertical_padding),
+     .doc = "Cells of padding above and below."},
+    {.name = "horizontal_padding",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__window, horizontal_padding),
+     .doc = "Cells of padding to the left and right."},
+    {.name = "dilations",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__window, dilations),
+     .doc = "Cells from one tap of the window to the next."},
+};
+const liana__fields liana__window_fields = {"window", sizeof(liana__window), sizeof fields / sizeof *fields, fields};
+
+/* Keeps products of two of these, added to a dimension, far inside 64 bits. */
+enum { MAX_CELLS = 65535 };
+
+liana__window liana__window_of(const int64_t strides[2], liana_padding padding, const int64_t explicit_padding[4],
+                               const int64_t dilations[2])
+{
+    liana__window window = {.strides = {strides[0], strides[1]}, .padding = (int)padding};
+    if (dilations) memcpy(window.dilations, dilations, sizeof window.dilations);
+    memcpy(window.vertical_padding, explicit_padding, sizeof window.vertical_padding);
+    memcpy(window.horizontal_padding, explicit_padding + 2, sizeof window.horizontal_padding);
+    return window;
+}
+
+static liana_status check_range(liana__infer *infer, const char *what, int64_t value, int64_t least)
+{
+    if (value >= least && value <= MAX_CELLS) return LIANA_OK;
+    return liana__infer_fail(infer, "%s is %lld, expected %lld to %d", what, (long long)value, (long long)least,
+                             MAX_CELLS);
+}
+
+/* One direction; `padding` is before and after. */
+static liana_status resolve_axis(liana__infer *infer, liana__window *window, int axis, int64_t padding[2],
+                                 int64_t input, int64_t size, int64_t *output)
+{
+    static const char *const cells[] = {"rows", "columns"};
+    int64_t *stride = &window->strides[axis], *dilation = &window->dilations[axis];
+    if (*stride == 0) *stride = 1;
+    if (*dilation == 0) *dilation = 1;
+    LIANA_TRY(check_range(infer, "the stride", *stride, 1));
+    LIANA_TRY(check_range(infer, "the dilation", *dilation, 1));
+    LIANA_TRY(check_range(infer, "the window's size", size, 1));
+    int64_t extent = (size - 1) * *dilation + 1;
+    if (window->padding == LIANA_PADDING_SAME) {
+        int64_t total = ((input + *stride - 1) / *stride - 1) * *stride + extent - input;
+        if (total < 0) total = 0;
+        padding[0] = total / 2;
+        padding[1] = total - total / 2;
+    } else if (window->padding == LIANA_PADDING_VALID) {
+        padding[0] = padding[1] = 0;
+    } else {
+        LIANA_TRY(check_range(infer, "the padding", padding[0], 0));
+        LIANA_TRY(check_range(infer, "the padding", padding[1], 0));
+    }
+    int64_t padded = input + padding[0] + padding[1];
+    if (padded < extent) {
+        return liana__infer_fail(infer,
+                                 "the window covers %lld %s (size %lld, dilation %lld), the input has only %lld with "
+                                 "padding; use a smaller window or more padding",
+                                 (long long)extent, cells[axis], (long long)size, (long long)*dilation,
+                                 (long long)padded);
+    }
+    *output = (padded - extent) / *stride + 1;
+    return LIANA_OK;
+}
+
+liana_status liana__window_resolve(liana__infer *infer, liana__window *window, const int64_t input[2],
+                                   const int64_t size[2], int64_t output[2])
+{
+    if (window->padding < LIANA_PADDING_VALID || window->padding > LIANA_PADDING_EXPLICIT) {
+        return liana__infer_fail(infer, "padding is %d, expected one of liana_padding", window->padding);
+    }
+    LIANA_TRY(resolve_axis(infer, window, 0, window->vertical_padding, input[0], size[0], &output[0]));
+    LIANA_TRY(resolve_axis(infer, window, 1, window->horizontal_padding, input[1], size[1], &output[1]));
+    window->padding = LIANA_PADDING_EXPLICIT;
+    return LIANA_OK;
+}
+
+liana__geometry liana__window_geometry(const liana__window *window)
+{
+    return (liana__geometry){
+        .strides = {window->strides[0], window->strides[1]},
+        .dilations = {window->dilations[0], window->dilations[1]},
+        .padding_low = {window->vertical_padding[0], window->horizontal_padding[0]},
+        .padding_high = {window->vertical_padding[1], window->horizontal_padding[1]},
+        .groups = 1,
+    };
+}

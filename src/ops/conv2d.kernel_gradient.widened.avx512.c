@@ -1,2 +1,0 @@
-#define LIANA__WIDENED
-#include "ops/conv2d.kernel_gradient.kernels.h"

@@ -1,1 +1,0 @@
-#include "ops/conv2d.window.kernels.h"

@@ -1,1 +1,0 @@
-#include "ops/conv2d.winograd_gradient.kernels.h"

@@ -1,1 +1,0 @@
-#include "ops/conv2d_max_pool.kernels.h"

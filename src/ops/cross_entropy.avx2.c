@@ -1,1 +1,0 @@
-#include "ops/cross_entropy.kernels.h"

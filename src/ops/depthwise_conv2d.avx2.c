@@ -1,1 +1,0 @@
-#include "ops/depthwise_conv2d.kernels.h"

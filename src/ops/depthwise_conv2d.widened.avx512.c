@@ -1,2 +1,0 @@
-#define LIANA__WIDENED
-#include "ops/depthwise_conv2d.kernels.h"

@@ -1,1 +1,0 @@
-#include "ops/dropout.kernels.h"

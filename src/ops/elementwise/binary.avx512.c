@@ -1,0 +1,2 @@
+#include "ops/elementwise/binary.kernels.h"
+#include "ops/elementwise/compare.kernels.h"

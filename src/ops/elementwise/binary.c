@@ -1,0 +1,392 @@
+/* Element-wise ops with two inputs, broadcast as in numpy: a family whose members differ by one row. */
+#include "ops/elementwise/binary.h"
+
+#include "ops/gradients.h"
+
+#include <math.h>
+
+/* ---- values ---- */
+
+static double add_value(double a, double b)
+{
+    return a + b;
+}
+
+static double subtract_value(double a, double b)
+{
+    return a - b;
+}
+
+static double multiply_value(double a, double b)
+{
+    return a * b;
+}
+
+static double divide_value(double a, double b)
+{
+    return a / b;
+}
+
+static double maximum_value(double a, double b)
+{
+    return a != a ? a : b != b ? b : a > b ? a : b;
+}
+
+static double minimum_value(double a, double b)
+{
+    return a != a ? a : b != b ? b : a < b ? a : b;
+}
+
+static double equal_value(double a, double b)
+{
+    return a == b;
+}
+
+static double not_equal_value(double a, double b)
+{
+    return a != b;
+}
+
+static double less_value(double a, double b)
+{
+    return a < b;
+}
+
+static double less_equal_value(double a, double b)
+{
+    return a <= b;
+}
+
+static double greater_value(double a, double b)
+{
+    return a > b;
+}
+
+static double greater_equal_value(double a, double b)
+{
+    return a >= b;
+}
+
+static double and_value(double a, double b)
+{
+    return a != 0 && b != 0;
+}
+
+static double or_value(double a, double b)
+{
+    return a != 0 || b != 0;
+}
+
+static double xor_value(double a, double b)
+{
+    return (a != 0) != (b != 0);
+}
+
+static double relu_gradient_value(double y, double dy)
+{
+    return y > 0 ? dy : 0;
+}
+
+static double relu6_gradient_value(double y, double dy)
+{
+    return y > 0 && y < 6 ? dy : 0;
+}
+
+/* With s = 1 / (1 + e^-x): the derivative of x s is s (1 + x (1 - s)). */
+static double swish_gradient_value(double x, double dy)
+{
+    double s = 1 / (1 + exp(-x));
+    return dy * (s * (1 + x * (1 - s)));
+}
+
+/* ---- gradients, before they are summed to the inputs' own shapes ---- */
+
+static void add_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] = g->output_gradient;
+    g->input_gradients[1] = g->output_gradient;
+}
+
+static void subtract_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] = g->output_gradient;
+    if (g->wanted[1]) g->input_gradients[1] = liana_op_negate(g->output_gradient);
+}
+
+static void multiply_gradient(liana__gradient *g)
+{
+    if (g->wanted[0]) g->input_gradients[0] = liana_op_multiply(g->output_gradient, g->inputs[1]);
+    if (g->wanted[1]) g->input_gradients[1] = liana_op_multiply(g->output_gradient, g->inputs[0]);
+}
+
+static void divide_gradient(liana__gradient *g)
+{
+    liana_tensor quotient = liana_op_divide(g->output_gradient, g->inputs[1]);
+    g->input_gradients[0] = quotient;
+    if (g->wanted[1]) g->input_gradients[1] = liana_op_negate(liana_op_multiply(quotient, g->output));
+}
+
+/* The gradient of maximum and minimum goes to the chosen input; equal inputs share it, as in TensorFlow's
+ * subgradient-free limit of a smooth maximum. */
+static void share_gradient(liana__gradient *g, liana_tensor first_wins, liana_tensor second_wins)
+{
+    liana_dtype dtype = liana_tensor_dtype(g->output);
+    liana_tensor half = liana_graph_scalar(g->output.graph, dtype, 0.5);
+    liana_tensor first = liana_op_cast(first_wins, dtype), second = liana_op_cast(second_wins, dtype);
+    liana_tensor both = liana_op_multiply(liana_op_multiply(first, second), half);
+    g->input_gradients[0] = liana_op_multiply(g->output_gradient, liana_op_subtract(first, both));
+    g->input_gradients[1] = liana_op_multiply(g->output_gradient, liana_op_subtract(second, both));
+}
+
+static void maximum_gradient(liana__gradient *g)
+{
+    share_gradient(g, liana_op_greater_equal(g->inputs[0], g->inputs[1]),
+                   liana_op_greater_equal(g->inputs[1], g->inputs[0]));
+}
+
+static void minimum_gradient(liana__gradient *g)
+{
+    share_gradient(g, liana_op_less_equal(g->inputs[0], g->inputs[1]), liana_op_less_equal(g->inputs[1], g->inputs[0]));
+}
+
+/* b a^(b - 1) and a^b log a. Where their factors are 0 times infinity, b = 0 and a = 0, they are 0 (as in TensorFlow
+ * and JAX); a negative base has no derivative along b. */
+static void power_gradient(liana__gradient *g)
+{
+    liana_tensor a = g->inputs[0], b = g->inputs[1];
+    liana_dtype dtype = liana_tensor_dtype(a);
+    liana_tensor zero = liana_graph_scalar(a.graph, dtype, 0), one = liana_graph_scalar(a.graph, dtype, 1);
+    if (g->wanted[0]) {
+        liana_tensor exponent = liana_op_select(liana_op_equal(b, zero), one, liana_op_subtract(b, one));
+        liana_tensor slope = liana_op_multiply(b, liana_op_power(a, exponent));
+        g->input_gradients[0] = liana_op_multiply(g->output_gradient, slope);
+    }
+    if (g->wanted[1]) {
+        liana_tensor logarithm = liana_op_log(liana_op_select(liana_op_equal(a, zero), one, a));
+        g->input_gradients[1] = liana_op_multiply(g->output_gradient, liana_op_multiply(g->output, logarithm));
+    }
+}
+
+/* Linear in dy; constant in y except at the kinks. */
+static void relu_gradient_gradient(liana__gradient *g)
+{
+    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
+}
+
+static void relu6_gradient_gradient(liana__gradient *g)
+{
+    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu6_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
+}
+
+/* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
+static void swish_gradient_gradient(liana__gradient *g)
+{
+    liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
+    if (g->wanted[1]) g->input_gradients[1] = liana__op_swish_gradient_at(LIANA_HERE, x, v);
+    if (!g->wanted[0]) return;
+    liana_dtype dtype = liana_tensor_dtype(x);
+    liana_tensor one = liana_graph_scalar(x.graph, dtype, 1), two = liana_graph_scalar(x.graph, dtype, 2);
+    liana_tensor s = liana_op_logistic(x), rest = liana_op_subtract(one, s);
+    liana_tensor bend = liana_op_add(two, liana_op_multiply(x, liana_op_subtract(rest, s)));
+    liana_tensor second = liana_op_multiply(liana_op_multiply(s, rest), bend);
+    g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
+}
+
+/* ---- the table ---- */
+
+enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
+
+typedef struct binary_row {
+    const liana__op *op;
+    double (*value)(double a, double b);
+    void (*gradient)(liana__gradient *gradient); /* NULL: zero */
+    int accepts;
+    bool gives_bool;
+} binary_row;
+
+/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
+#define BINARY_ROWS(X)                                                                                                \
+    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, "a + b")                                          \
+    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, "a - b")                           \
+    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, "a * b")                           \
+    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, "a / b")                              \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The greater; NaN if either is NaN.") \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The lesser; NaN if either is NaN.")  \
+    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, "a^b")                                            \
+    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a == b")                                                  \
+    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a != b")                                          \
+    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a < b")                                                 \
+    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a <= b")                                    \
+    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a > b")                                           \
+    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a >= b")                              \
+    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a and b")                                           \
+    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a or b")                                              \
+    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a exclusive-or b")                                  \
+    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, "dy where y > 0")    \
+    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      "dy where 0 < y < 6")                                                                                           \
+    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      "dy times the derivative of swish at x")
+
+static const binary_row rows[] = {
+#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
+    {&liana__op_##name, value, gradient, accepts, gives_bool},
+    BINARY_ROWS(BINARY_ROW)
+#undef BINARY_ROW
+};
+
+static const binary_row *find_row(const liana__op *op)
+{
+    const binary_row *row = rows;
+    while (row->op != op) row++;
+    return row;
+}
+
+static int dtype_class(liana_dtype dtype)
+{
+    return liana__dtype_is_float(dtype) ? FLOATS : dtype == LIANA_BOOL ? BOOLS : INTEGERS;
+}
+
+static liana_status infer_binary(liana__infer *infer)
+{
+    const binary_row *row = find_row(infer->op);
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
+    infer->dtype = infer->inputs[0]->dtype;
+    if (!(dtype_class(infer->dtype) & row->accepts)) {
+        return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
+                                 liana_dtype_name(infer->dtype));
+    }
+    if (row->gives_bool) infer->dtype = LIANA_BOOL;
+    if (liana__shape_broadcast(&infer->inputs[0]->shape, &infer->inputs[1]->shape, &infer->shape)) return LIANA_OK;
+    return liana__infer_fail(infer,
+                             "shapes %s and %s cannot be broadcast together; expected equal sizes or 1, counted "
+                             "from the last axis",
+                             liana__shape_print(&infer->inputs[0]->shape).text,
+                             liana__shape_print(&infer->inputs[1]->shape).text);
+}
+
+static void binary_gradient(liana__gradient *gradient)
+{
+    const binary_row *row = find_row(gradient->node->op);
+    if (!row->gradient) return;
+    row->gradient(gradient);
+    for (int i = 0; i < 2; i++) {
+        liana_tensor *wide = &gradient->input_gradients[i];
+        if (!gradient->wanted[i] || !wide->id) continue;
+        *wide = liana__sum_to_shape(LIANA_HERE, *wide, liana__input_shape(gradient->node, (size_t)i));
+    }
+}
+
+/* Integers up to 64 bits do not fit a double, and overflow must wrap: they get a loop of their own. */
+static bool run_integers(const liana__op *op, liana_dtype dtype, const void *a, int64_t i, const void *b, int64_t j,
+                         void *dst, int64_t k)
+{
+    bool wide = dtype == LIANA_S64 || dtype == LIANA_U64;
+    if (!wide || find_row(op)->gives_bool) return false;
+    uint64_t x = ((const uint64_t *)a)[i], y = ((const uint64_t *)b)[j], z;
+    bool is_signed = dtype == LIANA_S64;
+    bool less = is_signed ? (int64_t)x < (int64_t)y : x < y;
+    if (op == &liana__op_add) {
+        z = x + y;
+    } else if (op == &liana__op_subtract) {
+        z = x - y;
+    } else if (op == &liana__op_multiply) {
+        z = x * y;
+    } else if (op == &liana__op_maximum) {
+        z = less ? y : x;
+    } else if (op == &liana__op_minimum) {
+        z = less ? x : y;
+    } else if (y == 0) {
+        z = 0;
+    } else if (is_signed) {
+        z = (int64_t)y == -1 ? 0 - x : (uint64_t)((int64_t)x / (int64_t)y);
+    } else {
+        z = x / y;
+    }
+    ((uint64_t *)dst)[k] = z;
+    return true;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    double (*value)(double, double) = find_row(node->op)->value;
+    liana_dtype dtype = node->inputs[0]->dtype;
+    int64_t strides_a[LIANA_MAX_RANK], strides_b[LIANA_MAX_RANK], index[LIANA_MAX_RANK] = {0};
+    liana__broadcast_strides(liana__input_shape(node, 0), &node->shape, strides_a);
+    liana__broadcast_strides(liana__input_shape(node, 1), &node->shape, strides_b);
+    int64_t size = liana_shape_size(&node->shape), a = 0, b = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (!run_integers(node->op, dtype, call->src[0], a, call->src[1], b, call->dst, i)) {
+            double x = liana__load(call->src[0], dtype, a), y = liana__load(call->src[1], dtype, b);
+            liana__store(call->dst, node->dtype, i, value(x, y));
+        }
+        for (int axis = node->shape.rank - 1; axis >= 0; axis--) {
+            a += strides_a[axis];
+            b += strides_b[axis];
+            if (++index[axis] < node->shape.dims[axis]) break;
+            a -= strides_a[axis] * node->shape.dims[axis];
+            b -= strides_b[axis] * node->shape.dims[axis];
+            index[axis] = 0;
+        }
+    }
+    return LIANA_OK;
+}
+
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+
+static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
+                                               &reference, NULL};
+
+#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, doc_) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                           \
+                                           .doc = doc_,                                \
+                                           .min_inputs = 2,                            \
+                                           .max_inputs = 2,                            \
+                                           .infer = infer_binary,                      \
+                                           .gradient = binary_gradient,                \
+                                           .placement = LIANA__PLACE_IN_PLACE,         \
+                                           .precision = precision_,                    \
+                                           .cost = liana__cost_element_wise,           \
+                                           .parts = liana__parts_element_wise,         \
+                                           .kernels = kernels};
+BINARY_ROWS(BINARY_OP)
+#undef BINARY_OP
+
+#define BINARY_BUILDER(name)                                                               \
+    liana_tensor liana_op_##name##_at(liana_location here, liana_tensor a, liana_tensor b) \
+    {                                                                                      \
+        return liana__build2(here, &liana__op_##name, a, b, NULL);                         \
+    }
+BINARY_BUILDER(add)
+BINARY_BUILDER(subtract)
+BINARY_BUILDER(multiply)
+BINARY_BUILDER(divide)
+BINARY_BUILDER(maximum)
+BINARY_BUILDER(minimum)
+BINARY_BUILDER(power)
+BINARY_BUILDER(equal)
+BINARY_BUILDER(not_equal)
+BINARY_BUILDER(less)
+BINARY_BUILDER(less_equal)
+BINARY_BUILDER(greater)
+BINARY_BUILDER(greater_equal)
+BINARY_BUILDER(logical_and)
+BINARY_BUILDER(logical_or)
+BINARY_BUILDER(logical_xor)
+#undef BINARY_BUILDER
+
+liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
+{
+    return liana__build2(here, &liana__op_relu_gradient, y, dy, NULL);
+}
+
+liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
+{
+    return liana__build2(here, &liana__op_relu6_gradient, y, dy, NULL);
+}
+
+liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy)
+{
+    return liana__build2(here, &liana__op_swish_gradient, x, dy, NULL);
+}

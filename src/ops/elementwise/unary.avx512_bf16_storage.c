@@ -1,0 +1,1 @@
+#include "ops/elementwise/unary.kernels.h"

@@ -1,0 +1,245 @@
+/* Convolutions with what follows them, and the factors and terms that fixed statistics come to. */
+#include "ops/fused/conv2d_affine.h"
+
+#include "ops/conv/depthwise_conv2d.h"
+
+#include <math.h>
+
+/* ---- batch_norm_affine ---- */
+
+static const liana__field affine_field_list[] = {
+    {.name = "epsilon",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(liana__batch_norm_attributes, epsilon),
+     .doc = "Added to the variance, so that a constant channel does not divide by zero."},
+};
+static const liana__fields affine_fields = {"batch_norm_affine", sizeof(liana__batch_norm_attributes), 1,
+                                            affine_field_list};
+
+static liana_status infer_affine(liana__infer *infer)
+{
+    static const char *const names[] = {"gamma", "beta", "mean", "variance", "bias"};
+    LIANA_TRY(liana__infer_float(infer, 0));
+    LIANA_TRY(liana__infer_rank(infer, 0, 1, "[channels]"));
+    for (size_t i = 1; i < infer->num_inputs; i++) {
+        LIANA_TRY(liana__infer_same_dtype(infer, 0, i));
+        if (liana_shape_equal(&infer->inputs[i]->shape, &infer->inputs[0]->shape)) continue;
+        return liana__infer_fail(infer, "%s has the shape %s, expected gamma's %s", names[i],
+                                 liana__shape_print(&infer->inputs[i]->shape).text,
+                                 liana__shape_print(&infer->inputs[0]->shape).text);
+    }
+    infer->dtype = infer->inputs[0]->dtype;
+    infer->shape = liana_shape_of(2, infer->inputs[0]->shape.dims[0]);
+    return liana__batch_norm_check_epsilon(infer);
+}
+
+static liana_status run_affine(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const int64_t channels = node->shape.dims[1];
+    for (int64_t c = 0; c < channels; c++) {
+        double value[5] = {0};
+        for (uint32_t i = 0; i < node->num_inputs; i++) value[i] = liana__load(call->src[i], node->dtype, c);
+        const double scale = value[0] / sqrt(value[3] + liana__batch_norm_epsilon(node));
+        liana__store(call->dst, node->dtype, c, scale);
+        liana__store(call->dst, node->dtype, channels + c, value[1] - (value[2] - value[4]) * scale);
+    }
+    return LIANA_OK;
+}
+
+/* Vectors of the compiler's making; the mean less a bias is rounded as the images would be. */
+static liana_status run_affine_f32(const liana__call *call)
+{
+    const float *gamma = call->src[0], *beta = call->src[1], *mean = call->src[2], *variance = call->src[3];
+    const float *bias = call->node->num_inputs > 4 ? call->src[4] : NULL,
+                epsilon = liana__batch_norm_epsilon(call->node);
+    const int64_t channels = call->node->shape.dims[1];
+    float *restrict scale = call->dst, *restrict shift = scale + channels;
+    for (int64_t c = 0; c < channels; c++) scale[c] = gamma[c] / sqrtf(variance[c] + epsilon);
+    for (int64_t c = 0; c < channels && bias; c++) shift[c] = beta[c] - (mean[c] - bias[c]) * scale[c];
+    for (int64_t c = 0; c < channels && !bias; c++) shift[c] = beta[c] - mean[c] * scale[c];
+    return LIANA_OK;
+}
+
+static bool is_f32(const liana__node *node, const char **reason)
+{
+    *reason = "not f32";
+    return node->dtype == LIANA_F32;
+}
+
+static void cost_of_affine(const liana__node *node, liana__cost *cost)
+{
+    cost->flops = 5 * (double)node->shape.dims[1];
+    cost->family = "batch normalisation";
+}
+
+static const liana__kernel affine_plain = {.name = "plain", .applicable = is_f32, .run = run_affine_f32};
+static const liana__kernel affine_reference = {.name = "reference", .run = run_affine};
+
+const liana__op liana__op_batch_norm_affine = {
+    .name = "batch_norm_affine",
+    .doc = "The factor and the term for each channel that normalisation with fixed statistics comes to.",
+    .attributes = &affine_fields,
+    .min_inputs = 4,
+    .max_inputs = 5,
+    .infer = infer_affine,
+    .cost = cost_of_affine,
+    .kernels = (const liana__kernel *const[]){&affine_plain, &affine_reference, NULL},
+};
+
+liana_tensor liana__op_batch_norm_affine_at(liana_location here, const liana_tensor parameters[4], liana_tensor bias,
+                                            double epsilon)
+{
+    const liana_tensor inputs[] = {parameters[0], parameters[1], parameters[2], parameters[3], bias};
+    return liana__build(here, parameters[0].graph, &liana__op_batch_norm_affine, inputs, bias.id ? 5 : 4,
+                        &(liana__batch_norm_attributes){.epsilon = epsilon});
+}
+
+/* ---- the convolutions: attributes and shapes ---- */
+
+static const char *const activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
+
+static const liana__field fields[] = {
+    {.name = "window",
+     .kind = LIANA__FIELD_SECTION,
+     .offset = offsetof(liana__conv_affine_attributes, conv.window),
+     .section = &liana__window_fields,
+     .doc = "How the kernel slides over the images."},
+    {.name = "groups",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(liana__conv_affine_attributes, conv.groups),
+     .doc = "Groups of channels that are convolved separately."},
+    {.name = "activation",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__conv_affine_attributes, activation),
+     .names = activation_names,
+     .doc = "What the scaled and shifted images go through."},
+};
+static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_affine_attributes), 3, fields};
+
+/* The result is that of the convolution, whose rule reads the same first inputs and attributes. */
+static liana_status infer_convolution(liana__infer *infer, const liana__op *convolution)
+{
+    const int activation = ((const liana__conv_affine_attributes *)infer->attributes)->activation;
+    LIANA_TRY(convolution->infer(infer));
+    const liana__node *affine = infer->inputs[LIANA__AFFINE_INPUT];
+    const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
+    const liana_dtype wide = liana__wide_dtype(infer->dtype);
+    if (affine->dtype != wide || !liana_shape_equal(&affine->shape, &expected)) {
+        return liana__infer_fail(infer, "affine is %s, expected %s: factors and terms of the result's channels",
+                                 liana__type_print(affine->dtype, &affine->shape).text,
+                                 liana__type_print(wide, &expected).text);
+    }
+    if (activation < 0 || activation >= LIANA__BATCH_NORM_NUM_ACTIVATIONS) {
+        return liana__infer_fail(infer, "%d is not an activation", activation);
+    }
+    if (infer->num_inputs <= LIANA__RESIDUAL_INPUT) return LIANA_OK;
+    const liana__node *residual = infer->inputs[LIANA__RESIDUAL_INPUT];
+    if (residual->dtype == infer->dtype && liana_shape_equal(&residual->shape, &infer->shape)) return LIANA_OK;
+    return liana__infer_fail(infer, "the residual is %s, expected the convolution's result %s",
+                             liana__type_print(residual->dtype, &residual->shape).text,
+                             liana__type_print(infer->dtype, &infer->shape).text);
+}
+
+static liana_status infer_dense(liana__infer *infer)
+{
+    return infer_convolution(infer, &liana__op_conv2d);
+}
+
+static liana_status infer_depthwise(liana__infer *infer)
+{
+    return infer_convolution(infer, &liana__op_depthwise_conv2d);
+}
+
+/* ---- reference: each element of the convolution is finished before it is rounded ---- */
+
+static double finish(const liana__call *call, int64_t element, double sum)
+{
+    const liana__node *node = call->node;
+    const int64_t channels = node->shape.dims[3], c = element % channels;
+    const liana_dtype wide = node->inputs[LIANA__AFFINE_INPUT]->dtype;
+    const void *affine = call->src[LIANA__AFFINE_INPUT];
+    double z = sum * liana__load(affine, wide, c) + liana__load(affine, wide, channels + c);
+    if (node->num_inputs > LIANA__RESIDUAL_INPUT) {
+        z += liana__load(call->src[LIANA__RESIDUAL_INPUT], node->dtype, element);
+    }
+    switch (liana__conv_activation_of(node)) {
+    case LIANA__BATCH_NORM_RELU: return z < 0 ? 0 : z;
+    case LIANA__BATCH_NORM_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
+    case LIANA__BATCH_NORM_SWISH: return z / (1 + exp(-z));
+    default: return z;
+    }
+}
+
+static liana_status run_dense(const liana__call *call)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(call->node);
+    return liana__conv_run_finished_reference(call, &geometry, finish);
+}
+
+static liana_status run_depthwise(const liana__call *call)
+{
+    const liana__geometry geometry = liana__depthwise_conv2d_geometry(call->node);
+    return liana__conv_run_finished_reference(call, &geometry, finish);
+}
+
+/* ---- cost and parts ---- */
+
+static void cost_of_dense(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    liana__conv_cost(&geometry, cost);
+    cost->flops += 3 * (double)liana_shape_size(&node->shape);
+}
+
+static void cost_of_depthwise(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
+    liana__conv_cost(&geometry, cost);
+    cost->flops += 3 * (double)liana_shape_size(&node->shape);
+    cost->family = "depthwise convolutions";
+}
+
+static liana__parts parts_of(const liana__node *node)
+{
+    return (liana__parts){.kind = LIANA__PART_ROWS,
+                          .rows = liana__input_shape(node, 0)->dims[0],
+                          .whole = 1 << 1 | 1 << LIANA__AFFINE_INPUT};
+}
+
+/* ---- the ops; the kernels are the convolutions' ---- */
+
+static const liana__kernel dense_reference = {.name = "reference", .run = run_dense};
+static const liana__kernel depthwise_reference = {.name = "reference", .run = run_depthwise};
+
+const liana__op liana__op_conv2d_affine = {
+    .name = "conv2d_affine",
+    .doc = "conv2d, scaled and shifted by channel, to which a residual may be added, and an activation.",
+    .attributes = &attributes,
+    .min_inputs = 3,
+    .max_inputs = 4,
+    .infer = infer_dense,
+    .cost = cost_of_dense,
+    .parts = parts_of,
+    .kernels =
+        (const liana__kernel *const[]){
+#if defined(LIANA_X86)
+            &liana__conv2d_pointwise_amx, &liana__conv2d_pointwise_avx512_bf16,
+            &liana__conv2d_pointwise_of_bf16_avx512_bf16_storage, &liana__conv2d_pointwise_of_bf16_avx512,
+            &liana__conv2d_pointwise_of_bf16_avx2, &liana__conv2d_pointwise_avx512, &liana__conv2d_pointwise_avx2,
+            &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
+#endif
+            &dense_reference, NULL},
+};
+
+const liana__op liana__op_depthwise_conv2d_affine = {
+    .name = "depthwise_conv2d_affine",
+    .doc = "depthwise_conv2d, scaled and shifted by channel, and an activation.",
+    .attributes = &attributes,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_depthwise,
+    .cost = cost_of_depthwise,
+    .parts = parts_of,
+    .kernels = (const liana__kernel *const[]){LIANA__DEPTHWISE_KERNELS, &depthwise_reference, NULL},
+};

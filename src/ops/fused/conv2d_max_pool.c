@@ -1,0 +1,357 @@
+/* Convolution, bias and max pooling (and relu) in one, and the gradients. */
+#include "ops/fused/conv2d_max_pool.h"
+
+#include "ops/conv/conv2d.h"
+
+static const liana__field fields[] = {
+    {.name = "window",
+     .kind = LIANA__FIELD_SECTION,
+     .offset = offsetof(liana__conv2d_max_pool_attributes, window),
+     .section = &liana__window_fields,
+     .doc = "How the kernel slides over the images."},
+    {.name = "pool",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__conv2d_max_pool_attributes, pool),
+     .doc = "Height and width of the pooling's window, which are its strides too."},
+    {.name = "relu",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(liana__conv2d_max_pool_attributes, relu),
+     .doc = "Whether max(x, 0) of the pooled values is taken."},
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__conv2d_max_pool_attributes, size),
+     .doc = "Height and width of the result, which the inputs do not tell."},
+};
+static const liana__fields forward_fields = {"pooled convolution", sizeof(liana__conv2d_max_pool_attributes), 3,
+                                             fields};
+static const liana__fields gradient_fields = {"pooled convolution gradient", sizeof(liana__conv2d_max_pool_attributes),
+                                              4, fields};
+
+/* ---- shapes ---- */
+
+enum { POOLED_RANK = 5 };
+
+static liana_status check_inputs(liana__infer *infer)
+{
+    for (size_t i = 0; i < infer->num_inputs; i++) {
+        LIANA_TRY(liana__infer_float(infer, i));
+        LIANA_TRY(liana__infer_same_dtype(infer, 0, i));
+    }
+    infer->dtype = infer->inputs[0]->dtype;
+    return LIANA_OK;
+}
+
+/* The result of the forward op. */
+static liana_status infer_pooled(liana__infer *infer, const liana_shape *x, const liana_shape *kernel,
+                                 liana_shape *pooled)
+{
+    liana__conv2d_max_pool_attributes *attributes = infer->attributes;
+    if (kernel->dims[2] != x->dims[3]) {
+        return liana__infer_fail(infer, "kernel expects %lld input channels, x has %lld", (long long)kernel->dims[2],
+                                 (long long)x->dims[3]);
+    }
+    int64_t output[2];
+    LIANA_TRY(liana__window_resolve(infer, &attributes->window, &x->dims[1], &kernel->dims[0], output));
+    for (int i = 0; i < 2; i++) {
+        if (attributes->pool[i] >= 1 && attributes->pool[i] <= output[i]) continue;
+        return liana__infer_fail(infer, "the pooling's window has the size %lld, expected 1 to %lld",
+                                 (long long)attributes->pool[i], (long long)output[i]);
+    }
+    *pooled = liana_shape_of(2, x->dims[0], output[0] / attributes->pool[0], output[1] / attributes->pool[1],
+                             kernel->dims[3]);
+    return LIANA_OK;
+}
+
+static liana_status infer_forward(liana__infer *infer)
+{
+    LIANA_TRY(liana__infer_rank(infer, 0, 4, "[batch, height, width, channels]"));
+    LIANA_TRY(liana__infer_rank(infer, 1, 4, "[height, width, channels, filters]"));
+    LIANA_TRY(liana__infer_rank(infer, 2, 1, "[filters]"));
+    LIANA_TRY(check_inputs(infer));
+    int64_t filters = infer->inputs[1]->shape.dims[3];
+    if (infer->inputs[2]->shape.dims[0] != filters) {
+        return liana__infer_fail(infer, "bias has %lld elements for %lld filters",
+                                 (long long)infer->inputs[2]->shape.dims[0], (long long)filters);
+    }
+    return infer_pooled(infer, &infer->inputs[0]->shape, &infer->inputs[1]->shape, &infer->shape);
+}
+
+/* Checks the shapes of `pooled` and dy. */
+static liana_status check_results(liana__infer *infer, const liana_shape *x, const liana_shape *kernel,
+                                  const liana_shape *pooled, const liana_shape *dy)
+{
+    liana_shape expected;
+    LIANA_TRY(infer_pooled(infer, x, kernel, &expected));
+    bool same = liana_shape_equal(pooled, &expected);
+    for (int i = 0; i < 4; i++) same &= dy->dims[i] == expected.dims[i + 1];
+    if (same) return LIANA_OK;
+    return liana__infer_fail(infer, "pooled and dy have the shapes %s and %s, expected the forward op's result %s",
+                             liana__shape_print(pooled).text, liana__shape_print(dy).text,
+                             liana__shape_print(&expected).text);
+}
+
+static liana_status infer_input_gradient(liana__infer *infer)
+{
+    const liana__conv2d_max_pool_attributes *attributes = infer->attributes;
+    LIANA_TRY(liana__infer_rank(infer, 0, POOLED_RANK, "[2, batch, height, width, filters]"));
+    LIANA_TRY(liana__infer_rank(infer, 1, 4, "[batch, height, width, filters]"));
+    LIANA_TRY(liana__infer_rank(infer, 2, 4, "[height, width, channels, filters]"));
+    LIANA_TRY(check_inputs(infer));
+    const liana_shape *dy = &infer->inputs[1]->shape, *kernel = &infer->inputs[2]->shape;
+    infer->shape = liana_shape_of(dy->dims[0], attributes->size[0], attributes->size[1], kernel->dims[2]);
+    return check_results(infer, &infer->shape, kernel, &infer->inputs[0]->shape, dy);
+}
+
+static liana_status infer_kernel_gradient(liana__infer *infer)
+{
+    const liana__conv2d_max_pool_attributes *attributes = infer->attributes;
+    LIANA_TRY(liana__infer_rank(infer, 0, 4, "[batch, height, width, channels]"));
+    LIANA_TRY(liana__infer_rank(infer, 1, POOLED_RANK, "[2, batch, height, width, filters]"));
+    LIANA_TRY(liana__infer_rank(infer, 2, 4, "[batch, height, width, filters]"));
+    LIANA_TRY(check_inputs(infer));
+    const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[2]->shape;
+    infer->shape = liana_shape_of(attributes->size[0], attributes->size[1], x->dims[3], dy->dims[3]);
+    return check_results(infer, x, &infer->shape, &infer->inputs[1]->shape, dy);
+}
+
+liana__conv2d_max_pool_geometry liana__conv2d_max_pool_geometry_of(const liana__node *node)
+{
+    const liana__conv2d_max_pool_attributes *attributes = node->attributes;
+    const liana_shape *x = liana__input_shape(node, 0), *kernel = liana__input_shape(node, 1);
+    if (node->op == &liana__op_conv2d_max_pool_input_gradient) {
+        x = &node->shape;
+        kernel = liana__input_shape(node, 2);
+    } else if (node->op == &liana__op_conv2d_max_pool_kernel_gradient) {
+        kernel = &node->shape;
+    }
+    liana__geometry g = liana__window_geometry(&attributes->window);
+    g.batch = x->dims[0];
+    g.channels = x->dims[3];
+    g.filters = kernel->dims[3];
+    g.groups = 1;
+    liana__conv2d_max_pool_geometry geometry;
+    for (int i = 0; i < 2; i++) {
+        g.input[i] = x->dims[1 + i];
+        g.window[i] = kernel->dims[i];
+        int64_t reach = (g.window[i] - 1) * g.dilations[i] + 1;
+        g.output[i] = (g.input[i] + g.padding_low[i] + g.padding_high[i] - reach) / g.strides[i] + 1;
+        geometry.pool[i] = attributes->pool[i];
+        geometry.pooled[i] = g.output[i] / attributes->pool[i];
+    }
+    geometry.conv = g;
+    return geometry;
+}
+
+/* ---- reference loops ---- */
+
+static int64_t at_kernel(const liana__geometry *g, int64_t i, int64_t j, int64_t channel, int64_t filter)
+{
+    return ((i * g->window[1] + j) * g->channels + channel) * g->filters + filter;
+}
+
+static int64_t at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column, int64_t channel)
+{
+    return ((n * g->input[0] + row) * g->input[1] + column) * g->channels + channel;
+}
+
+static double convolved(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
+                        int64_t filter)
+{
+    liana_dtype dtype = call->node->dtype;
+    double total = 0;
+    for (int64_t i = 0; i < g->window[0]; i++) {
+        int64_t in_row = liana__window_source(g, 0, row, i);
+        for (int64_t j = 0; j < g->window[1] && in_row >= 0; j++) {
+            int64_t in_column = liana__window_source(g, 1, column, j);
+            for (int64_t c = 0; c < g->channels && in_column >= 0; c++) {
+                total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, c)) *
+                         liana__load(call->src[1], dtype, at_kernel(g, i, j, c, filter));
+            }
+        }
+    }
+    return total + liana__load(call->src[2], dtype, filter);
+}
+
+/* The winner of pooled element `i`; a NaN wins over numbers, the first one over others. */
+static void pool_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t i)
+{
+    const liana__conv2d_max_pool_attributes *attributes = call->node->attributes;
+    const liana__geometry *g = &p->conv;
+    int64_t filter = i % g->filters, column = i / g->filters % p->pooled[1];
+    int64_t row = i / g->filters / p->pooled[1] % p->pooled[0], n = i / g->filters / p->pooled[1] / p->pooled[0];
+    double best = 0;
+    int64_t winner = 0, taps = p->pool[0] * p->pool[1];
+    for (int64_t tap = 0; tap < taps; tap++) {
+        double value =
+            convolved(call, g, n, row * p->pool[0] + tap / p->pool[1], column * p->pool[1] + tap % p->pool[1], filter);
+        if (tap > 0 && (value <= best || best != best)) continue;
+        best = value;
+        winner = tap;
+    }
+    if (attributes->relu && best < 0) best = 0;
+    liana__store(call->dst, call->node->dtype, i, best);
+    liana__store(call->dst, call->node->dtype, liana_shape_size(&call->node->shape) / 2 + i, (double)winner);
+}
+
+static liana_status run_forward(const liana__call *call)
+{
+    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
+    for (int64_t i = 0; i < liana_shape_size(&call->node->shape) / 2; i++) pool_element(call, &p, i);
+    return LIANA_OK;
+}
+
+/* dy of the convolution's result at one place: 0 where it did not win. */
+static double result_gradient(const liana__conv2d_max_pool_geometry *p, const void *pooled, const void *dy,
+                              liana_dtype dtype, int64_t n, int64_t row, int64_t column, int64_t filter)
+{
+    const liana__geometry *g = &p->conv;
+    int64_t pooled_row = row / p->pool[0], pooled_column = column / p->pool[1];
+    if (pooled_row >= p->pooled[0] || pooled_column >= p->pooled[1]) return 0;
+    int64_t i = ((n * p->pooled[0] + pooled_row) * p->pooled[1] + pooled_column) * g->filters + filter;
+    int64_t size = g->batch * p->pooled[0] * p->pooled[1] * g->filters;
+    int64_t tap = row % p->pool[0] * p->pool[1] + column % p->pool[1];
+    return (int64_t)liana__load(pooled, dtype, size + i) == tap ? liana__load(dy, dtype, i) : 0;
+}
+
+static double input_gradient_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t n,
+                                     int64_t row, int64_t column, int64_t channel)
+{
+    const liana__geometry *g = &p->conv;
+    liana_dtype dtype = call->node->dtype;
+    double total = 0;
+    for (int64_t i = 0; i < g->window[0]; i++) {
+        int64_t out_row = liana__window_target(g, 0, row, i);
+        for (int64_t j = 0; j < g->window[1] && out_row >= 0; j++) {
+            int64_t out_column = liana__window_target(g, 1, column, j);
+            for (int64_t f = 0; f < g->filters && out_column >= 0; f++) {
+                total += result_gradient(p, call->src[0], call->src[1], dtype, n, out_row, out_column, f) *
+                         liana__load(call->src[2], dtype, at_kernel(g, i, j, channel, f));
+            }
+        }
+    }
+    return total;
+}
+
+static liana_status run_input_gradient(const liana__call *call)
+{
+    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
+    const int64_t *dims = call->node->shape.dims;
+    for (int64_t i = 0; i < liana_shape_size(&call->node->shape); i++) {
+        liana__store(call->dst, call->node->dtype, i,
+                     input_gradient_element(call, &p, i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1],
+                                            i / dims[3] % dims[2], i % dims[3]));
+    }
+    return LIANA_OK;
+}
+
+static double kernel_gradient_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t i,
+                                      int64_t j, int64_t channel, int64_t filter)
+{
+    const liana__geometry *g = &p->conv;
+    liana_dtype dtype = call->node->dtype;
+    double total = 0;
+    for (int64_t k = 0; k < g->batch * g->output[0] * g->output[1]; k++) {
+        int64_t n = k / g->output[1] / g->output[0], row = k / g->output[1] % g->output[0], column = k % g->output[1];
+        int64_t in_row = liana__window_source(g, 0, row, i), in_column = liana__window_source(g, 1, column, j);
+        if (in_row < 0 || in_column < 0) continue;
+        total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, channel)) *
+                 result_gradient(p, call->src[1], call->src[2], dtype, n, row, column, filter);
+    }
+    return total;
+}
+
+static liana_status run_kernel_gradient(const liana__call *call)
+{
+    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
+    const int64_t *dims = call->node->shape.dims;
+    for (int64_t i = 0; i < liana_shape_size(&call->node->shape); i++) {
+        liana__store(call->dst, call->node->dtype, i,
+                     kernel_gradient_element(call, &p, i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1],
+                                             i / dims[3] % dims[2], i % dims[3]));
+    }
+    return LIANA_OK;
+}
+
+/* Forward all elements under pooling windows, on the way back the winners only. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(node);
+    liana__geometry g = p.conv;
+    int64_t taps = node->op == &liana__op_conv2d_max_pool ? p.pool[0] * p.pool[1] : 1;
+    g.output[0] = p.pooled[0] * taps;
+    g.output[1] = p.pooled[1];
+    liana__conv_cost(&g, cost);
+}
+
+/* Two results may be equal up to rounding, and either win. */
+static int64_t count_values(const liana__node *node)
+{
+    return liana_shape_size(&node->shape) / 2;
+}
+
+/* ---- the ops ---- */
+
+static const liana__kernel forward_reference = {.name = "reference", .run = run_forward};
+static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
+static const liana__kernel kernel_gradient_reference = {.name = "reference", .run = run_kernel_gradient};
+
+const liana__op liana__op_conv2d_max_pool = {
+    .name = "conv2d_max_pool",
+    .doc = "Max pooling of conv2d + bias, and which element of each window won.",
+    .attributes = &forward_fields,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_forward,
+    .cost = cost_of,
+    .continuous = count_values,
+    .kernels =
+        (const liana__kernel *const[]){
+#if defined(LIANA_X86)
+            &liana__conv2d_max_pool_winograd_avx512, &liana__conv2d_max_pool_winograd_avx2,
+#endif
+            LIANA__VECTOR_KERNELS(conv2d_max_pool), &forward_reference, NULL},
+};
+
+const liana__op liana__op_conv2d_max_pool_input_gradient = {
+    .name = "conv2d_max_pool_input_gradient",
+    .doc = "The gradient of conv2d_max_pool with respect to its images, from its result, dy and the kernel.",
+    .attributes = &gradient_fields,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_input_gradient,
+    .cost = cost_of,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_input_gradient),
+                                              &input_gradient_reference, NULL},
+};
+
+const liana__op liana__op_conv2d_max_pool_kernel_gradient = {
+    .name = "conv2d_max_pool_kernel_gradient",
+    .doc = "The gradient of conv2d_max_pool with respect to its kernel, from the images, its result and dy.",
+    .attributes = &gradient_fields,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_kernel_gradient,
+    .cost = cost_of,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_kernel_gradient),
+                                              &kernel_gradient_reference, NULL},
+};
+
+liana_tensor liana__op_conv2d_max_pool_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_tensor bias,
+                                          const liana__conv2d_max_pool_attributes *attributes)
+{
+    return liana__build3(here, &liana__op_conv2d_max_pool, x, kernel, bias, attributes);
+}
+
+liana_tensor liana__op_conv2d_max_pool_input_gradient_at(liana_location here, liana_tensor pooled, liana_tensor dy,
+                                                         liana_tensor kernel,
+                                                         const liana__conv2d_max_pool_attributes *attributes)
+{
+    return liana__build3(here, &liana__op_conv2d_max_pool_input_gradient, pooled, dy, kernel, attributes);
+}
+
+liana_tensor liana__op_conv2d_max_pool_kernel_gradient_at(liana_location here, liana_tensor x, liana_tensor pooled,
+                                                          liana_tensor dy,
+                                                          const liana__conv2d_max_pool_attributes *attributes)
+{
+    return liana__build3(here, &liana__op_conv2d_max_pool_kernel_gradient, x, pooled, dy, attributes);
+}

@@ -1,0 +1,1 @@
+#include "ops/fused/conv2d_max_pool.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/linear/matmul.kernels.h"

@@ -1,0 +1,2 @@
+#define LIANA__WIDENED
+#include "ops/linear/matmul.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/loss/cross_entropy.kernels.h"

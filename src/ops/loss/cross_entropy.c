@@ -1,0 +1,154 @@
+/* The softmax cross-entropy of logits with integer labels, and its gradient. */
+#include "ops/loss/cross_entropy.h"
+
+static liana_status infer_inputs(liana__infer *infer)
+{
+    LIANA_TRY(liana__infer_rank(infer, 0, 2, "logits [batch, classes]"));
+    LIANA_TRY(liana__infer_rank(infer, 1, 1, "labels [batch]"));
+    LIANA_TRY(liana__infer_float(infer, 0));
+    const liana__node *logits = infer->inputs[0], *labels = infer->inputs[1];
+    if (labels->dtype != LIANA_S32) {
+        return liana__infer_fail(infer, "the labels are %s, expected s32; use liana_op_cast first",
+                                 liana_dtype_name(labels->dtype));
+    }
+    infer->dtype = logits->dtype;
+    infer->shape = liana_shape_of(logits->shape.dims[0]);
+    if (labels->shape.dims[0] == logits->shape.dims[0]) return LIANA_OK;
+    return liana__infer_fail(infer, "there are %lld labels for %lld rows of logits", (long long)labels->shape.dims[0],
+                             (long long)logits->shape.dims[0]);
+}
+
+static liana_status infer_gradient(liana__infer *infer)
+{
+    LIANA_TRY(infer_inputs(infer));
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, 2));
+    if (!liana_shape_equal(&infer->inputs[2]->shape, &infer->shape)) {
+        return liana__infer_fail(infer, "the output's gradient is %s, expected %s",
+                                 liana__shape_print(&infer->inputs[2]->shape).text,
+                                 liana__shape_print(&infer->shape).text);
+    }
+    return liana__infer_like_input(infer);
+}
+
+static liana_tensor build_gradient(liana_tensor logits, liana_tensor labels, liana_tensor dy)
+{
+    return liana__build3(LIANA_HERE, &liana__op_sparse_softmax_cross_entropy_gradient, logits, labels, dy, NULL);
+}
+
+static void cross_entropy_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] = build_gradient(g->inputs[0], g->inputs[1], g->output_gradient);
+}
+
+/* The result is (p - one_hot(labels)) dy for each row, p the softmax; its gradient for a given dz is
+ * p dy (dz - sum(p dz)) with respect to the logits and sum((p - one_hot) dz) with respect to dy. */
+static void gradient_gradient(liana__gradient *g)
+{
+    liana_tensor dz = g->output_gradient, p = liana_op_softmax(g->inputs[0]), weighted = liana_op_multiply(p, dz);
+    int64_t batch = g->node->shape.dims[0], classes = g->node->shape.dims[1];
+    if (g->wanted[0]) {
+        liana_tensor sum = liana_op_reduce_sum(weighted, LIANA_AXES(1), true);
+        liana_tensor change = liana_op_subtract(weighted, liana_op_multiply(p, sum));
+        liana_tensor dy = liana_op_reshape(g->inputs[2], liana_shape_of(batch, 1));
+        g->input_gradients[0] = liana_op_multiply(change, dy);
+    }
+    if (g->wanted[2]) {
+        liana_tensor chosen = liana_op_one_hot(g->inputs[1], classes, g->node->dtype);
+        liana_tensor difference = liana_op_subtract(weighted, liana_op_multiply(chosen, dz));
+        g->input_gradients[2] = liana_op_reduce_sum(difference, LIANA_AXES(1), false);
+    }
+}
+
+/* ---- the reference ---- */
+
+typedef struct row {
+    double maximum;
+    double sum;    /* of e^(logit - maximum) */
+    int64_t label; /* -1 if outside [0, classes) */
+} row;
+
+static row read_row(const liana__call *call, int64_t example, int64_t classes)
+{
+    liana_dtype dtype = call->node->inputs[0]->dtype;
+    row result = {.maximum = -INFINITY, .label = ((const int32_t *)call->src[1])[example]};
+    int64_t first = example * classes;
+    for (int64_t i = 0; i < classes; i++) {
+        result.maximum = fmax(result.maximum, liana__load(call->src[0], dtype, first + i));
+    }
+    for (int64_t i = 0; i < classes; i++) {
+        result.sum += exp(liana__load(call->src[0], dtype, first + i) - result.maximum);
+    }
+    if (result.label < 0 || result.label >= classes) result.label = -1;
+    return result;
+}
+
+static liana_status run_loss(const liana__call *call)
+{
+    const liana_shape *shape = liana__input_shape(call->node, 0);
+    liana_dtype dtype = call->node->dtype;
+    int64_t classes = shape->dims[1];
+    for (int64_t example = 0; example < shape->dims[0]; example++) {
+        row in = read_row(call, example, classes);
+        double loss = NAN;
+        if (in.label >= 0) {
+            loss = log(in.sum) - (liana__load(call->src[0], dtype, example * classes + in.label) - in.maximum);
+        }
+        liana__store(call->dst, dtype, example, loss);
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_gradient(const liana__call *call)
+{
+    const liana_shape *shape = liana__input_shape(call->node, 0);
+    liana_dtype dtype = call->node->dtype;
+    int64_t classes = shape->dims[1];
+    for (int64_t example = 0; example < shape->dims[0]; example++) {
+        row in = read_row(call, example, classes);
+        double dy = in.label < 0 ? NAN : liana__load(call->src[2], dtype, example);
+        for (int64_t i = 0; i < classes; i++) {
+            double power = exp(liana__load(call->src[0], dtype, example * classes + i) - in.maximum);
+            liana__store(call->dst, dtype, example * classes + i, (power / in.sum - (i == in.label)) * dy);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* As of a softmax of the logits. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    cost->flops = 5 * (double)liana_shape_size(liana__input_shape(node, 0));
+    cost->family = "softmax and loss";
+}
+
+static const liana__kernel loss_reference = {.name = "reference", .run = run_loss};
+static const liana__kernel gradient_reference = {.name = "reference", .run = run_gradient};
+
+const liana__op liana__op_sparse_softmax_cross_entropy = {
+    .name = "sparse_softmax_cross_entropy",
+    .doc = "-log softmax(logits)[label] for each row; NaN if the label is outside [0, classes).",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_inputs,
+    .gradient = cross_entropy_gradient,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
+};
+
+const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
+    .name = "sparse_softmax_cross_entropy_gradient",
+    .doc = "(softmax(logits) - one_hot(labels)) dy for each row: the gradient of the cross-entropy.",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_gradient,
+    .gradient = gradient_gradient,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
+};
+
+liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels)
+{
+    return liana__build2(here, &liana__op_sparse_softmax_cross_entropy, logits, labels, NULL);
+}

@@ -1,1 +1,0 @@
-#include "ops/matmul.kernels.h"

@@ -1,2 +1,0 @@
-#define LIANA__WIDENED
-#include "ops/matmul.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/norm/batch_norm.kernels.h"

@@ -1,0 +1,145 @@
+#include "ops/norm/batch_norm.h"
+#include "ops/samples.h"
+
+/* Shapes: odd sizes; channels that fill vectors exactly, with a tail, and not at all; many rows; two rows, where the
+ * statistics are as large as the images; a single one. */
+#define SHAPES(X)                          \
+    X(odd, liana_shape_of(2, 3, 5, 7))     \
+    X(few_channels, liana_shape_of(61, 3)) \
+    X(one_channel, liana_shape_of(37, 1))  \
+    X(tail, liana_shape_of(3, 7, 24))      \
+    X(wide, liana_shape_of(35, 80))        \
+    X(two_rows, liana_shape_of(2, 5))      \
+    X(many_rows, liana_shape_of(5, 67, 8)) \
+    X(one_row, liana_shape_of(1, 37))
+
+static const double epsilon = 1e-3;
+
+static liana_tensor images(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape)
+{
+    return liana__sample_input(graph, name, dtype, shape, -2, 3);
+}
+
+static liana_tensor channels(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape,
+                             double low, double high)
+{
+    liana_shape shape = liana_shape_of(images_shape.dims[images_shape.rank - 1]);
+    return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, low, high);
+}
+
+/* [2, channels], the second row positive as a variance must be. */
+static liana_tensor stacked(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape images_shape)
+{
+    liana_shape shape = liana_shape_of(2, images_shape.dims[images_shape.rank - 1]);
+    return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, 0.5, 2);
+}
+
+static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana_op_batch_norm_statistics(images(graph, "x", dtype, shape));
+}
+
+static liana_tensor build_training(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    liana_tensor x = images(graph, "x", dtype, shape);
+    return liana_op_batch_norm_training(x, channels(graph, "gamma", dtype, shape, 0.5, 2),
+                                        channels(graph, "beta", dtype, shape, -1, 1), liana_op_batch_norm_statistics(x),
+                                        epsilon);
+}
+
+static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana_op_batch_norm_inference(images(graph, "x", dtype, shape),
+                                         channels(graph, "gamma", dtype, shape, -2, 2),
+                                         channels(graph, "beta", dtype, shape, -1, 1),
+                                         channels(graph, "mean", dtype, shape, -1, 1),
+                                         channels(graph, "variance", dtype, shape, 0.3, 2), epsilon);
+}
+
+static liana_tensor build_sums(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, images(graph, "x", dtype, shape),
+                                                 images(graph, "dy", dtype, shape),
+                                                 stacked(graph, "statistics", dtype, shape), epsilon);
+}
+
+static liana_tensor build_input_gradient(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+{
+    return liana__op_batch_norm_input_gradient_at(LIANA_HERE, images(graph, "x", dtype, shape),
+                                                  images(graph, "dy", dtype, shape),
+                                                  channels(graph, "gamma", dtype, shape, 0.5, 2),
+                                                  stacked(graph, "statistics", dtype, shape),
+                                                  stacked(graph, "sums", dtype, shape), epsilon);
+}
+
+/* Far from zero, with a deviation of about 1: sum(x^2) / N - mean^2 would lose all digits. Only where kernels are
+ * compared: finite differences of such sums have no digits left either. */
+static liana_tensor far_images(liana_graph *graph, liana_dtype dtype)
+{
+    double centre = dtype == LIANA_F64 ? 0 : 10000;
+    return liana__sample_input(graph, "x", dtype, liana_shape_of(300, 9), centre - 2, centre + 2);
+}
+
+static liana_tensor far_statistics(liana_graph *graph, liana_dtype dtype)
+{
+    return liana_op_batch_norm_statistics(far_images(graph, dtype));
+}
+
+static liana_tensor far_training(liana_graph *graph, liana_dtype dtype)
+{
+    liana_tensor x = far_images(graph, dtype), statistics = liana_op_batch_norm_statistics(x);
+    liana_shape shape = liana_tensor_shape(x);
+    return liana_op_batch_norm_training(x, channels(graph, "gamma", dtype, shape, 0.5, 2),
+                                        channels(graph, "beta", dtype, shape, -1, 1), statistics, epsilon);
+}
+
+/* Sums of thousands of terms of both signs, which floats added one by one would show; too many for differences. */
+static liana_tensor large_sums(liana_graph *graph, liana_dtype dtype)
+{
+    liana_shape shape = dtype == LIANA_F32 ? liana_shape_of(2304, 1279) : liana_shape_of(9, 5);
+    liana_tensor x = liana__sample_input(graph, "x", dtype, shape, -2, 2);
+    liana_tensor dy = liana__sample_input(graph, "dy", dtype, shape, -2, 2);
+    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, x, dy, stacked(graph, "statistics", dtype, shape),
+                                                 epsilon);
+}
+
+#define BUILD(name, shape)                                                           \
+    static liana_tensor name##_statistics(liana_graph *graph, liana_dtype dtype)     \
+    {                                                                                \
+        return build_statistics(graph, dtype, shape);                                \
+    }                                                                                \
+    static liana_tensor name##_training(liana_graph *graph, liana_dtype dtype)       \
+    {                                                                                \
+        return build_training(graph, dtype, shape);                                  \
+    }                                                                                \
+    static liana_tensor name##_inference(liana_graph *graph, liana_dtype dtype)      \
+    {                                                                                \
+        return build_inference(graph, dtype, shape);                                 \
+    }                                                                                \
+    static liana_tensor name##_sums(liana_graph *graph, liana_dtype dtype)           \
+    {                                                                                \
+        return build_sums(graph, dtype, shape);                                      \
+    }                                                                                \
+    static liana_tensor name##_input_gradient(liana_graph *graph, liana_dtype dtype) \
+    {                                                                                \
+        return build_input_gradient(graph, dtype, shape);                            \
+    }
+SHAPES(BUILD)
+#undef BUILD
+
+#define STATISTICS(name, shape) {#name, name##_statistics, 0},
+static const liana__sample statistics_samples[] = {SHAPES(STATISTICS){"far", far_statistics, 0}};
+#define TRAINING(name, shape) {#name, name##_training, 0},
+static const liana__sample training_samples[] = {SHAPES(TRAINING){"far", far_training, 0}};
+#define INFERENCE(name, shape) {#name, name##_inference, 0},
+static const liana__sample inference_samples[] = {SHAPES(INFERENCE)};
+#define SUMS(name, shape) {#name, name##_sums, 0},
+static const liana__sample sums_samples[] = {SHAPES(SUMS){"large", large_sums, 0}};
+#define INPUT_GRADIENT(name, shape) {#name, name##_input_gradient, 0},
+static const liana__sample input_gradient_samples[] = {SHAPES(INPUT_GRADIENT)};
+
+LIANA__SAMPLES(batch_norm_statistics, statistics_samples);
+LIANA__SAMPLES(batch_norm_training, training_samples);
+LIANA__SAMPLES(batch_norm_inference, inference_samples);
+LIANA__SAMPLES(batch_norm_gradient_sums, sums_samples);
+LIANA__SAMPLES(batch_norm_input_gradient, input_gradient_samples);

@@ -1,0 +1,1 @@
+#include "ops/pool/pool2d.kernels.h"

@@ -1,0 +1,348 @@
+/* Max and average pooling, and their gradients. */
+#include "ops/pool/pool2d.h"
+
+#include <math.h>
+
+static const liana__field fields[] = {
+    {.name = "size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__pool_attributes, size),
+     .doc = "The window's height and width."},
+    {.name = "window",
+     .kind = LIANA__FIELD_SECTION,
+     .offset = offsetof(liana__pool_attributes, window),
+     .section = &liana__window_fields,
+     .doc = "How the window slides over the images."},
+    {.name = "input",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__pool_attributes, input),
+     .doc = "Height and width of the result, which the inputs do not tell."},
+};
+static const liana__fields pool_fields = {"pooling", sizeof(liana__pool_attributes), 2, fields};
+static const liana__fields gradient_fields = {"pooling gradient", sizeof(liana__pool_attributes), 3, fields};
+
+/* ---- shapes ---- */
+
+static const char images[] = "[batch, height, width, channels]";
+
+static liana_status check_images(liana__infer *infer, size_t index)
+{
+    LIANA_TRY(liana__infer_rank(infer, index, 4, images));
+    LIANA_TRY(liana__infer_float(infer, index));
+    infer->dtype = infer->inputs[0]->dtype;
+    return LIANA_OK;
+}
+
+/* The result of pooling `x`. */
+static liana_status infer_output(liana__infer *infer, const liana_shape *x, liana_shape *y)
+{
+    liana__pool_attributes *attributes = infer->attributes;
+    liana__window *window = &attributes->window;
+    for (int i = 0; i < 2; i++) {
+        if (window->strides[i] == 0) window->strides[i] = attributes->size[i];
+    }
+    *y = liana_shape_of(x->dims[0], 0, 0, x->dims[3]);
+    LIANA_TRY(liana__window_resolve(infer, window, &x->dims[1], attributes->size, &y->dims[1]));
+    const int64_t *padding[] = {window->vertical_padding, window->horizontal_padding};
+    for (int i = 0; i < 4; i++) {
+        if (padding[i / 2][i % 2] < attributes->size[i / 2]) continue;
+        return liana__infer_fail(infer,
+                                 "the padding of %lld cells is not smaller than the window of %lld: a window could "
+                                 "lie in the padding alone",
+                                 (long long)padding[i / 2][i % 2], (long long)attributes->size[i / 2]);
+    }
+    return LIANA_OK;
+}
+
+static liana_status infer_forward(liana__infer *infer)
+{
+    LIANA_TRY(check_images(infer, 0));
+    return infer_output(infer, &infer->inputs[0]->shape, &infer->shape);
+}
+
+/* Checks that dy is what pooling infer->shape would give. */
+static liana_status check_output(liana__infer *infer, const liana_shape *dy)
+{
+    liana_shape expected;
+    LIANA_TRY(infer_output(infer, &infer->shape, &expected));
+    if (liana_shape_equal(dy, &expected)) return LIANA_OK;
+    return liana__infer_fail(infer, "dy has the shape %s, expected the pooling's result %s",
+                             liana__shape_print(dy).text, liana__shape_print(&expected).text);
+}
+
+static liana_status infer_max_gradient(liana__infer *infer)
+{
+    LIANA_TRY(check_images(infer, 0));
+    LIANA_TRY(check_images(infer, 1));
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
+    infer->shape = infer->inputs[0]->shape;
+    return check_output(infer, &infer->inputs[1]->shape);
+}
+
+static liana_status infer_average_gradient(liana__infer *infer)
+{
+    const liana__pool_attributes *attributes = infer->attributes;
+    LIANA_TRY(check_images(infer, 0));
+    const liana_shape *dy = &infer->inputs[0]->shape;
+    infer->shape = liana_shape_of(dy->dims[0], attributes->input[0], attributes->input[1], dy->dims[3]);
+    return check_output(infer, dy);
+}
+
+liana__geometry liana__pool2d_geometry(const liana__node *node)
+{
+    const liana__pool_attributes *attributes = node->attributes;
+    const liana_shape *x = liana__input_shape(node, 0), *y = &node->shape;
+    if (node->op == &liana__op_max_pool2d_gradient) {
+        y = liana__input_shape(node, 1);
+    } else if (node->op == &liana__op_average_pool2d_gradient) {
+        y = x;
+        x = &node->shape;
+    }
+    liana__geometry g = liana__window_geometry(&attributes->window);
+    g.batch = x->dims[0];
+    g.channels = g.filters = x->dims[3];
+    for (int i = 0; i < 2; i++) {
+        g.input[i] = x->dims[1 + i];
+        g.output[i] = y->dims[1 + i];
+        g.window[i] = attributes->size[i];
+    }
+    return g;
+}
+
+/* ---- gradients ---- */
+
+static void max_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] =
+        liana__op_max_pool2d_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient, g->node->attributes);
+}
+
+static void average_gradient(liana__gradient *g)
+{
+    liana__pool_attributes attributes = *(const liana__pool_attributes *)g->node->attributes;
+    memcpy(attributes.input, &liana__input_shape(g->node, 0)->dims[1], sizeof attributes.input);
+    g->input_gradients[0] = liana__op_average_pool2d_gradient_at(LIANA_HERE, g->output_gradient, &attributes);
+}
+
+/* Linear: its transpose is pooling itself. */
+static void average_gradient_gradient(liana__gradient *g)
+{
+    g->input_gradients[0] =
+        liana__build1(LIANA_HERE, &liana__op_average_pool2d, g->output_gradient, g->node->attributes);
+}
+
+/* ---- reference loops ---- */
+
+/* One window of one channel. */
+typedef struct cell {
+    int64_t out;              /* its element of y */
+    int64_t first;            /* the element of x under its first tap, were it not for padding */
+    int64_t begin[2], end[2]; /* the taps that lie inside x */
+} cell;
+
+static cell locate(const liana__geometry *g, int64_t out)
+{
+    int64_t channel = out % g->channels, column = out / g->channels % g->output[1];
+    int64_t row = out / g->channels / g->output[1] % g->output[0];
+    int64_t n = out / g->channels / g->output[1] / g->output[0];
+    int64_t first_row = row * g->strides[0] - g->padding_low[0];
+    int64_t first_column = column * g->strides[1] - g->padding_low[1];
+    cell c = {.out = out};
+    c.first = ((n * g->input[0] + first_row) * g->input[1] + first_column) * g->channels + channel;
+    liana__pool_taps(g, 0, row, &c.begin[0], &c.end[0]);
+    liana__pool_taps(g, 1, column, &c.begin[1], &c.end[1]);
+    return c;
+}
+
+static int64_t at_tap(const liana__geometry *g, const cell *c, int64_t i, int64_t j)
+{
+    return c->first + (i * g->input[1] + j) * g->channels;
+}
+
+/* The element of x that wins its window. A NaN wins over numbers, the first one over others. */
+static int64_t find_winner(const liana__call *call, const liana__geometry *g, const cell *c)
+{
+    int64_t winner = at_tap(g, c, c->begin[0], c->begin[1]);
+    double best = liana__load(call->src[0], call->node->dtype, winner);
+    for (int64_t i = c->begin[0]; i < c->end[0]; i++) {
+        for (int64_t j = c->begin[1]; j < c->end[1]; j++) {
+            double x = liana__load(call->src[0], call->node->dtype, at_tap(g, c, i, j));
+            if (x <= best || best != best) continue;
+            best = x;
+            winner = at_tap(g, c, i, j);
+        }
+    }
+    return winner;
+}
+
+static int64_t num_outputs(const liana__geometry *g)
+{
+    return g->batch * g->output[0] * g->output[1] * g->channels;
+}
+
+static liana_status run_max(const liana__call *call)
+{
+    const liana__geometry g = liana__pool2d_geometry(call->node);
+    liana_dtype dtype = call->node->dtype;
+    for (int64_t i = 0; i < num_outputs(&g); i++) {
+        const cell c = locate(&g, i);
+        liana__store(call->dst, dtype, i, liana__load(call->src[0], dtype, find_winner(call, &g, &c)));
+    }
+    return LIANA_OK;
+}
+
+static void add_to(const liana__call *call, int64_t element, double value)
+{
+    liana_dtype dtype = call->node->dtype;
+    liana__store(call->dst, dtype, element, liana__load(call->dst, dtype, element) + value);
+}
+
+static liana_status run_max_gradient(const liana__call *call)
+{
+    const liana__geometry g = liana__pool2d_geometry(call->node);
+    memset(call->dst, 0, liana__byte_size(call->node->dtype, &call->node->shape));
+    for (int64_t i = 0; i < num_outputs(&g); i++) {
+        const cell c = locate(&g, i);
+        add_to(call, find_winner(call, &g, &c), liana__load(call->src[1], call->node->dtype, i));
+    }
+    return LIANA_OK;
+}
+
+static double count_of(const cell *c)
+{
+    return (double)((c->end[0] - c->begin[0]) * (c->end[1] - c->begin[1]));
+}
+
+static liana_status run_average(const liana__call *call)
+{
+    const liana__geometry g = liana__pool2d_geometry(call->node);
+    liana_dtype dtype = call->node->dtype;
+    for (int64_t out = 0; out < num_outputs(&g); out++) {
+        const cell c = locate(&g, out);
+        double total = 0;
+        for (int64_t i = c.begin[0]; i < c.end[0]; i++) {
+            for (int64_t j = c.begin[1]; j < c.end[1]; j++)
+                total += liana__load(call->src[0], dtype, at_tap(&g, &c, i, j));
+        }
+        liana__store(call->dst, dtype, out, total / count_of(&c));
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_average_gradient(const liana__call *call)
+{
+    const liana__geometry g = liana__pool2d_geometry(call->node);
+    memset(call->dst, 0, liana__byte_size(call->node->dtype, &call->node->shape));
+    for (int64_t out = 0; out < num_outputs(&g); out++) {
+        const cell c = locate(&g, out);
+        double share = liana__load(call->src[0], call->node->dtype, out) / count_of(&c);
+        for (int64_t i = c.begin[0]; i < c.end[0]; i++) {
+            for (int64_t j = c.begin[1]; j < c.end[1]; j++) add_to(call, at_tap(&g, &c, i, j), share);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* An operation for each element under each window. */
+static void cost_of(const liana__node *node, liana__cost *cost)
+{
+    const liana__geometry g = liana__pool2d_geometry(node);
+    cost->flops = (double)num_outputs(&g) * (double)g.window[0] * (double)g.window[1];
+    cost->family = "pooling";
+}
+
+/* ---- the ops ---- */
+
+static const liana__kernel max_reference = {.name = "reference", .run = run_max};
+static const liana__kernel max_gradient_reference = {.name = "reference", .run = run_max_gradient};
+static const liana__kernel average_reference = {.name = "reference", .run = run_average};
+static const liana__kernel average_gradient_reference = {.name = "reference", .run = run_average_gradient};
+
+const liana__op liana__op_max_pool2d = {
+    .name = "max_pool2d",
+    .doc = "The greatest element of each window.",
+    .attributes = &pool_fields,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_forward,
+    .gradient = max_gradient,
+    .precision = LIANA__FOLLOWS,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
+};
+
+const liana__op liana__op_max_pool2d_gradient = {
+    .name = "max_pool2d_gradient",
+    .doc = "The gradient of max_pool2d, from its images and dy.",
+    .attributes = &pool_fields,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_max_gradient,
+    .precision = LIANA__FOLLOWS,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels =
+        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
+};
+
+const liana__op liana__op_average_pool2d = {
+    .name = "average_pool2d",
+    .doc = "The mean of each window, padding not counted.",
+    .attributes = &pool_fields,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_forward,
+    .gradient = average_gradient,
+    .precision = LIANA__FOLLOWS,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
+};
+
+const liana__op liana__op_average_pool2d_gradient = {
+    .name = "average_pool2d_gradient",
+    .doc = "The gradient of average_pool2d, from dy.",
+    .attributes = &gradient_fields,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_average_gradient,
+    .gradient = average_gradient_gradient,
+    .precision = LIANA__FOLLOWS,
+    .cost = cost_of,
+    .parts = liana__parts_all_inputs,
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
+                                              &average_gradient_reference, NULL},
+};
+
+static liana__pool_attributes attributes_of(const liana_pool_options *options)
+{
+    return (liana__pool_attributes){
+        .size = {options->window[0], options->window[1]},
+        .window = liana__window_of(options->strides, options->padding, options->explicit_padding, NULL),
+    };
+}
+
+liana_tensor liana_op_max_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options)
+{
+    liana__pool_attributes attributes = attributes_of(&options);
+    return liana__build1(here, &liana__op_max_pool2d, x, &attributes);
+}
+
+liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options)
+{
+    liana__pool_attributes attributes = attributes_of(&options);
+    return liana__build1(here, &liana__op_average_pool2d, x, &attributes);
+}
+
+liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
+                                              const liana__pool_attributes *attributes)
+{
+    return liana__build2(here, &liana__op_max_pool2d_gradient, x, dy, attributes);
+}
+
+liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
+                                                  const liana__pool_attributes *attributes)
+{
+    return liana__build1(here, &liana__op_average_pool2d_gradient, dy, attributes);
+}

@@ -1,0 +1,37 @@
+/* pool2d.h - what the pooling ops and their kernels share. */
+#ifndef LIANA_OPS_POOL2D_H
+#define LIANA_OPS_POOL2D_H
+
+#include "kernels/vector_kernels.h"
+#include "ops/conv/window.h"
+
+typedef struct liana__pool_attributes {
+    int64_t size[2]; /* the window's height and width; required */
+    liana__window window;
+    int64_t input[2]; /* of average_pool2d_gradient's result: height and width */
+} liana__pool_attributes;
+
+/* dx: each element of dy goes to the first greatest element of its window in x. */
+liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
+                                              const liana__pool_attributes *attributes);
+/* dx [batch, attributes->input, channels]: each element of dy is shared by the cells of its window. */
+liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
+                                                  const liana__pool_attributes *attributes);
+
+/* The sizes of the pooling that a node of any of the four ops belongs to. */
+liana__geometry liana__pool2d_geometry(const liana__node *node);
+
+/* The taps [begin, end) of output `out` that lie inside the input along an axis; never empty. */
+static inline void liana__pool_taps(const liana__geometry *g, int axis, int64_t out, int64_t *begin, int64_t *end)
+{
+    int64_t first = out * g->strides[axis] - g->padding_low[axis];
+    *begin = first < 0 ? -first : 0;
+    *end = first + g->window[axis] > g->input[axis] ? g->input[axis] - first : g->window[axis];
+}
+
+LIANA__DECLARE_VECTOR_KERNELS(max_pool2d);
+LIANA__DECLARE_VECTOR_KERNELS(max_pool2d_gradient);
+LIANA__DECLARE_VECTOR_KERNELS(average_pool2d);
+LIANA__DECLARE_VECTOR_KERNELS(average_pool2d_gradient);
+
+#endif

@@ -1,1 +1,0 @@
-#include "ops/pool2d.kernels.h"

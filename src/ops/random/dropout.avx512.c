@@ -1,0 +1,1 @@
+#include "ops/random/dropout.kernels.h"

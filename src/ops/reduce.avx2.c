@@ -1,1 +1,0 @@
-#include "ops/reduce.kernels.h"

@@ -1,0 +1,1 @@
+#include "ops/reduce/softmax.kernels.h"

@@ -1,0 +1,157 @@
+/* pad: a border of one value around a tensor and, for the gradient of strided slices, cells between its elements. */
+#include "ops/shape/pad.h"
+#include "kernels/strided_copy.h"
+#include "ops/gradients.h"
+#include "ops/index.h"
+
+static const liana__field fields[] = {
+    {.name = "low",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(liana__pad_attributes, low),
+     .doc = "Cells before the first element of each axis."},
+    {.name = "high",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(liana__pad_attributes, high),
+     .doc = "Cells after the last element of each axis."},
+    {.name = "interior",
+     .kind = LIANA__FIELD_INTS,
+     .offset = offsetof(liana__pad_attributes, interior),
+     .doc = "Cells between two neighbours of each axis."},
+    {.name = "value",
+     .kind = LIANA__FIELD_FLOAT,
+     .offset = offsetof(liana__pad_attributes, value),
+     .doc = "What the cells hold."},
+};
+static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof fields / sizeof *fields, fields};
+
+/* Sums below stay far from overflow: dimensions are below 2^46, and so must what is added to them be. */
+static const int64_t max_cells = (int64_t)1 << 46;
+
+static liana_status infer_pad(liana__infer *infer)
+{
+    const liana__pad_attributes *attributes = infer->attributes;
+    LIANA_TRY(liana__infer_like_input(infer));
+    for (int i = 0; i < infer->shape.rank; i++) {
+        int64_t low = attributes->low.values[i], high = attributes->high.values[i];
+        int64_t interior = attributes->interior.values[i], dim = infer->shape.dims[i];
+        bool fits =
+            low >= 0 && high >= 0 && interior >= 0 && low < max_cells && high < max_cells && interior < max_cells / dim;
+        if (!fits) {
+            return liana__infer_fail(infer,
+                                     "axis %d is padded with %lld cells before and %lld after, expected 0 or more (and "
+                                     "a result below 64 TiB)",
+                                     i, (long long)low, (long long)high);
+        }
+        infer->shape.dims[i] = low + dim + (dim - 1) * interior + high;
+    }
+    return LIANA_OK;
+}
+
+static void pad_gradient(liana__gradient *gradient)
+{
+    const liana__pad_attributes *attributes = gradient->node->attributes;
+    const liana_shape *in = liana__input_shape(gradient->node, 0);
+    int64_t limit[LIANA_MAX_RANK], strides[LIANA_MAX_RANK];
+    for (int i = 0; i < in->rank; i++) {
+        strides[i] = attributes->interior.values[i] + 1;
+        limit[i] = attributes->low.values[i] + (in->dims[i] - 1) * strides[i] + 1;
+    }
+    gradient->input_gradients[0] =
+        liana_op_slice_at(gradient->node->where, gradient->output_gradient, attributes->low.values, limit, strides);
+}
+
+static liana_status run_strided(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const liana__pad_attributes *attributes = node->attributes;
+    const liana_shape *in = liana__input_shape(node, 0);
+    size_t element_size = liana_dtype_size(node->dtype);
+    uint64_t value = 0;
+    liana__store(&value, node->dtype, 0, attributes->value);
+    liana__walk fill = {.num_operands = 2, .rank = 1, .dims = {liana_shape_size(&node->shape)}, .strides = {{1}, {0}}};
+    liana__copy_strided(&fill, element_size, call->dst, &value);
+
+    liana__walk walk = {.num_operands = 2, .rank = in->rank};
+    int64_t offset = 0;
+    liana__shape_strides(&node->shape, walk.strides[0]);
+    liana__shape_strides(in, walk.strides[1]);
+    for (int i = 0; i < walk.rank; i++) {
+        walk.dims[i] = in->dims[i];
+        offset += attributes->low.values[i] * walk.strides[0][i];
+        walk.strides[0][i] *= attributes->interior.values[i] + 1;
+    }
+    liana__copy_strided(&walk, element_size, (char *)call->dst + (size_t)offset * element_size, call->src[0]);
+    return LIANA_OK;
+}
+
+/* Whether a cell of the result holds an element; turns its coordinates into the element's. */
+static bool find_element(const liana__pad_attributes *attributes, const liana_shape *in, int64_t at[LIANA_MAX_RANK])
+{
+    for (int axis = 0; axis < in->rank; axis++) {
+        int64_t distance = at[axis] - attributes->low.values[axis], step = attributes->interior.values[axis] + 1;
+        if (distance < 0 || distance % step != 0 || distance / step >= in->dims[axis]) return false;
+        at[axis] = distance / step;
+    }
+    return true;
+}
+
+static liana_status run_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const liana__pad_attributes *attributes = node->attributes;
+    const liana_shape *in = liana__input_shape(node, 0);
+    int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
+    for (int64_t i = 0; i < count; i++) {
+        liana__coordinates(&node->shape, i, at);
+        if (find_element(attributes, in, at)) {
+            liana__copy_element(call->dst, i, call->src[0], liana__row_major_index(in, at), node->dtype);
+        } else {
+            liana__store(call->dst, node->dtype, i, attributes->value);
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana__parts parts_of(const liana__node *node)
+{
+    const liana__pad_attributes *attributes = node->attributes;
+    bool rows_stay = node->shape.rank > 0 && !attributes->low.values[0] && !attributes->high.values[0] &&
+                     !attributes->interior.values[0];
+    return rows_stay ? liana__parts_all_inputs(node) : (liana__parts){0};
+}
+
+static const liana__kernel strided = {.name = "strided", .run = run_strided};
+static const liana__kernel reference = {.name = "reference", .run = run_reference};
+static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
+
+const liana__op liana__op_pad = {
+    .name = "pad",
+    .doc = "Cells of one value before, after and between the elements of each axis.",
+    .attributes = &pad_fields,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .infer = infer_pad,
+    .gradient = pad_gradient,
+    .parts = parts_of,
+    .precision = LIANA__MOVES_DATA,
+    .kernels = kernels,
+};
+
+liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
+                                 const int64_t *interior, double value)
+{
+    int rank = liana_tensor_shape(x).rank;
+    liana__pad_attributes attributes = {.low.count = rank, .high.count = rank, .interior.count = rank, .value = value};
+    for (int i = 0; i < rank; i++) {
+        attributes.low.values[i] = low[i];
+        attributes.high.values[i] = high[i];
+        attributes.interior.values[i] = interior[i];
+    }
+    return liana__build1(here, &liana__op_pad, x, &attributes);
+}
+
+liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high, double value)
+{
+    static const int64_t none[LIANA_MAX_RANK] = {0};
+    return liana__pad_interior(here, x, low, high, none, value);
+}

@@ -1,1 +1,0 @@
-#include "ops/softmax.kernels.h"

@@ -1,1 +1,0 @@
-#include "ops/unary.kernels.h"

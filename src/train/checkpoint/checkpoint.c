@@ -1,0 +1,390 @@
+#include "train/checkpoint/checkpoint.h"
+
+#include "base/file.h"
+#include "formats/crc32c.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const VARIABLES = "variables.safetensors";
+static const char *const STATE = "state.json";
+static const char *const PREFIX = "step-";
+static const char *const CHECKSUM = "crc32c";
+enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
+
+static liana__safetensors_dtype file_dtype(liana_dtype dtype)
+{
+    switch (dtype) {
+    case LIANA_F32: return LIANA__SAFETENSORS_F32;
+    case LIANA_BF16: return LIANA__SAFETENSORS_BF16;
+    case LIANA_F64: return LIANA__SAFETENSORS_F64;
+    case LIANA_S32: return LIANA__SAFETENSORS_I32;
+    case LIANA_S64: return LIANA__SAFETENSORS_I64;
+    case LIANA_U8: return LIANA__SAFETENSORS_U8;
+    case LIANA_U32: return LIANA__SAFETENSORS_U32;
+    case LIANA_U64: return LIANA__SAFETENSORS_U64;
+    case LIANA_BOOL: return LIANA__SAFETENSORS_BOOL;
+    case LIANA_NUM_DTYPES: break;
+    }
+    return LIANA__SAFETENSORS_NUM_DTYPES;
+}
+
+/* ---- saving ---- */
+
+static liana_status put_variable(liana__safetensors_writer *writer, const liana__buffer *buffer, liana__error *error)
+{
+    void *data = liana__allocate_aligned(buffer->size);
+    if (!data) return liana__fail_memory(error, "a checkpoint");
+    liana_status status = buffer->device->backend->buffer_read(buffer, data, error);
+    if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
+    free(data);
+    return status;
+}
+
+static liana_status write_variables(const char *path, const liana__variables *variables, liana__arena *arena,
+                                    uint32_t *checksum, liana__error *error)
+{
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (variables->count + 1) * sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, "a checkpoint");
+    for (size_t i = 0; i < variables->count; i++) {
+        const liana__buffer *buffer = variables->items[i].buffer;
+        tensors[i] = (liana__safetensors_tensor){.name = variables->items[i].name,
+                                                 .dtype = file_dtype(buffer->dtype),
+                                                 .rank = buffer->shape.rank};
+        memcpy(tensors[i].shape, buffer->shape.dims, sizeof tensors[i].shape);
+    }
+    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
+    liana__safetensors_contents contents = {tensors, variables->count, &entry, 1};
+    liana__safetensors_writer writer;
+    LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
+    for (size_t i = 0; i < variables->count; i++) {
+        liana_status status = put_variable(&writer, variables->items[i].buffer, error);
+        if (status == LIANA_OK) continue;
+        liana__safetensors_abandon(&writer);
+        return status;
+    }
+    return liana__safetensors_finish(&writer, true, checksum, error);
+}
+
+/* Of the state as it is written without the checksum itself. Writing is deterministic, and what is read back is
+ * written the same. */
+static bool state_checksum(const liana__value *state, uint32_t *checksum)
+{
+    liana__text text = {0};
+    liana__value_write_json(state, 0, &text);
+    bool enough = !text.failed && text.data;
+    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
+    liana__text_free(&text);
+    return enough;
+}
+
+static liana_status write_state(const char *path, const liana__variables *variables, const liana__run_state *state,
+                                size_t num_metrics, uint32_t checksum, liana__arena *arena, liana__error *error)
+{
+    const char *isa = liana__isa_name(variables->device->context->isa);
+    liana__value *map = liana__value_map(arena);
+    liana__value_set(arena, map, "version", liana__value_int(arena, FORMAT_VERSION));
+    liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
+    liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
+    liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
+    if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
+    liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
+    liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
+    liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
+    liana__value_set(arena, map, "running", liana__totals_value(&state->running, num_metrics, arena));
+    liana__value_set(arena, map, "history", liana__history_state(&state->history, num_metrics, arena));
+    liana__value_set(arena, map, "variables_crc32", liana__value_int(arena, checksum));
+    uint32_t own;
+    if (arena->failed || !state_checksum(map, &own)) return liana__fail_memory(error, "a checkpoint");
+    liana__value_set(arena, map, CHECKSUM, liana__value_int(arena, own));
+    liana__text text = {0};
+    liana__value_write_json(map, 2, &text);
+    bool enough = !text.failed && !arena->failed;
+    liana_status status =
+        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
+    liana__text_free(&text);
+    return status;
+}
+
+static bool is_checkpoint(const char *name)
+{
+    size_t digits = strlen(PREFIX);
+    if (!liana__starts_with(name, PREFIX) || !name[digits]) return false;
+    for (const char *at = name + digits; *at; at++) {
+        if (*at < '0' || *at > '9') return false;
+    }
+    return true;
+}
+
+static liana_status list_checkpoints(const char *folder, liana__arena *arena, liana__paths *names, liana__error *error)
+{
+    *names = (liana__paths){0};
+    if (!liana__folder_exists(folder)) return LIANA_OK;
+    liana__paths all;
+    LIANA_TRY(liana__folder_list(folder, arena, &all, error));
+    names->items = all.items;
+    for (size_t i = 0; i < all.count; i++) {
+        if (is_checkpoint(all.items[i])) names->items[names->count++] = all.items[i];
+    }
+    return LIANA_OK;
+}
+
+static liana_status remove_old(const char *folder, int64_t keep, liana__arena *arena, liana__error *error)
+{
+    liana__paths names;
+    LIANA_TRY(list_checkpoints(folder, arena, &names, error));
+    for (size_t i = 0; keep > 0 && i + (size_t)keep < names.count; i++) {
+        const char *path = liana__path_join(arena, folder, names.items[i]);
+        if (!path) return liana__fail_memory(error, "a checkpoint");
+        LIANA_TRY(liana__folder_remove(path, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
+                                     const liana__run_state *state, size_t num_metrics, liana__arena *arena,
+                                     liana__error *error)
+{
+    const char *variables_path = liana__path_join(arena, unfinished, VARIABLES);
+    const char *state_path = liana__path_join(arena, unfinished, STATE);
+    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
+    uint32_t checksum;
+    LIANA_TRY(liana__folder_make(unfinished, error));
+    LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
+    return write_state(state_path, variables, state, num_metrics, checksum, arena, error);
+}
+
+static liana_status save(const char *folder, const liana__variables *variables, const liana__run_state *state,
+                         size_t num_metrics, int64_t keep, liana__arena *arena, liana__error *error)
+{
+    const char *final = liana__arena_format(arena, "%s/%s%010lld", folder, PREFIX, (long long)state->iteration);
+    const char *unfinished = liana__arena_format(arena, "%s/unfinished", folder);
+    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
+    /* The state after an update is always the same, so one that is there already need not be written again. */
+    if (liana__folder_exists(final)) return LIANA_OK;
+    LIANA_TRY(liana__folder_remove(unfinished, error));
+    liana_status status = write_checkpoint(unfinished, variables, state, num_metrics, arena, error);
+    if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
+    if (status != LIANA_OK) {
+        /* A full disk should not stay full of what is of no use. If that fails too, the next save tries again. */
+        liana_status cleaned = liana__folder_remove(unfinished, NULL);
+        (void)cleaned;
+        return status;
+    }
+    return remove_old(folder, keep, arena, error);
+}
+
+liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
+                                    const liana__run_state *state, size_t num_metrics, int64_t keep,
+                                    liana__error *error)
+{
+    liana__arena arena = {0};
+    liana_status status = save(folder, variables, state, num_metrics, keep, &arena, error);
+    liana__arena_free(&arena);
+    return status == LIANA_OK ? status : liana__fail_within(error, "the checkpoint could not be saved");
+}
+
+liana_status liana__checkpoint_set_aside(const char *path, liana__error *error)
+{
+    liana__arena arena = {0};
+    const char *aside = liana__arena_format(&arena, "%s.damaged", path);
+    liana_status status = aside ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
+    if (status == LIANA_OK) status = liana__folder_rename(path, aside, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* ---- loading ---- */
+
+liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
+{
+    LIANA_TRY(list_checkpoints(folder, arena, paths, error));
+    for (size_t i = 0; i < paths->count; i++) {
+        paths->items[i] = liana__path_join(arena, folder, paths->items[i]);
+        if (!paths->items[i]) return liana__fail_memory(error, "the name of a checkpoint");
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
+{
+    liana__paths paths;
+    *path = NULL;
+    LIANA_TRY(liana__checkpoint_list(folder, arena, &paths, error));
+    if (paths.count) *path = paths.items[paths.count - 1];
+    return LIANA_OK;
+}
+
+static bool same_type(const liana__safetensors_tensor *tensor, const liana__buffer *buffer)
+{
+    if (tensor->dtype != file_dtype(buffer->dtype) || tensor->rank != buffer->shape.rank) return false;
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] != buffer->shape.dims[i]) return false;
+    }
+    return true;
+}
+
+static liana_status load_variable(const liana__safetensors *file, liana__variable *variable, liana__error *error)
+{
+    const liana__safetensors_tensor *tensor = liana__safetensors_find(file, variable->name);
+    liana__buffer *buffer = variable->buffer;
+    if (!tensor) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "it has no tensor '%s', which this model needs; it was saved from "
+                           "another model or optimizer",
+                           variable->name);
+    }
+    if (!same_type(tensor, buffer)) {
+        liana_shape found = {.rank = tensor->rank};
+        memcpy(found.dims, tensor->shape, sizeof found.dims);
+        return liana__fail(error, LIANA_INVALID_DATA, "tensor '%s' is %s%s, this model expects %s", variable->name,
+                           liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&found).text,
+                           liana__type_print(buffer->dtype, &buffer->shape).text);
+    }
+    return buffer->device->backend->buffer_write(buffer, tensor->data, error);
+}
+
+/* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later. */
+static liana_status call_damaged(const char *path, liana_status status, liana__error *error)
+{
+    bool unreadable = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE ||
+                      status == LIANA_DATA_LOSS;
+    if (!unreadable) return status;
+    if (error) error->status = LIANA_DATA_LOSS;
+    return liana__fail_within(error, "the checkpoint '%s' is damaged", path);
+}
+
+static liana_status load_variables(const char *path, uint32_t checksum, liana__variables *variables,
+                                   liana__error *error)
+{
+    liana__safetensors file;
+    liana_status status = liana__safetensors_open(path, &file, error);
+    if (status != LIANA_OK) return call_damaged(path, status, error);
+    uint32_t found = liana__safetensors_checksum(&file);
+    if (found != checksum) {
+        status = liana__fail(error, LIANA_DATA_LOSS,
+                             "the checkpoint is damaged: its checksum is %08x, %08x was recorded when it was written",
+                             found, checksum);
+    }
+    for (size_t i = 0; status == LIANA_OK && i < variables->count; i++) {
+        status = load_variable(&file, &variables->items[i], error);
+    }
+    liana__safetensors_close(&file);
+    return status == LIANA_OK ? status : liana__fail_within(error, "'%s'", path);
+}
+
+static liana_status read_count(const liana__value *state, const char *key, int64_t *count, liana__error *error)
+{
+    const liana__value *value = liana__value_get(state, key);
+    *count = 0;
+    if (!value || value->kind != LIANA__VALUE_INT || value->integer < 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is missing or is not a count", key);
+    }
+    *count = value->integer;
+    return LIANA_OK;
+}
+
+static const char *recorded_precision(const liana__value *state)
+{
+    const liana__value *precision = liana__value_get(state, "precision");
+    return precision && precision->kind == LIANA__VALUE_STRING ? precision->string : "float32";
+}
+
+static int64_t recorded_memory(const liana__value *state)
+{
+    const liana__value *memory = liana__value_get(state, "recompute_memory");
+    return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
+}
+
+static liana_status read_state(const liana__value *value, size_t num_metrics, liana__run_state *state,
+                               liana__error *error)
+{
+    *state = (liana__run_state){.data = state->data};
+    int64_t version;
+    LIANA_TRY(read_count(value, "version", &version, error));
+    if (version != FORMAT_VERSION) {
+        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, this liana reads version %d",
+                           (long long)version, FORMAT_VERSION);
+    }
+    LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
+    LIANA_TRY(read_count(value, "step", &state->step, error));
+    LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
+    if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
+    const liana__value *isa = liana__value_get(value, "isa");
+    if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
+    snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
+    LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), num_metrics, &state->running, error));
+    return liana__history_read(liana__value_get(value, "history"), num_metrics, &state->history, error);
+}
+
+static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
+{
+    char *text;
+    size_t size;
+    LIANA_TRY(liana__file_read(path, STATE_LIMIT, &text, &size, error));
+    liana_status status = liana__json_parse(text, size, path, arena, value, error);
+    free(text);
+    LIANA_TRY(status);
+    int64_t expected;
+    uint32_t found;
+    LIANA_TRY(read_count(*value, CHECKSUM, &expected, error));
+    liana__value_remove(*value, CHECKSUM);
+    if (!state_checksum(*value, &found)) return liana__fail_memory(error, "a checkpoint");
+    if (found == expected) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "its checksum is %lld, but it records %lld", (long long)found,
+                       (long long)expected);
+}
+
+/* The state of the newest checkpoint that can be read, or NULL. */
+static const liana__value *newest_state(const char *folder, liana__arena *arena)
+{
+    liana__paths all;
+    if (liana__checkpoint_list(folder, arena, &all, NULL) != LIANA_OK) return NULL;
+    for (size_t i = all.count; i-- > 0;) {
+        liana__value *state;
+        const char *path = liana__path_join(arena, all.items[i], STATE);
+        if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return state;
+    }
+    return NULL;
+}
+
+const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
+{
+    const liana__value *state = newest_state(folder, arena);
+    return state ? recorded_precision(state) : NULL;
+}
+
+int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena)
+{
+    const liana__value *state = newest_state(folder, arena);
+    return state ? recorded_memory(state) : -1;
+}
+
+static liana_status load(const char *path, liana__variables *variables, size_t num_metrics, liana__run_state *state,
+                         liana__arena *arena, liana__error *error)
+{
+    const char *state_path = liana__path_join(arena, path, STATE);
+    const char *variables_path = liana__path_join(arena, path, VARIABLES);
+    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
+    liana__value *value;
+    liana_status status = read_state_file(state_path, arena, &value, error);
+    if (status != LIANA_OK) return call_damaged(state_path, status, error);
+    int64_t checksum;
+    status = read_count(value, "variables_crc32", &checksum, error);
+    if (status == LIANA_OK && state) status = read_state(value, num_metrics, state, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "'%s'", state_path);
+    status = load_variables(variables_path, (uint32_t)checksum, variables, error);
+    if (status != LIANA_OK && state) liana__history_free(&state->history);
+    return status;
+}
+
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
+                                    liana__run_state *state, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana_status status = load(path, variables, num_metrics, state, &arena, error);
+    liana__arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,59 @@
+/* history.h - what a run has achieved so far, epoch by epoch. */
+#ifndef LIANA_TRAIN_HISTORY_H
+#define LIANA_TRAIN_HISTORY_H
+
+#include "base/value.h"
+#include "train/core/trainer.h"
+
+/* Sums over examples. Added up on the host in f64, batch by batch in order, so that a resumed epoch ends in the same
+ * bits. */
+typedef struct liana__totals {
+    double values[1 + LIANA__MAX_METRICS]; /* the loss, then each metric */
+    int64_t count;
+    int64_t bad_records; /* positions whose records were left out: not in count */
+} liana__totals;
+
+void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records);
+/* The mean of value `index`; 0 of nothing. */
+double liana__totals_mean(const liana__totals *totals, size_t index);
+
+typedef struct liana__history_epoch {
+    liana__totals training;
+    liana__totals validation; /* count 0: there was none */
+    double learning_rate;     /* of the epoch's last update */
+} liana__history_epoch;
+
+/* What a machine may do differently each time: kept apart from the history. */
+typedef struct liana__timing_epoch {
+    double seconds; /* of training, without validation */
+    int64_t images; /* trained on in that time: fewer than the epoch's after a resume */
+    double wait;    /* seconds of it spent waiting for input */
+} liana__timing_epoch;
+
+typedef struct liana__history {
+    liana__history_epoch *epochs;
+    liana__timing_epoch *timings;
+    size_t count;
+    size_t epoch_capacity;
+    size_t timing_capacity;
+} liana__history;
+
+void liana__history_free(liana__history *history);
+bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
+
+/* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
+ * "val_bad_records"}, ...]}, what begins with val_ where there was a validation */
+liana__value *liana__history_value(const liana__history *history, const char *const *metric_names, size_t num_metrics,
+                                   liana__arena *arena);
+/* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */
+liana__value *liana__timing_value(const liana__history *history, liana__arena *arena);
+
+/* The exact state, for checkpoints. Reading errors: INVALID_DATA. */
+liana__value *liana__totals_value(const liana__totals *totals, size_t num_metrics, liana__arena *arena);
+liana__value *liana__history_state(const liana__history *history, size_t num_metrics, liana__arena *arena);
+liana_status liana__totals_read(const liana__value *value, size_t num_metrics, liana__totals *totals,
+                                liana__error *error) LIANA_MUST_USE;
+liana_status liana__history_read(const liana__value *value, size_t num_metrics, liana__history *history,
+                                 liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,163 @@
+#include "train/config/config.h"
+
+#include "base/file.h"
+#include "formats/yaml.h"
+#include "remote/remote.h"
+#include "train/config/config_internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The path without links, "." and ".." in its folders. What does not exist (patterns, a run folder to be) is kept as it
+ * is behind the longest part that does. */
+static const char *absolute_path(liana__arena *arena, const char *path)
+{
+    char current[PATH_MAX];
+    if (liana__path_is_remote(path)) return path;
+    if (*path != '/') {
+        if (!getcwd(current, sizeof current)) return path;
+        path = liana__path_join(arena, current, path);
+    }
+    char *head = path ? liana__arena_string(arena, path) : NULL;
+    if (!head) return NULL;
+    for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
+        *slash = 0;
+        char real[PATH_MAX];
+        if (realpath(head, real)) {
+            return liana__arena_format(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + (slash - head));
+        }
+    }
+    return path;
+}
+
+liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const liana__field *field = &fields->items[i];
+        void *member = (char *)object + field->offset;
+        if (field->kind == LIANA__FIELD_SECTION) {
+            LIANA_TRY(liana__config_make_absolute(field->section, arena, member, error));
+        } else if (field->kind == LIANA__FIELD_PATH && *(const char **)member) {
+            *(const char **)member = absolute_path(arena, *(const char **)member);
+        } else if (field->kind == LIANA__FIELD_PATHS) {
+            liana__strings *paths = member;
+            const char **items = liana__arena_allocate(arena, (paths->count + 1) * sizeof *items);
+            if (!items) break;
+            for (size_t j = 0; j < paths->count; j++) items[j] = absolute_path(arena, paths->items[j]);
+            paths->items = items;
+        }
+    }
+    return arena->failed ? liana__fail_memory(error, "the configuration") : LIANA_OK;
+}
+
+static liana_status resolve_sources(liana__config *config, liana__arena *arena, liana__error *error)
+{
+    liana__data_config *data = &config->data;
+    struct {
+        const char *key;
+        liana__source_config *source;
+    } all[] = {{"data.train", &data->train}, {"data.validation", &data->validation}, {"data.test", &data->test}};
+    for (size_t i = 0; i < 3; i++) {
+        liana__place place = liana__config_place(config, all[i].key);
+        LIANA_TRY(liana__config_resolve_source(all[i].source, all[i].key, &place, arena, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,
+                              liana__arena *arena, liana__config *config, liana__error *error)
+{
+    if (root->kind == LIANA__VALUE_NULL) root->kind = LIANA__VALUE_MAP;
+    if (root->kind == LIANA__VALUE_MAP) {
+        LIANA_TRY(liana__config_spell_out(root, arena, error));
+        for (size_t i = 0; i < num_overrides; i++) {
+            LIANA_TRY(liana__config_override(&root, overrides[i], arena, error));
+        }
+        LIANA_TRY(liana__config_spell_out(root, arena, error));
+        LIANA_TRY(liana__config_check_homes(root, error));
+        LIANA_TRY(liana__config_read_class_names(root, arena, error));
+    }
+    LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
+    config->root = root;
+    liana__data_config *data = &config->data;
+    if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
+    LIANA_TRY(resolve_sources(config, arena, error));
+    LIANA_TRY(liana__config_check(config, error));
+    return liana__config_make_absolute(liana__config_fields(), arena, config, error);
+}
+
+liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
+                                 size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+{
+    liana__value *root;
+    *config = (liana__config){0};
+    LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
+    LIANA_TRY(read_tree(root, overrides, num_overrides, arena, config, error));
+    config->file = root->place.file;
+    return LIANA_OK;
+}
+
+liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
+                                liana__arena *arena, liana__config *config, liana__error *error)
+{
+    char *text;
+    size_t size;
+    *config = (liana__config){0};
+    liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
+    if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
+        if (error) error->status = LIANA_INVALID_CONFIG;
+        return LIANA_INVALID_CONFIG;
+    }
+    LIANA_TRY(status);
+    /* Places are shown, and names beside the file are found from its folder: neither wants a query. */
+    const char *shown = liana__path_shown(arena, path);
+    status = shown ? liana__config_parse(text, size, shown, overrides, num_overrides, arena, config, error)
+                   : liana__fail_memory(error, path);
+    free(text);
+    return status;
+}
+
+liana__place liana__config_place(const liana__config *config, const char *key)
+{
+    const liana__value *value = config->root;
+    liana__place place = value ? value->place : (liana__place){0};
+    while (value && *key) {
+        size_t length = strcspn(key, ".");
+        size_t index = liana__config_find_key(value, key, length);
+        if (value->kind != LIANA__VALUE_MAP || index >= value->count) break;
+        value = value->items[index];
+        if (value->place.file) place = value->place;
+        key += length + (key[length] == '.');
+    }
+    return place;
+}
+
+/* A copy in which no URL has a query: it may be a signature. */
+static liana__value *without_queries(const liana__value *value, liana__arena *arena)
+{
+    liana__value *copy = liana__arena_copy(arena, value, sizeof *value);
+    if (!copy) return NULL;
+    if (value->kind == LIANA__VALUE_STRING) copy->string = liana__path_shown(arena, value->string);
+    bool nested = value->kind == LIANA__VALUE_LIST || value->kind == LIANA__VALUE_MAP;
+    if (!nested || !value->count) return copy;
+    copy->items = liana__arena_copy(arena, value->items, value->count * sizeof *value->items);
+    for (size_t i = 0; copy->items && i < value->count; i++) copy->items[i] = without_queries(value->items[i], arena);
+    return copy;
+}
+
+void liana__config_write(const liana__config *config, liana__text *text)
+{
+    liana__arena arena = {0};
+    const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
+    if (tree && !arena.failed) tree = without_queries(tree, &arena);
+    liana__text_add(text, "# The resolved configuration of a run: every option, every path absolute.\n");
+    if (tree && !arena.failed) {
+        liana__value_write_yaml(tree, text);
+    } else {
+        text->failed = true;
+    }
+    liana__arena_free(&arena);
+}

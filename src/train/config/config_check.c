@@ -1,0 +1,231 @@
+#include "optimizers/optimizer.h"
+#include "train/config/config_internal.h"
+
+#include "base/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana_status LIANA__PRINTF(4, 5)
+    refuse(const liana__config *config, liana__error *error, const char *key, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    liana__format_list(message, sizeof message, format, arguments);
+    va_end(arguments);
+    liana__place place = liana__config_place(config, key);
+    return liana__fail_at(error, &place, key, "%s", message);
+}
+
+/* The section that has a key of this name, or NULL. The optimizer's options are in tables of their own. */
+static const char *home_of(const char *key)
+{
+    const liana__fields *config = liana__config_fields();
+    if (strcmp(key, "learning_rate") == 0) return "train.optimizer";
+    for (size_t i = 0; i < config->count; i++) {
+        const liana__field *section = &config->items[i];
+        if (section->kind == LIANA__FIELD_SECTION && liana__fields_find(section->section, key)) return section->name;
+    }
+    for (const liana__optimizer *const *one = liana__optimizers; *one; one++) {
+        if (liana__fields_find((*one)->options, key)) return "train.optimizer";
+    }
+    return NULL;
+}
+
+/* With the underscores of a key for the dashes of an option. */
+static void spell_as_key(const char *name, char *key, size_t size)
+{
+    snprintf(key, size, "%s", name);
+    for (char *at = key; *at; at++) {
+        if (*at == '-') *at = '_';
+    }
+}
+
+bool liana__config_find_option(const char *name, char *key, size_t size)
+{
+    const liana__fields *config = liana__config_fields();
+    char plain[64], section[64];
+    spell_as_key(name, plain, sizeof plain);
+    if (strcmp(plain, "lr") == 0) strcpy(plain, "learning_rate");
+    snprintf(section, sizeof section, "%.*s", (int)strcspn(plain, "."), plain);
+    const liana__field *top = liana__fields_find(config, section);
+    const char *home = home_of(plain);
+    bool is_data = strcmp(plain, "data") == 0, is_whole = top && (strchr(plain, '.') || !top->section);
+    if (is_whole) {
+        snprintf(key, size, "%s", plain); /* with all its names already */
+    } else {
+        snprintf(key, size, "%s.%s", home ? home : plain, home ? plain : "train");
+    }
+    return is_whole || home || is_data;
+}
+
+const char *liana__config_advice(const char *name)
+{
+    char key[64];
+    spell_as_key(name, key, sizeof key);
+    if (strcmp(key, "validation_split") != 0) return NULL;
+    return "validation data are files of their own: 'liana convert DATA --out DIR --shuffle --validation 0.2' writes "
+           "DIR/train and DIR/val, for data.train and data.validation";
+}
+
+static liana_status check_homes(const liana__fields *fields, const liana__value *map, const char *where,
+                                liana__error *error)
+{
+    for (size_t i = 0; map && map->kind == LIANA__VALUE_MAP && i < map->count; i++) {
+        const char *key = map->keys[i], *home = NULL;
+        if (liana__fields_find(fields, key)) continue;
+        if (liana__fields_find(liana__config_fields(), key)) {
+            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; it belongs to the top level",
+                                  key);
+        }
+        if (liana__config_advice(key)) {
+            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; %s", key,
+                                  liana__config_advice(key));
+        }
+        home = home_of(key);
+        if (!home) continue;
+        return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; did you mean '%s.%s'?", key, home,
+                              key);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__config_check_homes(const liana__value *root, liana__error *error)
+{
+    const liana__fields *config = liana__config_fields();
+    LIANA_TRY(check_homes(config, root, NULL, error));
+    for (size_t i = 0; i < config->count; i++) {
+        const liana__field *section = &config->items[i];
+        if (section->kind != LIANA__FIELD_SECTION) continue;
+        LIANA_TRY(check_homes(section->section, liana__value_get(root, section->name), section->name, error));
+    }
+    return LIANA_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const char *const *first = *(const char *const *const *)a, *const *second = *(const char *const *const *)b;
+    int order = strcmp(*first, *second);
+    return order ? order : (first > second) - (first < second);
+}
+
+/* Names are how classes are found in folders and lists, and how predictions say them. */
+static liana_status check_class_names(const liana__config *config, liana__error *error)
+{
+    const liana__strings *names = &config->data.class_names;
+    const char *const **sorted = malloc((names->count + 1) * sizeof *sorted);
+    if (!sorted) return liana__fail_memory(error, "the names of the classes");
+    for (size_t i = 0; i < names->count; i++) sorted[i] = &names->items[i];
+    qsort(sorted, names->count, sizeof *sorted, compare_names);
+    size_t at = 1;
+    while (at < names->count && strcmp(*sorted[at - 1], *sorted[at]) != 0) at++;
+    size_t first = at < names->count ? (size_t)(sorted[at - 1] - names->items) : 0;
+    size_t second = at < names->count ? (size_t)(sorted[at] - names->items) : 0;
+    free(sorted);
+    if (!second) return LIANA_OK;
+    return refuse(config, error, "data.class_names",
+                  "classes %zu and %zu (counted from 0) are both called '%.60s'; give each a name of its own", first,
+                  second, names->items[first]);
+}
+
+static liana_status check_data(const liana__config *config, liana__error *error)
+{
+    const liana__data_config *data = &config->data;
+    if (data->channels == 2) return refuse(config, error, "data.channels", "found the number 2, expected 1 or 3");
+    if ((data->image_size[0] == 0) != (data->image_size[1] == 0)) {
+        return refuse(config, error, "data.image_size", "one side is 0, expected both (no resizing) or neither");
+    }
+    size_t names = data->class_names.count;
+    if (names && data->num_classes != (int64_t)names) {
+        return refuse(config, error, "data.num_classes", "found the number %lld, but data.class_names has %zu names",
+                      (long long)data->num_classes, names);
+    }
+    LIANA_TRY(check_class_names(config, error));
+    if (data->max_bad && data->on_bad_record != LIANA__ON_BAD_RECORD_SKIP) {
+        return refuse(config, error, "data.max_bad", "it needs data.on_bad_record: skip");
+    }
+    if (data->repeat && config->train.steps_per_epoch == 0) {
+        return refuse(config, error, "data.repeat",
+                      "endless data needs train.steps_per_epoch, to say when an epoch ends");
+    }
+    return LIANA_OK;
+}
+
+/* An option of the base's that was set to something beside `layers`, where nothing would read it. */
+static const char *set_in_vain(const liana__model_config *model)
+{
+    if (model->alpha != 1) return "model.alpha";
+    if (model->include_top) return "model.include_top";
+    if (model->pooling != LIANA__POOLING_AVG) return "model.pooling";
+    if (model->dropout != 0) return "model.dropout";
+    if (!model->trainable) return "model.trainable";
+    return NULL;
+}
+
+static liana_status check_model(const liana__config *config, liana__error *error)
+{
+    const liana__model_config *model = &config->model;
+    if (!model->base && !model->layers) {
+        return refuse(config, error, "model", "expected 'base' (an architecture) or 'layers' (a list of layers)");
+    }
+    if (model->base && model->layers) {
+        return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one");
+    }
+    if (model->layers && (model->layers->kind != LIANA__VALUE_LIST || model->layers->count == 0)) {
+        char found[128];
+        return refuse(config, error, "model.layers", "found %s, expected a list of layers: {Layer: {option: value}}",
+                      liana__value_describe(model->layers, found, sizeof found));
+    }
+    const char *vain = model->layers ? set_in_vain(model) : NULL;
+    if (vain) return refuse(config, error, vain, "this is an option of 'base', but the model is made of 'layers'");
+    if (!model->trainable && model->trainable_from) {
+        return refuse(config, error, "model.trainable_from", "it starts training at a layer, but 'trainable' is false");
+    }
+    return LIANA_OK;
+}
+
+static liana_status check_train(const liana__config *config, liana__error *error)
+{
+    const liana__train_config *train = &config->train;
+    if (train->microbatch > train->batch_size) {
+        return refuse(config, error, "train.microbatch",
+                      "found the number %lld, expected at most batch_size, which is %lld", (long long)train->microbatch,
+                      (long long)train->batch_size);
+    }
+    if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
+    liana__arena arena = {0};
+    liana__optimizer_choice choice;
+    liana_status status = liana__optimizer_read(train->optimizer, "train.optimizer", &arena, &choice, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana__config_check(const liana__config *config, liana__error *error)
+{
+    LIANA_TRY(check_data(config, error));
+    LIANA_TRY(check_model(config, error));
+    return check_train(config, error);
+}
+
+liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where)
+{
+    const liana__features_config *features = &config->data.features;
+    return (liana__source_options){.kind = where->kind     ? where->kind
+                                           : where->images ? "idx"
+                                                           : "auto",
+                                   .image_feature = features->image,
+                                   .label_feature = features->label,
+                                   .id_feature = features->id,
+                                   .labels = where->labels,
+                                   .take = (uint64_t)config->data.take,
+                                   .skip_damage = config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP,
+                                   .any_first_record = config->data.quarantine != NULL};
+}
+
+liana_status liana__config_require_training_data(const liana__config *config, liana__error *error)
+{
+    if (liana__config_has_source(&config->data.train)) return LIANA_OK;
+    return refuse(config, error, "data.train", "it is missing: the examples to train on (files, patterns or folders)");
+}

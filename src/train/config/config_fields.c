@@ -1,0 +1,526 @@
+#include "train/config/config_internal.h"
+
+#include "data/dataset/turns.h"
+#include "data/source/source.h"
+#include "models/preprocessing.h"
+#include "train/core/precision.h"
+#include "train/core/recompute.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { MAX_SIDE = 16384, MAX_BATCH = 1048576, MAX_THREADS = 1024 };
+
+#define AT(member) .offset = offsetof(liana__shard_config, member)
+static const liana__field shard_items[] = {
+    {.name = "count",
+     .kind = LIANA__FIELD_INT,
+     AT(count),
+     .maximum = INFINITY,
+     .doc = "how many shards there are (0: all is one)"},
+    {.name = "index", .kind = LIANA__FIELD_INT, AT(index), .maximum = INFINITY, .doc = "which of them, from 0"},
+};
+static const liana__fields shard_fields = {"shard", sizeof(liana__shard_config), COUNT(shard_items), shard_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__interleave_config, member)
+static const liana__field interleave_items[] = {
+    {.name = "sources",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sources),
+     .doc = "a list of sources, as in concatenate (null: the files of paths)"},
+    {.name = "cycle_length",
+     .kind = LIANA__FIELD_INT,
+     AT(cycle_length),
+     .maximum = LIANA__MAX_TURNS,
+     .doc = "from how many at a time; one that has ended makes room for the next (0: all sources, but files one after "
+            "the other)"},
+    {.name = "block_length",
+     .kind = LIANA__FIELD_INT,
+     AT(block_length),
+     .default_text = "1",
+     .minimum = 1,
+     .maximum = INFINITY,
+     .doc = "how many examples of each in turn"},
+};
+static const liana__fields interleave_fields = {"interleave", sizeof(liana__interleave_config), COUNT(interleave_items),
+                                                interleave_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__source_config, member)
+static const liana__field source_items[] = {
+    {.name = "paths",
+     .kind = LIANA__FIELD_PATHS,
+     AT(paths),
+     .doc =
+         "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; or folders that hold a "
+         "folder for each class"},
+    {.name = "images", .kind = LIANA__FIELD_PATH, AT(images), .doc = "the IDX file of the images (MNIST)"},
+    {.name = "labels",
+     .kind = LIANA__FIELD_PATH,
+     AT(labels),
+     .doc = "the IDX file of their labels (null: looked for beside the images)"},
+    {.name = "kind",
+     .kind = LIANA__FIELD_STRING,
+     AT(kind),
+     .doc = "how the files are read: tfrecord, idx, csv, webdataset or folder (null: found by looking at them)"},
+    {.name = "concatenate",
+     .kind = LIANA__FIELD_VALUE,
+     AT(concatenate),
+     .doc = "a list of sources, each a path, a list of paths or a mapping such as this, one after the other"},
+    {.name = "sample_from",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sample_from),
+     .doc = "a list of sources that are mixed at random by their weights, each example once (with data.repeat: "
+            "endlessly, so that the weights hold throughout)"},
+    {.name = "interleave",
+     .kind = LIANA__FIELD_SECTION,
+     AT(interleave),
+     .section = &interleave_fields,
+     .doc =
+         "sources, or the files of paths, taken in turn: a few at a time, a block of examples of each (files that are "
+         "shuffled are shuffled as a whole in any case)"},
+    {.name = "weight",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(weight),
+     .default_text = "1.0",
+     .maximum = INFINITY,
+     .doc = "in sample_from: how often this source is drawn, beside the others"},
+    {.name = "filter",
+     .kind = LIANA__FIELD_STRING,
+     AT(filter),
+     .doc = "a function of the program's that says which examples stay (liana_filter_register)"},
+    {.name = "map",
+     .kind = LIANA__FIELD_STRING,
+     AT(map),
+     .doc = "a function of the program's that changes examples (liana_map_register)"},
+    {.name = "shard",
+     .kind = LIANA__FIELD_SECTION,
+     AT(shard),
+     .section = &shard_fields,
+     .doc = "only every count-th example, from index on"},
+    {.name = "skip",
+     .kind = LIANA__FIELD_INT,
+     AT(skip),
+     .maximum = INFINITY,
+     .doc = "leave out the first so many examples"},
+    {.name = "take",
+     .kind = LIANA__FIELD_INT,
+     AT(take),
+     .maximum = INFINITY,
+     .doc = "use only the first so many of those that are left (0: all)"},
+};
+static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__features_config, member)
+static const liana__field features_items[] = {
+    {.name = "image",
+     .kind = LIANA__FIELD_STRING,
+     AT(image),
+     .doc = "the feature that holds the encoded image (null: image, image/encoded, ..., whichever is there)"},
+    {.name = "label",
+     .kind = LIANA__FIELD_STRING,
+     AT(label),
+     .doc = "the feature that holds the class number (null: class, label, image/class/label, whichever is there)"},
+    {.name = "id",
+     .kind = LIANA__FIELD_STRING,
+     AT(id),
+     .doc = "the feature that names the example (null: id, image/filename, ..., else the record's number)"},
+};
+static const liana__fields features_fields = {"features", sizeof(liana__features_config), COUNT(features_items),
+                                              features_items};
+#undef AT
+
+static const char *const resize_methods[] = {"bilinear", NULL};
+
+#define AT(member) .offset = offsetof(liana__resize_config, member)
+static const liana__field resize_items[] = {
+    {.name = "method",
+     .kind = LIANA__FIELD_ENUM,
+     AT(method),
+     .default_text = "bilinear",
+     .names = resize_methods,
+     .doc = "how pixels between pixels are computed"},
+    {.name = "antialias",
+     .kind = LIANA__FIELD_BOOL,
+     AT(antialias),
+     .default_text = "false",
+     .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras by default do "
+            "not"},
+};
+static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__oversample_config, member)
+static const liana__field oversample_items[] = {
+    {.name = "target_count",
+     .kind = LIANA__FIELD_INT,
+     AT(target_count),
+     .maximum = 1e9,
+     .doc = "an example of a class with fewer training examples comes so much more often, the rest by chance (0: no "
+            "oversampling)"},
+};
+static const liana__fields oversample_fields = {"oversample", sizeof(liana__oversample_config), COUNT(oversample_items),
+                                                oversample_items};
+#undef AT
+
+static const char *const cache_kinds[] = {"none", "memory", "file", NULL};
+static const char *const decode_qualities[] = {"full", "fast", NULL};
+
+static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
+
+static const char *const label_kinds[] = {"auto", "names", NULL};
+
+#define AT(member) .offset = offsetof(liana__data_config, member)
+static const liana__field data_items[] = {
+    {.name = "train",
+     .kind = LIANA__FIELD_SECTION,
+     AT(train),
+     .section = &source_fields,
+     .doc = "the examples to train on: a path, a list of paths, or {images: FILE, labels: FILE}"},
+    {.name = "validation",
+     .kind = LIANA__FIELD_SECTION,
+     AT(validation),
+     .section = &source_fields,
+     .doc = "the examples to evaluate on after each epoch"},
+    {.name = "test",
+     .kind = LIANA__FIELD_SECTION,
+     AT(test),
+     .section = &source_fields,
+     .doc = "the examples to predict at the end; labels are not needed"},
+    {.name = "class_names",
+     .kind = LIANA__FIELD_STRINGS,
+     AT(class_names),
+     .doc =
+         "the names of the classes in the order of their numbers: a list, or the path of a file with a name per line"},
+    {.name = "label_kind",
+     .kind = LIANA__FIELD_ENUM,
+     AT(label_kind),
+     .default_text = "auto",
+     .names = label_kinds,
+     .doc = "names: labels are names of classes, and numbers are refused; auto: with class_names either, else as the "
+            "training data have them"},
+    {.name = "num_classes",
+     .kind = LIANA__FIELD_INT,
+     AT(num_classes),
+     .maximum = LIANA__MAX_CLASSES,
+     .doc = "the number of classes (0: as many as class_names, or as the data says)"},
+    {.name = "image_size",
+     .kind = LIANA__FIELD_INT_PAIR,
+     AT(image_size),
+     .maximum = MAX_SIDE,
+     .doc = "[height, width] in pixels that images are resized to (0: to the size of the first training image)"},
+    {.name = "channels",
+     .kind = LIANA__FIELD_INT,
+     AT(channels),
+     .maximum = 3,
+     .doc = "1 for grey, 3 for colour (0: as the model's InputLayer says, 1 for IDX files, else 3)"},
+    {.name = "features",
+     .kind = LIANA__FIELD_SECTION,
+     AT(features),
+     .section = &features_fields,
+     .doc = "which features of a tf.Example, columns of a CSV list or extensions in a WebDataset hold what"},
+    {.name = "label_offset",
+     .kind = LIANA__FIELD_INT,
+     AT(label_offset),
+     .minimum = -1000000,
+     .maximum = 1000000,
+     .doc = "added to every label: -1 where the data counts classes from 1"},
+    {.name = "scale",
+     .kind = LIANA__FIELD_ENUM,
+     AT(scale),
+     .default_text = "auto",
+     .names = liana__scale_names,
+     .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as ResNet (caffe) or DenseNet "
+            "(torch) have it; auto: as the base model was trained, else 0..1"},
+    {.name = "decode",
+     .kind = LIANA__FIELD_ENUM,
+     AT(decode),
+     .default_text = "full",
+     .names = decode_qualities,
+     .doc = "full: all pixels; fast: JPEGs at half, a quarter or an eighth of their size where that is not below "
+            "image_size, which blurs a little otherwise than resizing does"},
+    {.name = "resize", .kind = LIANA__FIELD_SECTION, AT(resize), .section = &resize_fields, .doc = "how to resize"},
+    {.name = "shuffle",
+     .kind = LIANA__FIELD_BOOL,
+     AT(shuffle),
+     .default_text = "true",
+     .doc = "a new order of the training examples in each epoch"},
+    {.name = "repeat",
+     .kind = LIANA__FIELD_BOOL,
+     AT(repeat),
+     .default_text = "false",
+     .doc = "go on with the next pass over the data where steps_per_epoch needs more than one"},
+    {.name = "take",
+     .kind = LIANA__FIELD_INT,
+     AT(take),
+     .maximum = INFINITY,
+     .doc = "use only the first so many records of each source (0: all)"},
+    {.name = "cache",
+     .kind = LIANA__FIELD_ENUM,
+     AT(cache),
+     .default_text = "memory",
+     .names = cache_kinds,
+     .doc = "where decoded images are kept for the next epoch: in memory (true), as far as a quarter of the machine's "
+            "goes; in a file, which later runs on the same data find again; none (false)"},
+    {.name = "cache_dir",
+     .kind = LIANA__FIELD_PATH,
+     AT(cache_dir),
+     .doc = "the folder of the files of cache: file, which several runs may share (null: 'cache' in the run folder)"},
+    {.name = "remote_cache",
+     .kind = LIANA__FIELD_PATH,
+     AT(remote_cache),
+     .doc = "where copies of https://, gs:// and s3:// files are kept (null: LIANA_CACHE, else ~/.cache/liana)"},
+    {.name = "remote_cache_limit",
+     .kind = LIANA__FIELD_INT,
+     AT(remote_cache_limit),
+     .maximum = 1LL << 40,
+     .doc = "most MiB of these copies, of which the least recently used go (0: nine tenths of what the disk has left)"},
+    {.name = "memory",
+     .kind = LIANA__FIELD_INT,
+     AT(memory),
+     .maximum = 1 << 24,
+     .doc = "most MiB for reading, decoding and batches made ahead (0: 1024); the cache comes on top of it"},
+    {.name = "threads",
+     .kind = LIANA__FIELD_INT,
+     AT(threads),
+     .maximum = MAX_THREADS,
+     .doc = "threads that read and decode (0: as many as compute)"},
+    {.name = "augment",
+     .kind = LIANA__FIELD_VALUE,
+     AT(augment),
+     .doc =
+         "how training images are changed by chance, each time otherwise: a list of {augmentation: {option: value}}"},
+    {.name = "oversample",
+     .kind = LIANA__FIELD_SECTION,
+     AT(oversample),
+     .section = &oversample_fields,
+     .doc = "how rare classes are repeated"},
+    {.name = "sample_weights",
+     .kind = LIANA__FIELD_VALUE,
+     AT(sample_weights),
+     .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"},
+    {.name = "on_bad_record",
+     .kind = LIANA__FIELD_ENUM,
+     AT(on_bad_record),
+     .default_text = "fail",
+     .names = on_bad_record_names,
+     .doc = "what happens at a record that cannot be used (unreadable, undecodable, a wrong label): fail, or skip: its "
+            "place stays empty, and the run folder's bad_records.csv lists it"},
+    {.name = "max_bad",
+     .kind = LIANA__FIELD_INT,
+     AT(max_bad),
+     .maximum = 1e12,
+     .doc = "with skip: how many different bad records a run may meet; one more ends it (0: any number)"},
+    {.name = "quarantine",
+     .kind = LIANA__FIELD_PATH,
+     AT(quarantine),
+     .doc = "a list of records to leave out, as 'liana check --quarantine' writes it"},
+};
+static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
+#undef AT
+
+static const char *const poolings[] = {"avg", "max", NULL};
+
+#define AT(member) .offset = offsetof(liana__model_config, member)
+static const liana__field model_items[] = {
+    {.name = "base", .kind = LIANA__FIELD_STRING, AT(base), .doc = "the architecture: MobileNetV2, ..."},
+    {.name = "alpha",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(alpha),
+     .default_text = "1.0",
+     .minimum = 0.01,
+     .maximum = 10,
+     .doc = "the width multiplier of the base"},
+    {.name = "include_top",
+     .kind = LIANA__FIELD_BOOL,
+     AT(include_top),
+     .default_text = "false",
+     .doc = "the base's own classifier in place of Dropout, pooling and Dense"},
+    {.name = "pooling",
+     .kind = LIANA__FIELD_ENUM,
+     AT(pooling),
+     .default_text = "avg",
+     .names = poolings,
+     .doc = "the global pooling of the head"},
+    {.name = "dropout",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(dropout),
+     .default_text = "0.0",
+     .maximum = 0.99,
+     .doc = "the share of features that the head drops in training"},
+    {.name = "weights",
+     .kind = LIANA__FIELD_PATH,
+     AT(weights),
+     .doc = "a Keras HDF5 or safetensors file to start from; layers are matched by name"},
+    {.name = "trainable",
+     .kind = LIANA__FIELD_BOOL,
+     AT(trainable),
+     .default_text = "true",
+     .doc = "false freezes the base, so that only the head is trained"},
+    {.name = "trainable_from",
+     .kind = LIANA__FIELD_STRING,
+     AT(trainable_from),
+     .doc = "the name of the first layer that is trained; those before it are frozen"},
+    {.name = "batch_norm_momentum",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(batch_norm_momentum),
+     .default_text = "null",
+     .maximum = 1,
+     .doc = "the momentum of all batch normalisations (0.9 for short fine-tuning; null: as the layers say)"},
+    {.name = "name", .kind = LIANA__FIELD_STRING, AT(name), .doc = "the model's name (null: that of the base)"},
+    {.name = "layers",
+     .kind = LIANA__FIELD_VALUE,
+     AT(layers),
+     .doc = "the model layer by layer, in place of base: a list of {Layer: {option: value}}"},
+};
+static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
+#undef AT
+
+static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
+
+#define AT(member) .offset = offsetof(liana__train_config, member)
+static const liana__field train_items[] = {
+    {.name = "epochs",
+     .kind = LIANA__FIELD_INT,
+     AT(epochs),
+     .default_text = "1",
+     .minimum = 1,
+     .maximum = 1000000,
+     .doc = "how many times to go over the training examples"},
+    {.name = "steps_per_epoch",
+     .kind = LIANA__FIELD_INT,
+     AT(steps_per_epoch),
+     .maximum = 1e12,
+     .doc = "updates in an epoch (0: as many as the data gives)"},
+    {.name = "batch_size",
+     .kind = LIANA__FIELD_INT,
+     AT(batch_size),
+     .default_text = "32",
+     .minimum = 1,
+     .maximum = MAX_BATCH,
+     .doc = "examples in one update"},
+    {.name = "microbatch",
+     .kind = LIANA__FIELD_INT,
+     AT(microbatch),
+     .maximum = MAX_BATCH,
+     .doc = "examples that are computed together, at most batch_size (0: chosen from the model)"},
+    {.name = "remainder",
+     .kind = LIANA__FIELD_ENUM,
+     AT(remainder),
+     .default_text = "keep",
+     .names = remainders,
+     .doc = "what happens to the examples that do not fill the last batch of an epoch"},
+    {.name = "optimizer",
+     .kind = LIANA__FIELD_VALUE,
+     AT(optimizer),
+     .default_text = "Adam",
+     .doc = "a name, or {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, ...}"},
+    {.name = "loss",
+     .kind = LIANA__FIELD_STRING,
+     AT(loss),
+     .default_text = "sparse_categorical_crossentropy",
+     .doc = "what training makes small"},
+    {.name = "metrics",
+     .kind = LIANA__FIELD_STRINGS,
+     AT(metrics),
+     .default_text = "[accuracy]",
+     .doc = "what else is reported for each epoch"},
+    {.name = "class_weights",
+     .kind = LIANA__FIELD_VALUE,
+     AT(class_weights),
+     .doc = "what the loss of an example is multiplied by: balanced, or {class: weight}; classes not named have 1"},
+    {.name = "seed",
+     .kind = LIANA__FIELD_INT,
+     AT(seed),
+     .maximum = INFINITY,
+     .doc = "every random choice follows from it"},
+    {.name = "device",
+     .kind = LIANA__FIELD_STRING,
+     AT(device),
+     .default_text = "cpu",
+     .doc = "what computes; reference is slow and plain, for checking"},
+    {.name = "precision",
+     .kind = LIANA__FIELD_ENUM,
+     AT(precision),
+     .default_text = "float32",
+     .names = liana__precision_names,
+     .doc = "what is computed in: float32; mixed_bfloat16: matrix products and activations in bfloat16, the rest in "
+            "float32; auto: mixed_bfloat16 where the processor has instructions for it"},
+    {.name = "recompute",
+     .kind = LIANA__FIELD_ENUM,
+     AT(recompute),
+     .default_text = "none",
+     .names = liana__recompute_names,
+     .doc = "auto: if training does not fit in memory, parts of the forward pass are computed twice instead of being "
+            "kept, as few as make it fit; none; never changes a result"},
+    {.name = "memory",
+     .kind = LIANA__FIELD_INT,
+     AT(memory),
+     .maximum = 1 << 24,
+     .doc = "most MiB that training may take beside the data, for recompute: auto (0: three quarters of what the "
+            "machine, or the process's control group, leaves)"},
+    {.name = "threads",
+     .kind = LIANA__FIELD_INT,
+     AT(threads),
+     .maximum = MAX_THREADS,
+     .doc = "threads that compute (0: LIANA_THREADS, else the cores that may be used); never changes a result"},
+};
+static const liana__fields train_fields = {"train", sizeof(liana__train_config), COUNT(train_items), train_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__checkpoint_config, member)
+static const liana__field checkpoint_items[] = {
+    {.name = "every_epoch",
+     .kind = LIANA__FIELD_BOOL,
+     AT(every_epoch),
+     .default_text = "true",
+     .doc = "save at the end of each epoch"},
+    {.name = "every_steps",
+     .kind = LIANA__FIELD_INT,
+     AT(every_steps),
+     .maximum = 1e12,
+     .doc = "save after so many updates (0: not by updates)"},
+    {.name = "every_minutes",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(every_minutes),
+     .maximum = 1e6,
+     .doc = "save after so many minutes (0: not by time)"},
+    {.name = "keep",
+     .kind = LIANA__FIELD_INT,
+     AT(keep),
+     .default_text = "3",
+     .maximum = 1e9,
+     .doc = "how many of the newest checkpoints are kept (0: all)"},
+};
+static const liana__fields checkpoint_fields = {"checkpoint", sizeof(liana__checkpoint_config), COUNT(checkpoint_items),
+                                                checkpoint_items};
+#undef AT
+
+#define AT(member) .offset = offsetof(liana__config, member)
+static const liana__field config_items[] = {
+    {.name = "data", .kind = LIANA__FIELD_SECTION, AT(data), .section = &data_fields, .doc = "the examples"},
+    {.name = "model", .kind = LIANA__FIELD_SECTION, AT(model), .section = &model_fields, .doc = "the network"},
+    {.name = "train", .kind = LIANA__FIELD_SECTION, AT(train), .section = &train_fields, .doc = "how it is trained"},
+    {.name = "checkpoint",
+     .kind = LIANA__FIELD_SECTION,
+     AT(checkpoint),
+     .section = &checkpoint_fields,
+     .doc = "when the state is saved"},
+    {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
+};
+static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};
+#undef AT
+
+const liana__fields *liana__config_source_fields(void)
+{
+    return &source_fields;
+}
+
+const liana__fields *liana__config_fields(void)
+{
+    return &config_fields;
+}

@@ -1,0 +1,41 @@
+/* config_internal.h - the steps of reading a configuration, one file each. */
+#ifndef LIANA_TRAIN_CONFIG_INTERNAL_H
+#define LIANA_TRAIN_CONFIG_INTERNAL_H
+
+#include "train/config/config.h"
+
+/* config_override.c: sets what "dotted.key=value" says in the tree. What it changes it copies first: an alias of YAML
+ * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
+liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+
+/* config_forms.c: replaces short forms by what they stand for: `train: x` by `train: {paths: x}`, `optimizer: Adam` by
+ * `optimizer: {name: Adam}`. Done before and after overrides, so that these may change a part of a short form. */
+liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* config_forms.c: replaces `class_names: FILE` by the list of names in it. */
+liana_status liana__config_read_class_names(liana__value *root, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+
+/* config_check.c: refuses keys that stand in the wrong section and says which is the right one. */
+liana_status liana__config_check_homes(const liana__value *root, liana__error *error) LIANA_MUST_USE;
+
+/* config_check.c: what no single key can tell: keys that exclude or need each other. */
+liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
+
+/* The table of one source. */
+const liana__fields *liana__config_source_fields(void);
+
+/* config.c: paths become absolute. */
+liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* config_sources.c: checks a source and those that it is made of, whose lists are written anew, spelled out and with
+ * absolute paths. `where`: its key. */
+liana_status liana__config_resolve_source(liana__source_config *source, const char *where, const liana__place *place,
+                                          liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* The index of a key in a map; count if it is not there or `map` is no map. */
+size_t liana__config_find_key(const liana__value *map, const char *key, size_t length);
+
+#endif

@@ -1,0 +1,215 @@
+#include "train/config/source_dataset.h"
+
+#include "data/source/class_list.h"
+#include "formats/yaml.h"
+#include "train/config/config_internal.h"
+
+#include <string.h>
+
+/* What a maker of datasets has left in the context. */
+static liana_status hand_on(const liana__source_request *request, const liana_dataset *dataset, liana__error *error)
+{
+    const liana__error *left = &request->context->error;
+    if (dataset) return LIANA_OK;
+    if (error && error != left) *error = *left;
+    return left->status;
+}
+
+static liana_interleave_datasets_options turns_of(const liana__source_config *where)
+{
+    return (liana_interleave_datasets_options){where->interleave.cycle_length, where->interleave.block_length};
+}
+
+static liana_status open_files(const liana__source_request *request, const liana__source_config *where,
+                               liana_dataset **dataset, liana__error *error)
+{
+    liana__source *source;
+    LIANA_TRY(request->open(request->user, where, &source, error));
+    liana_dataset *files = liana__dataset_of_source(request->context, source, request->label_offset);
+    liana_interleave_datasets_options turns = turns_of(where);
+    *dataset = files && turns.cycle_length ? liana__dataset_interleave_files(files, &turns) : files;
+    return hand_on(request, *dataset, error);
+}
+
+/* An order and repetitions of its own for each that is mixed. */
+static liana_dataset *prepare_sample(const liana__source_request *request, liana_dataset *dataset, size_t number)
+{
+    uint64_t seed = liana__seed_of_input(request->seed, number + 1);
+    if (request->shuffle) dataset = liana_dataset_shuffle(dataset, &(liana_shuffle_options){.seed = seed});
+    return request->repeat ? liana_dataset_repeat(dataset, -1) : dataset;
+}
+
+/* Takes the datasets. */
+static liana_dataset *join(const liana__source_request *request, const liana__source_config *where,
+                           liana_dataset *const *inputs, const double *weights, size_t count)
+{
+    if (where->concatenate) return liana_dataset_concatenate(inputs, count);
+    liana_interleave_datasets_options turns = turns_of(where);
+    if (where->interleave.sources) return liana_dataset_interleave_datasets(inputs, count, &turns);
+    liana_sample_options options = {.weights = weights, .seed = request->seed};
+    return liana_dataset_sample_from_datasets(inputs, count, &options);
+}
+
+static liana_status open_list(const liana__source_request *request, const liana__source_config *where,
+                              const liana__value *list, const char *key, liana_dataset **dataset, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana_dataset **inputs = liana__arena_allocate(&arena, list->count * sizeof *inputs);
+    double *weights = liana__arena_allocate(&arena, list->count * sizeof *weights);
+    liana_status status = arena.failed ? liana__fail_memory(error, key) : LIANA_OK;
+    size_t count = 0;
+    for (; status == LIANA_OK && count < list->count; count++) {
+        liana__source_config item;
+        const char *name = liana__arena_format(&arena, "%s[%zu]", key, count);
+        if (!name) status = liana__fail_memory(error, key);
+        if (status == LIANA_OK) status = liana__config_read_source(list->items[count], name, &arena, &item, error);
+        if (status == LIANA_OK) status = liana__source_dataset(request, &item, name, &inputs[count], error);
+        if (status != LIANA_OK) break;
+        weights[count] = item.weight;
+        if (where->sample_from) inputs[count] = prepare_sample(request, inputs[count], count);
+    }
+    if (status == LIANA_OK) *dataset = join(request, where, inputs, weights, count);
+    for (size_t i = 0; status != LIANA_OK && inputs && i < count; i++) liana_dataset_close(inputs[i]);
+    liana__arena_free(&arena);
+    return status == LIANA_OK ? hand_on(request, *dataset, error) : status;
+}
+
+static liana_status find_function(const liana__source_request *request, const char *kind, const char *name,
+                                  const char *key, const liana__registered **found, liana__error *error)
+{
+    *found = name ? liana__context_registered(request->context, kind, name) : NULL;
+    if (!name || *found) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "%s.%s: there is no function '%.100s'; a C program makes it known with liana_%s_register", key,
+                       kind, name, kind);
+}
+
+static liana_status choose(const liana__source_request *request, const liana__source_config *where, const char *key,
+                           liana_dataset **dataset, liana__error *error)
+{
+    const liana__registered *filter, *map;
+    LIANA_TRY(find_function(request, "filter", where->filter, key, &filter, error));
+    LIANA_TRY(find_function(request, "map", where->map, key, &map, error));
+    liana_dataset *made = *dataset;
+    *dataset = NULL;
+    if (filter) {
+        liana_filter_options options = {where->filter, (liana_filter_function)filter->function, filter->user};
+        made = liana_dataset_filter(made, &options);
+    }
+    if (map) {
+        liana_map_options options = {.name = where->map,
+                                     .function = (liana_map_function)map->function,
+                                     .user = map->user};
+        made = liana_dataset_map(made, &options);
+    }
+    if (where->shard.count) made = liana_dataset_shard(made, where->shard.count, where->shard.index);
+    if (where->skip) made = liana_dataset_skip(made, where->skip);
+    if (where->take) made = liana_dataset_take(made, where->take);
+    *dataset = made;
+    return hand_on(request, made, error);
+}
+
+liana_status liana__source_dataset(const liana__source_request *request, const liana__source_config *where,
+                                   const char *key, liana_dataset **dataset, liana__error *error)
+{
+    *dataset = NULL;
+    const liana__value *list = where->concatenate   ? where->concatenate
+                               : where->sample_from ? where->sample_from
+                                                    : where->interleave.sources;
+    liana_status status =
+        list ? open_list(request, where, list, key, dataset, error) : open_files(request, where, dataset, error);
+    if (status == LIANA_OK) status = choose(request, where, key, dataset, error);
+    if (status != LIANA_OK) liana_dataset_close(*dataset);
+    if (status != LIANA_OK) *dataset = NULL;
+    return status;
+}
+
+/* ---- for programs ---- */
+
+typedef struct opener {
+    const liana_dataset_options *options;
+    liana__strings class_names;
+    bool labels_are_names;
+    bool numbered; /* labels of the first files are numbers */
+} opener;
+
+/* The classes of files after the first are numbered as that one's. */
+static liana_status open_source(void *user, const liana__source_config *where, liana__source **source,
+                                liana__error *error)
+{
+    opener *own = user;
+    const liana_dataset_options *options = own->options;
+    liana__source_options wanted = {.kind = where->kind     ? where->kind
+                                            : where->images ? "idx"
+                                                            : "auto",
+                                    .image_feature = options->image_feature,
+                                    .label_feature = options->label_feature,
+                                    .id_feature = options->id_feature,
+                                    .labels = where->labels ? where->labels : options->labels,
+                                    .class_names = own->class_names,
+                                    .labels_are_names = own->labels_are_names && !options->unlabelled,
+                                    .take = (uint64_t)options->take,
+                                    .need_labels = !options->unlabelled,
+                                    .ignore_labels = options->unlabelled};
+    const char *const *patterns = where->images ? &where->images : where->paths.items;
+    LIANA_TRY(liana__source_open(patterns, where->images ? 1 : where->paths.count, &wanted, source, error));
+    const liana__strings *names = &(*source)->class_names;
+    if (options->unlabelled || own->class_names.count) return LIANA_OK;
+    if (names->count && own->numbered && !liana__class_list_counts(names)) {
+        liana__fail(error, LIANA_INVALID_DATA,
+                    "the labels of '%s' are names (%s), those of the files before it are numbers; give the option "
+                    "class_names, the names in the order of the numbers",
+                    patterns[0], liana__class_list_show(names).text);
+        liana__source_close(*source);
+        *source = NULL;
+        return LIANA_INVALID_DATA;
+    }
+    own->numbered = (*source)->has_labels && !names->count;
+    own->labels_are_names = names->count > 0;
+    own->class_names = *names;
+    return LIANA_OK;
+}
+
+static liana_status read_text(const char *text, liana__arena *arena, liana__source_config *where, liana__error *error)
+{
+    liana__value *value;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "dataset", arena, &value, error));
+    LIANA_TRY(liana__config_read_source(value, "dataset", arena, where, error));
+    if (!liana__config_has_source(where)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "dataset: there is no source, expected paths, images, "
+                           "concatenate, sample_from or interleave.sources");
+    }
+    return liana__config_resolve_source(where, "dataset", &value->place, arena, error);
+}
+
+liana_status liana_dataset_configure(liana_context *context, const char *text, const liana_dataset_options *options,
+                                     liana_dataset **dataset)
+{
+    static const liana_dataset_options defaults;
+    if (!options) options = &defaults;
+    *dataset = NULL;
+    liana__error *error = &context->error;
+    liana__arena arena = {0};
+    liana__source_config where;
+    opener own = {.options = options};
+    liana__source_request request = {.context = context,
+                                     .open = open_source,
+                                     .user = &own,
+                                     .label_offset = options->label_offset};
+    liana_status status = LIANA_OK;
+    if (options->take < 0) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
+    liana__source_options classes = {0};
+    if (status == LIANA_OK) status = liana__dataset_ask_classes(options, &classes, error);
+    own.class_names = classes.class_names;
+    own.labels_are_names = classes.labels_are_names;
+    if (status == LIANA_OK) status = read_text(text, &arena, &where, error);
+    if (status == LIANA_OK) status = liana__source_dataset(&request, &where, "dataset", dataset, error);
+    liana__arena_free(&arena);
+    if (*dataset) status = liana__dataset_keep_options(*dataset, options, error);
+    if (*dataset && status != LIANA_OK) {
+        liana_dataset_close(*dataset);
+        *dataset = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,278 @@
+#include "train/core/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A fit that is running. */
+typedef struct fit_run {
+    const liana__fit_options *options;
+    liana__run_state *state;
+    liana__error *error;
+    int64_t steps_per_epoch; /* in the running epoch */
+    double last_checkpoint;  /* when, in seconds */
+    liana__timing_epoch timing;
+    double rate;
+    bool stopping;
+} fit_run;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
+{
+    return (liana__trainer_batch){.count = batch->count,
+                                  .images = batch->images,
+                                  .labels = has_labels ? batch->labels : NULL,
+                                  .positions = batch->positions,
+                                  .partners = batch->partners,
+                                  .shares = batch->shares,
+                                  .num_positions = batch->num_positions,
+                                  .first_position = batch->first_position};
+}
+
+static void report(fit_run *fit, liana__fit_event event)
+{
+    const liana__fit_options *options = fit->options;
+    event.epoch = fit->state->epoch + 1;
+    event.epochs = options->epochs;
+    event.learning_rate = fit->rate;
+    if (options->on_event && !options->on_event(options->user, &event)) fit->stopping = true;
+}
+
+static liana_status save_checkpoint(fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    if (!options->checkpoint_folder) return LIANA_OK;
+    if (options->before_checkpoint) LIANA_TRY(options->before_checkpoint(options->user, fit->error));
+    LIANA_TRY(liana__checkpoint_save(options->checkpoint_folder, options->variables, fit->state, options->num_metrics,
+                                     options->keep, fit->error));
+    fit->last_checkpoint = now();
+    report(fit, (liana__fit_event){.kind = LIANA__FIT_CHECKPOINT,
+                                   .step = fit->state->step,
+                                   .steps = fit->steps_per_epoch,
+                                   .training = &fit->state->running,
+                                   .validation = &(liana__totals){.count = 0}});
+    return LIANA_OK;
+}
+
+static bool checkpoint_due(const fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    if (options->every_steps > 0 && fit->state->iteration % options->every_steps == 0) return true;
+    return options->every_minutes > 0 && now() - fit->last_checkpoint >= 60 * options->every_minutes;
+}
+
+static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *sums)
+{
+    if (isfinite(sums->values[0])) return LIANA_OK;
+    return liana__fail(
+        fit->error, LIANA_OUT_OF_RANGE,
+        "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
+        "learning rate or a warm-up",
+        (double)sums->values[0], (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->rate);
+}
+
+static liana_status train_step(fit_run *fit, const liana__batch *batch)
+{
+    const liana__fit_options *options = fit->options;
+    liana__run_state *state = fit->state;
+    liana__trainer_batch data = batch_of(batch, true);
+    liana__trainer_sums sums = {{0}};
+    fit->rate = liana__learning_rate_at(&options->learning_rate, state->iteration);
+    LIANA_TRY(liana__trainer_step(options->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
+    LIANA_TRY(check_finite(fit, &sums));
+    liana__totals_add(&state->running, &sums, batch->count, batch->num_positions - batch->count);
+    for (int64_t i = 0; options->seen_classes && i < batch->count; i++) options->seen_classes[batch->labels[i]] = true;
+    state->iteration++;
+    state->step++;
+    fit->timing.images += batch->count;
+    fit->timing.wait += batch->wait_seconds;
+    return LIANA_OK;
+}
+
+static liana_status train_epoch(fit_run *fit)
+{
+    liana__run_state *state = fit->state;
+    double begin = now();
+    fit->timing = (liana__timing_epoch){0};
+    while (state->step < fit->steps_per_epoch && !fit->stopping) {
+        liana__batch *batch;
+        LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
+        liana_status status = train_step(fit, batch);
+        liana__loader_release(fit->options->training, batch);
+        LIANA_TRY(status);
+        fit->timing.seconds = now() - begin;
+        report(fit, (liana__fit_event){.kind = LIANA__FIT_STEP,
+                                       .step = state->step,
+                                       .steps = fit->steps_per_epoch,
+                                       .seconds = fit->timing.seconds,
+                                       .wait = fit->timing.wait,
+                                       .images = fit->timing.images,
+                                       .training = &state->running,
+                                       .validation = &(liana__totals){.count = 0}});
+        if (checkpoint_due(fit)) LIANA_TRY(save_checkpoint(fit));
+    }
+    return LIANA_OK;
+}
+
+/* What an evaluation in the middle of a fit tells its progress to. */
+typedef struct validation {
+    fit_run *fit;
+    const liana__totals *totals;
+    double begin;
+    double wait;
+    int64_t batches;
+    int64_t steps;
+} validation;
+
+static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    (void)outputs;
+    validation *own = user;
+    own->wait += batch->wait_seconds;
+    own->batches++;
+    report(own->fit, (liana__fit_event){.kind = LIANA__FIT_VALIDATION,
+                                        .step = own->batches,
+                                        .steps = own->steps,
+                                        .seconds = now() - own->begin,
+                                        .wait = own->wait,
+                                        .images = own->totals->count,
+                                        .training = &own->fit->state->running,
+                                        .validation = own->totals});
+    return own->fit->stopping ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
+}
+
+static liana_status finish_epoch(fit_run *fit)
+{
+    liana__run_state *state = fit->state;
+    const liana__fit_options *options = fit->options;
+    liana__history_epoch epoch = {.training = state->running, .learning_rate = fit->rate};
+    if (options->validation) {
+        validation progress = {.fit = fit,
+                               .totals = &epoch.validation,
+                               .begin = now(),
+                               .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
+        LIANA_TRY(liana__evaluate(options->trainer, options->validation, true, &epoch.validation, report_validation,
+                                  &progress, fit->error));
+    }
+    if (!liana__history_add(&state->history, &epoch, &fit->timing))
+        return liana__fail_memory(fit->error, "the history");
+    report(fit, (liana__fit_event){.kind = LIANA__FIT_EPOCH,
+                                   .step = fit->steps_per_epoch,
+                                   .steps = fit->steps_per_epoch,
+                                   .seconds = fit->timing.seconds,
+                                   .wait = fit->timing.wait,
+                                   .images = fit->timing.images,
+                                   .training = &epoch.training,
+                                   .validation = &epoch.validation});
+    state->epoch++;
+    state->step = 0;
+    state->running = (liana__totals){0};
+    bool last = state->epoch == options->epochs;
+    return options->every_epoch || last ? save_checkpoint(fit) : LIANA_OK;
+}
+
+/* A stop on request: what was done is kept. */
+static liana_status stop(fit_run *fit)
+{
+    LIANA_TRY(save_checkpoint(fit));
+    return liana__fail(fit->error, LIANA_CANCELLED,
+                       "stopped on request in epoch %lld after step %lld; --resume goes on "
+                       "from there",
+                       (long long)fit->state->epoch + 1, (long long)fit->state->step);
+}
+
+/* Before the first step of an epoch: its length, and programs for its last batch. */
+static liana_status prepare_epoch(fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    uint64_t epoch = (uint64_t)fit->state->epoch, length = liana__loader_epoch_length(options->training, epoch);
+    int64_t left = (int64_t)(length % (uint64_t)options->batch_size);
+    fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
+    return left ? liana__trainer_prepare(options->trainer, left, true, fit->error) : LIANA_OK;
+}
+
+/* Compiles the sizes of batches of the validation. */
+static liana_status prepare_validation(const fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    if (!options->validation) return LIANA_OK;
+    int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
+    int64_t left = length % options->batch_size;
+    if (left) LIANA_TRY(liana__trainer_prepare(options->trainer, left, false, fit->error));
+    if (length < options->batch_size) return LIANA_OK;
+    return liana__trainer_prepare(options->trainer, options->batch_size, false, fit->error);
+}
+
+/* Of the whole run. */
+static int64_t count_steps(const liana__fit_options *options)
+{
+    int64_t count = 0;
+    for (int64_t epoch = 0; epoch < options->epochs; epoch++) {
+        count += (int64_t)liana__loader_steps_per_epoch(options->training, (uint64_t)epoch);
+    }
+    return count;
+}
+
+liana_status liana__fit(const liana__fit_options *given, liana__run_state *state, liana__error *error)
+{
+    liana__fit_options options = *given;
+    fit_run fit = {.options = &options, .state = state, .error = error, .last_checkpoint = now()};
+    /* Where epochs differ in length, the schedule's epochs are like the first one, and its run ends when the last does.
+     */
+    options.learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options.training, 0);
+    options.learning_rate.total_steps = count_steps(&options);
+    LIANA_TRY(prepare_validation(&fit));
+    if (state->epoch >= options.epochs) return LIANA_OK;
+    LIANA_TRY(prepare_epoch(&fit));
+    /* The rate of the last update, should the epoch be over already. */
+    if (state->iteration) fit.rate = liana__learning_rate_at(&options.learning_rate, state->iteration - 1);
+    bool epoch_trained = state->step >= fit.steps_per_epoch;
+    LIANA_TRY(liana__loader_begin(options.training, (uint64_t)(state->epoch + epoch_trained),
+                                  epoch_trained ? 0 : (uint64_t)state->step, error));
+    while (state->epoch < options.epochs) {
+        LIANA_TRY(train_epoch(&fit));
+        liana_status status = state->step >= fit.steps_per_epoch ? finish_epoch(&fit) : LIANA_OK;
+        if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit.stopping)) return status;
+        if (fit.stopping && state->epoch < options.epochs) return stop(&fit);
+        if (state->epoch < options.epochs) LIANA_TRY(prepare_epoch(&fit));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, bool has_labels, liana__totals *totals,
+                             liana__on_outputs on_outputs, void *user, liana__error *error)
+{
+    *totals = (liana__totals){0};
+    LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
+    int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    float *outputs = NULL;
+    int64_t capacity = 0;
+    liana_status status = LIANA_OK;
+    for (int64_t step = 0; step < steps && status == LIANA_OK; step++) {
+        liana__batch *batch;
+        status = liana__loader_next(loader, &batch, error);
+        if (status != LIANA_OK) break;
+        if (on_outputs && batch->count > capacity) {
+            free(outputs);
+            capacity = batch->count;
+            outputs = malloc((size_t)(capacity * liana__trainer_num_classes(trainer)) * sizeof *outputs);
+            if (!outputs) status = liana__fail_memory(error, "the model's outputs");
+        }
+        liana__trainer_batch data = batch_of(batch, has_labels);
+        liana__trainer_sums sums = {{0}};
+        if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
+        if (status == LIANA_OK) {
+            liana__totals_add(totals, &sums, batch->count, batch->num_positions - batch->count);
+            if (on_outputs) status = on_outputs(user, batch, outputs, error);
+        }
+        liana__loader_release(loader, batch);
+    }
+    free(outputs);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* A model in a folder, and weights from files. */
+#include "base/file.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "remote/remote.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/core/precision.h"
+#include "train/model/model_preprocessing.h"
+#include "train/model/model_values.h"
+#include "train/model/weights.h"
+
+#include <liana/train.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const ARCHITECTURE = "model.json";
+static const char *const WEIGHTS = "weights.safetensors";
+static const char *const PREPROCESSING = "preprocessing"; /* a key of the weights' metadata */
+
+static liana_status save_weights(const liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+{
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        tensors[i] = (liana__safetensors_tensor){.name = weight->name,
+                                                 .dtype = LIANA__SAFETENSORS_F32,
+                                                 .rank = weight->shape.rank,
+                                                 .data = model->values[i]};
+        for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
+    }
+    liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION},
+                                          {PREPROCESSING, liana__preprocessing_text(model, arena)}};
+    if (!entries[1].value) return liana__fail_memory(error, path);
+    liana__safetensors_contents contents = {tensors, model->num_weights, entries, *entries[1].value ? 2 : 1};
+    return liana__safetensors_write(path, &contents, true, NULL, error);
+}
+
+static liana_status save_architecture(const liana_model *model, const char *path, liana__arena *arena,
+                                      liana__error *error)
+{
+    const liana__value *architecture = liana__model_to_keras(model, arena);
+    if (!architecture) return liana__fail_memory(error, path);
+    liana__text text = {0};
+    liana__value_write_json(architecture, 2, &text);
+    liana_status status =
+        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_values_complete(model, error));
+    const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
+    const char *weights = liana__path_join(arena, folder, WEIGHTS);
+    if (!architecture || !weights) return liana__fail_memory(error, folder);
+    LIANA_TRY(liana__folder_make(folder, error));
+    LIANA_TRY(save_weights(model, weights, arena, error));
+    return save_architecture(model, architecture, arena, error);
+}
+
+liana_status liana_model_save(liana_model *model, const char *folder)
+{
+    liana__arena arena = {0};
+    liana_status status = save(model, folder, &arena, &model->context->error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
+                                 liana__error *error)
+{
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_values_complete(model, error));
+    /* Read beside the values, which must stay as they are if anything is wrong. */
+    float **values = calloc(model->num_weights + 1, sizeof *values);
+    if (!values) return liana__fail_memory(error, "the weights");
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < model->num_weights; i++) {
+        size_t size = liana__byte_size(LIANA_F32, &model->weights[i].shape);
+        values[i] = malloc(size);
+        if (!values[i]) status = liana__fail_memory(error, "the weights");
+        if (values[i]) memcpy(values[i], model->values[i], size);
+    }
+    if (status == LIANA_OK) status = liana__weights_load(model, path, num_required, values, arena, NULL, error);
+    float **old = status == LIANA_OK ? model->values : values;
+    if (status == LIANA_OK) model->values = values;
+    for (size_t i = 0; i < model->num_weights; i++) free(old[i]);
+    free(old);
+    return status;
+}
+
+liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
+{
+    liana__arena arena = {0};
+    size_t num_required = partial ? 0 : model->num_layers;
+    liana_status status = load_weights(model, path, num_required, &arena, &model->context->error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
+static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana_precision *precision,
+                                 bool *is_run, liana__error *error)
+{
+    *path = liana__path_join(arena, folder, WEIGHTS);
+    const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest;
+    if (!*path || !checkpoints) return liana__fail_memory(error, folder);
+    *is_run = !liana__file_exists(*path);
+    if (!*is_run) return LIANA_OK;
+    *precision = liana__precision_named(liana__checkpoint_precision(checkpoints, arena));
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
+    if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
+    *path = liana__path_join(arena, newest, "variables.safetensors");
+    return *path ? LIANA_OK : liana__fail_memory(error, folder);
+}
+
+/* What liana_model_save left beside the weights. */
+static liana_status read_preprocessing(liana_model *model, const char *weights, liana__error *error)
+{
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(weights, &file, error));
+    liana_status status =
+        liana__preprocessing_read(model, liana__safetensors_metadata(&file, PREPROCESSING), weights, error);
+    liana__safetensors_close(&file);
+    return status;
+}
+
+/* On a server: the two files that liana_model_save writes. */
+static liana_status load_remote_model(liana_model *model, const char *folder, liana__remote *remote,
+                                      liana__arena *arena, liana__error *error)
+{
+    const char *names[] = {liana__path_join(arena, folder, ARCHITECTURE), liana__path_join(arena, folder, WEIGHTS)};
+    liana__paths paths;
+    if (!names[0] || !names[1]) return liana__fail_memory(error, folder);
+    LIANA_TRY(liana__remote_resolve(remote, names, 2, arena, &paths, error));
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(paths.items[0], arena, &architecture, error));
+    LIANA_TRY(liana__model_from_keras(model, architecture));
+    LIANA_TRY(read_preprocessing(model, paths.items[1], error));
+    return load_weights(model, paths.items[1], model->num_layers, arena, error);
+}
+
+static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    liana__remote *remote;
+    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = load_remote_model(model, folder, remote, arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__remote_destroy(remote);
+    return status;
+}
+
+static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    if (liana__path_is_remote(folder)) return fetch_model(model, folder, arena, error);
+    const char *path = liana__path_join(arena, folder, ARCHITECTURE);
+    if (!path) return liana__fail_memory(error, folder);
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    LIANA_TRY(liana__model_from_keras(model, architecture));
+    bool is_run = false;
+    LIANA_TRY(find_weights(folder, arena, &path, &model->precision, &is_run, error));
+    LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error) : read_preprocessing(model, path, error));
+    return load_weights(model, path, model->num_layers, arena, error);
+}
+
+liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+{
+    *out = NULL;
+    liana__arena arena = {0};
+    liana_model *model;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_status status = load_model(model, folder, &arena, &context->error);
+    liana__arena_free(&arena);
+    if (status != LIANA_OK) {
+        liana_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return LIANA_OK;
+}

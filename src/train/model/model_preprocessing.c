@@ -1,0 +1,182 @@
+#include "train/model/model_preprocessing.h"
+
+#include "base/file.h"
+#include "data/source/class_list.h"
+#include "formats/json.h"
+#include "models/preprocessing.h"
+#include "train/config/config.h"
+
+#include <string.h>
+
+liana_preprocessing liana_model_preprocessing(const liana_model *model)
+{
+    return model->preprocessing;
+}
+
+static liana__strings names_of(const liana_preprocessing *preprocessing)
+{
+    liana__strings names = {preprocessing->num_class_names, preprocessing->class_names};
+    if (!names.count) {
+        while (names.items && names.items[names.count]) names.count++;
+    }
+    return names;
+}
+
+static liana_status check(const liana_model *model, liana_scale scale, const liana__strings *names, liana__error *error)
+{
+    if ((unsigned)scale >= LIANA__NUM_SCALES) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the scale %d, expected a liana_scale", (int)scale);
+    }
+    LIANA_TRY(liana__model_check(model, error));
+    liana_shape output = liana__model_output_shape(model);
+    int64_t outputs = output.rank ? output.dims[output.rank - 1] : 0;
+    if (names->count && (int64_t)names->count != outputs) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %zu names of classes, but the model has %lld outputs",
+                           names->count, (long long)outputs);
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        if (names->items && names->items[i]) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the name of class %zu is NULL", i);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, bool knows_classes,
+                                      liana__error *error)
+{
+    liana_preprocessing *own = &model->preprocessing;
+    liana__strings known = names_of(own), names = names_of(preprocessing);
+    LIANA_TRY(check(model, preprocessing->scale, &names, error));
+    /* Fits in a row would fill the arena with the same names. */
+    const char *const *items = own->class_names;
+    if (!liana__class_list_equal(&known, &names)) {
+        const char **copies = liana__arena_allocate(&model->arena, (names.count + 1) * sizeof *copies);
+        for (size_t i = 0; copies && i < names.count; i++) {
+            copies[i] = liana__arena_string(&model->arena, names.items[i]);
+        }
+        if (model->arena.failed) return liana__fail_memory(error, "the names of the classes");
+        copies[names.count] = NULL;
+        items = names.count ? copies : NULL;
+    }
+    *own = *preprocessing;
+    own->class_names = items;
+    own->num_class_names = names.count;
+    model->knows_classes = knows_classes || names.count > 0;
+    return LIANA_OK;
+}
+
+liana_status liana_model_set_preprocessing(liana_model *model, const liana_preprocessing *preprocessing)
+{
+    /* The struct has no word for numbers: they stay, unless all is forgotten. */
+    bool are_numbers =
+        preprocessing->scale != LIANA_SCALE_AUTO && model->knows_classes && !model->preprocessing.num_class_names;
+    return liana__preprocessing_set(model, preprocessing, are_numbers, &model->context->error);
+}
+
+/* ---- in a file of weights ---- */
+
+const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena)
+{
+    const liana_preprocessing *own = &model->preprocessing;
+    if (own->scale == LIANA_SCALE_AUTO && !model->knows_classes) return "";
+    liana__value *map = liana__value_map(arena), *names = liana__value_list(arena);
+    for (size_t i = 0; i < own->num_class_names; i++) {
+        liana__value_add(arena, names, liana__value_string(arena, own->class_names[i]));
+    }
+    liana__value_set(arena, map, "scale", liana__value_string(arena, liana__scale_names[own->scale]));
+    liana__value_set(arena, map, "antialias", liana__value_bool(arena, own->antialias));
+    liana__value_set(arena, map, "fast_decode", liana__value_bool(arena, own->fast_decode));
+    /* No list: they are not known; an empty one: they are numbers. */
+    if (model->knows_classes) liana__value_set(arena, map, "class_names", names);
+    if (!map || arena->failed) return NULL;
+    liana__text text = {0};
+    liana__value_write_json(map, 0, &text);
+    const char *line = text.failed ? NULL : liana__arena_string(arena, text.data);
+    liana__text_free(&text);
+    return line;
+}
+
+static bool is_true(const liana__value *map, const char *key)
+{
+    const liana__value *value = liana__value_get(map, key);
+    return value && value->kind == LIANA__VALUE_BOOL && value->boolean;
+}
+
+static liana_status read_names(const liana__value *list, liana__arena *arena, liana_preprocessing *found,
+                               liana__error *error)
+{
+    size_t count = list ? list->count : 0;
+    const char **names = liana__arena_allocate(arena, (count + 1) * sizeof *names);
+    if (!names) return liana__fail_memory(error, "the names of the classes");
+    for (size_t i = 0; i < count; i++) {
+        names[i] = list->items[i]->kind == LIANA__VALUE_STRING ? list->items[i]->string : NULL;
+    }
+    names[count] = NULL;
+    found->class_names = names;
+    found->num_class_names = count;
+    return LIANA_OK;
+}
+
+static liana_status read_line(liana_model *model, const char *line, liana__arena *arena, liana__error *error)
+{
+    liana__value *map;
+    LIANA_TRY(liana__json_parse(line, strlen(line), "preprocessing", arena, &map, error));
+    if (map->kind != LIANA__VALUE_MAP) map = liana__value_map(arena);
+    if (!map) return liana__fail_memory(error, "the preprocessing");
+    liana_preprocessing found = {.antialias = is_true(map, "antialias"), .fast_decode = is_true(map, "fast_decode")};
+    const liana__value *scale = liana__value_get(map, "scale");
+    const char *name = scale && scale->kind == LIANA__VALUE_STRING ? scale->string : "";
+    int index = 0;
+    while (index < LIANA__NUM_SCALES && strcmp(name, liana__scale_names[index]) != 0) index++;
+    if (index == LIANA__NUM_SCALES) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "found the scale '%.100s', which this liana does not know; was the model saved by a later "
+                           "one?",
+                           name);
+    }
+    found.scale = (liana_scale)index;
+    const liana__value *names = liana__value_get(map, "class_names");
+    if (names && names->kind != LIANA__VALUE_LIST) names = NULL;
+    LIANA_TRY(read_names(names, arena, &found, error));
+    return liana__preprocessing_set(model, &found, names != NULL, error);
+}
+
+liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
+{
+    if (!text || !*text) return LIANA_OK;
+    liana__arena arena = {0};
+    liana_status status = read_line(model, text, &arena, error);
+    liana__arena_free(&arena);
+    if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
+    if (error) error->status = LIANA_INVALID_DATA;
+    liana__fail_within(error, "'%s': the preprocessing in its metadata", path);
+    return LIANA_INVALID_DATA;
+}
+
+/* ---- in a run folder ---- */
+
+static liana_status read_run(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    const char *path = liana__path_join(arena, folder, "config.yaml");
+    if (!path) return liana__fail_memory(error, folder);
+    if (!liana__file_exists(path)) return LIANA_OK;
+    liana__config config;
+    LIANA_TRY(liana__config_load(path, NULL, 0, arena, &config, error));
+    const liana__data_config *data = &config.data;
+    liana_preprocessing found = {.scale = (liana_scale)data->scale,
+                                 .antialias = data->resize.antialias,
+                                 .fast_decode = data->decode == LIANA__DECODE_FAST,
+                                 .class_names = data->class_names.items,
+                                 .num_class_names = data->class_names.count};
+    /* The classes are counted when training begins. */
+    liana_status status = liana__preprocessing_set(model, &found, data->num_classes > 0, error);
+    return status == LIANA_OK ? status : liana__fail_within(error, "'%s' and its model.json", path);
+}
+
+liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana_status status = read_run(model, folder, &arena, error);
+    liana__arena_free(&arena);
+    return status;
+}

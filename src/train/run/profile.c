@@ -1,0 +1,194 @@
+#include "train/run/profile.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* A profile in the making. */
+typedef struct profiler {
+    liana__run *run;
+    liana__profile *profile;
+    liana__recorder *workers; /* on the device: one track for each worker, and one for the steps */
+    liana__recorder *readers;
+    liana__error *error;
+    liana__learning_rate learning_rate;
+    int64_t iteration;
+} profiler;
+
+/* Of each reading thread between two steps; a batch is some chunks for each thread, and 32 batches are read ahead. */
+enum { READER_EVENTS = 1 << 14 };
+
+void liana__profile_free(liana__profile *profile)
+{
+    free(profile->events);
+    free(profile->by_node.items);
+    free(profile->by_op.items);
+    *profile = (liana__profile){0};
+}
+
+double liana__profile_roofline_share(const liana__profile_row *row)
+{
+    return row->seconds > 0 ? row->roofline_seconds / row->seconds : 0;
+}
+
+static void note_step(const profiler *own, liana__event_kind kind, uint64_t begin, int64_t number)
+{
+    liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
+    liana__recorder_add(own->workers, (size_t)own->run->device->num_workers, event);
+}
+
+/* One update, as liana__fit does it. */
+static liana_status step(profiler *own, int64_t number)
+{
+    liana__run *run = own->run;
+    liana__batch *batch;
+    uint64_t begin = liana__clock();
+    LIANA_TRY(liana__loader_next(run->training.loader, &batch, own->error));
+    note_step(own, LIANA__EVENT_WAIT, begin, number);
+    liana__trainer_batch data = {.count = batch->count,
+                                 .images = batch->images,
+                                 .labels = batch->labels,
+                                 .positions = batch->positions,
+                                 .partners = batch->partners,
+                                 .shares = batch->shares,
+                                 .num_positions = batch->num_positions,
+                                 .first_position = batch->first_position};
+    liana__trainer_sums sums;
+    double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
+    liana_status status = liana__trainer_step(run->trainer, &data, rate, ++own->iteration, &sums, own->error);
+    own->profile->images += batch->count;
+    liana__loader_release(run->training.loader, batch);
+    note_step(own, LIANA__EVENT_STEP, begin, number);
+    return status;
+}
+
+static liana_status take_track(profiler *own, liana__recorder *recorder, size_t track, size_t first_track)
+{
+    liana__profile *profile = own->profile;
+    size_t waiting = liana__recorder_waiting(recorder, track), needed = profile->num_events + waiting;
+    if (needed > profile->event_capacity) {
+        size_t capacity = 2 * needed;
+        void *larger = realloc(profile->events, capacity * sizeof *profile->events);
+        if (!larger) return liana__fail_memory(own->error, "the recorded events");
+        profile->events = larger;
+        profile->event_capacity = capacity;
+    }
+    for (liana__event event; waiting > 0 && liana__recorder_take(recorder, track, &event, 1) == 1; waiting--) {
+        profile->events[profile->num_events++] = (liana__profile_event){event, first_track + track};
+    }
+    return LIANA_OK;
+}
+
+/* Moves what was recorded since the last call into the profile. */
+static liana_status take_events(profiler *own)
+{
+    size_t device_tracks = liana__recorder_num_tracks(own->workers);
+    for (size_t i = 0; i < device_tracks; i++) LIANA_TRY(take_track(own, own->workers, i, 0));
+    for (size_t i = 0; i < liana__recorder_num_tracks(own->readers); i++) {
+        LIANA_TRY(take_track(own, own->readers, i, device_tracks));
+    }
+    return LIANA_OK;
+}
+
+static size_t count_dropped(const liana__recorder *recorder)
+{
+    size_t dropped = 0;
+    for (size_t i = 0; i < liana__recorder_num_tracks(recorder); i++) dropped += liana__recorder_dropped(recorder, i);
+    return dropped;
+}
+
+/* Runs one step to count its events, and makes room for as many on each track: any worker may get all the work. */
+static liana_status make_room(profiler *own)
+{
+    liana__device *device = own->run->device;
+    size_t tracks = (size_t)device->num_workers + 1;
+    LIANA_TRY(liana__recorder_create(tracks, 1, &own->workers, own->error));
+    device->recorder = own->workers;
+    LIANA_TRY(step(own, 0));
+    size_t count = count_dropped(own->workers) + tracks;
+    device->recorder = NULL;
+    liana__recorder_destroy(own->workers);
+    LIANA_TRY(liana__recorder_create(tracks, 2 * count, &own->workers, own->error));
+    device->recorder = own->workers;
+    return LIANA_OK;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static liana_status run_steps(profiler *own, const liana__profile_options *options)
+{
+    liana__profile *profile = own->profile;
+    LIANA_TRY(make_room(own));
+    for (int64_t i = 1; i < options->warmup; i++) {
+        LIANA_TRY(step(own, i));
+        LIANA_TRY(take_events(own));
+    }
+    LIANA_TRY(take_events(own));
+    profile->num_events = 0;
+    profile->images = 0;
+    profile->begin = liana__clock();
+    double cpu_before = cpu_seconds();
+    for (int64_t i = 0; i < options->steps; i++) {
+        LIANA_TRY(step(own, i));
+        LIANA_TRY(take_events(own));
+    }
+    profile->cpu = cpu_seconds() - cpu_before;
+    return LIANA_OK;
+}
+
+/* Compiles all shard sizes, and sets the schedule, as fit does. */
+static liana_status prepare(profiler *own)
+{
+    const liana__run *run = own->run;
+    const liana__loader *loader = run->training.loader;
+    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
+    own->learning_rate = run->learning_rate;
+    own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
+    return left ? liana__trainer_prepare(run->trainer, left, true, own->error) : LIANA_OK;
+}
+
+static liana_status record_steps(profiler *own, const liana__profile_options *options)
+{
+    liana__loader *loader = own->run->training.loader;
+    LIANA_TRY(prepare(own));
+    LIANA_TRY(
+        liana__recorder_create((size_t)liana__loader_num_threads(loader), READER_EVENTS, &own->readers, own->error));
+    liana__loader_record(loader, own->readers);
+    LIANA_TRY(liana__loader_begin(loader, 0, 0, own->error));
+    return run_steps(own, options);
+}
+
+static liana_status check_recorded(const profiler *own)
+{
+    if (own->profile->by_node.count > 0) return LIANA_OK;
+    return liana__fail(own->error, LIANA_UNIMPLEMENTED,
+                       "the device '%s' does not say how long its nodes take; profile with train.device=cpu",
+                       own->run->device->backend->name);
+}
+
+liana_status liana__profile_run(liana__run *run, const liana__profile_options *options, liana__profile *profile,
+                                liana__error *error)
+{
+    *profile = (liana__profile){.context = run->context,
+                                .num_workers = run->device->num_workers,
+                                .num_readers = liana__loader_num_threads(run->training.loader),
+                                .num_cores = liana__cpu_count(),
+                                .steps = options->steps};
+    LIANA_TRY(liana__roofline_measure(run->context, &profile->roofline, error));
+    profiler own = {.run = run, .profile = profile, .error = error};
+    liana_status status = record_steps(&own, options);
+    run->device->recorder = NULL;
+    liana__loader_record(run->training.loader, NULL);
+    if (status == LIANA_OK) {
+        profile->dropped = count_dropped(own.workers) + count_dropped(own.readers);
+        status = liana__profile_add_up(profile, error);
+    }
+    liana__recorder_destroy(own.workers);
+    liana__recorder_destroy(own.readers);
+    return status == LIANA_OK ? check_recorded(&own) : status;
+}

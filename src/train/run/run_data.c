@@ -1,0 +1,350 @@
+/* The data of a run: sources, classes, the shape of the images, loaders. */
+#include "train/run/run_internal.h"
+
+#include "base/memory.h"
+#include "data/check/quarantine.h"
+#include "train/config/source_dataset.h"
+
+enum { DEFAULT_MEMORY = 1024 }; /* MiB */
+
+/* What happens to labels. */
+typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
+
+/* What a part is called in lists of bad records. */
+static const char *part_name(const liana__run *run, const liana__source_config *where)
+{
+    const liana__data_config *data = &run->config->data;
+    return where == &data->train        ? "train"
+           : where == &data->validation ? "validation"
+           : where == &data->test       ? "test"
+                                        : "data";
+}
+
+static liana_status tell_lost(liana__run *run, const liana__source *source, const char *part, liana__error *error)
+{
+    for (size_t i = 0; i < source->num_lost; i++) {
+        const liana__lost *lost = &source->lost[i];
+        char *reason =
+            liana__arena_format(&run->arena, "%s; %lld bytes are lost", lost->reason, (long long)lost->bytes);
+        if (!reason) return liana__fail_memory(error, lost->file);
+        liana__bad_record record = {part, lost->file, lost->record, lost->offset, NULL, reason};
+        LIANA_TRY(liana__bad_records_meet(&run->bad_records, &record, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status leave_out(const liana__run *run, liana__source **source, liana__error *error)
+{
+    if (!run->config->data.quarantine) return LIANA_OK;
+    liana__bad_records list = {0};
+    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error);
+    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
+    liana__bad_records_free(&list);
+    return status;
+}
+
+/* How files are opened. */
+typedef struct opener {
+    liana__run *run;
+    label_use use;
+    int64_t take;     /* only the first so many records; 0: all */
+    const char *part; /* what the data are called in lists of bad records */
+    bool training;    /* the data to train on: their classes are those of the run */
+} opener;
+
+static liana_status open_files(void *user, const liana__source_config *where, liana__source **source,
+                               liana__error *error)
+{
+    const opener *own = user;
+    liana__run *run = own->run;
+    liana__source_options options = liana__config_source_options(run->config, where);
+    options.class_names = run->class_names;
+    options.labels_are_names = own->use == LABELS_NEEDED && run->config->data.label_kind == LIANA__LABELS_NAMES;
+    options.take = (uint64_t)own->take;
+    options.need_labels = own->use == LABELS_NEEDED;
+    options.ignore_labels = own->use == LABELS_IGNORED;
+    options.remote = run->remote;
+    const char *const *patterns = where->images ? &where->images : where->paths.items;
+    size_t count = where->images ? 1 : where->paths.count;
+    LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
+    liana_status status = leave_out(run, source, error);
+    if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
+    /* Before other data are opened: a class that has no folder there must not shift those after it. */
+    if (status == LIANA_OK && own->use == LABELS_NEEDED) {
+        status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
+    }
+    if (status == LIANA_OK) return LIANA_OK;
+    liana__source_close(*source);
+    *source = NULL;
+    return status;
+}
+
+/* A source that is made of others, or of a part of others, through a dataset. */
+static liana_status open_combined(opener *own, const liana__source_config *where, liana__source **source,
+                                  liana__error *error)
+{
+    const liana__config *config = own->run->config;
+    bool training = own->training;
+    liana__source_request request = {.context = own->run->context,
+                                     .open = open_files,
+                                     .user = own,
+                                     .shuffle = training && config->data.shuffle,
+                                     .repeat = training && config->data.repeat,
+                                     .seed = (uint64_t)config->train.seed};
+    const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
+    liana_dataset *dataset;
+    LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
+    bool repeats = training && config->data.repeat;
+    int64_t epoch = repeats ? config->train.steps_per_epoch * config->train.batch_size : 0;
+    liana_status status = liana__dataset_view(dataset, epoch, source, error);
+    liana_dataset_close(dataset);
+    return status;
+}
+
+static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
+                                liana__source **source, liana__error *error)
+{
+    opener own = {run, use, take, part_name(run, where), where == &run->config->data.train};
+    liana__source_config chosen = *where;
+    /* Where files are shuffled as a whole, whose turn it is makes no difference. */
+    if (own.training && run->config->data.shuffle && where->paths.count) chosen.interleave.cycle_length = 0;
+    if (!liana__config_combines(&chosen)) return open_files(&own, where, source, error);
+    LIANA_TRY(open_combined(&own, where, source, error));
+    (*source)->skip_damage = run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP;
+    return LIANA_OK;
+}
+
+void liana__run_close_data(liana__run_data *data)
+{
+    liana__loader_destroy(data->loader);
+    liana__augment_destroy(data->augment);
+    liana__sampler_destroy(data->sampler);
+    if (data->source) liana__source_close(data->source);
+    *data = (liana__run_data){0};
+}
+
+/* ---- the shape of the images ---- */
+
+/* The channels of a list of layers that begins with an InputLayer; 0: it leaves them open. */
+static int64_t channels_of_layers(const liana__value *layers)
+{
+    const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;
+    bool is_map = first && first->kind == LIANA__VALUE_MAP && first->count == 1;
+    if (!is_map || strcmp(first->keys[0], "InputLayer") != 0) return 0;
+    const liana__value *options = first->items[0];
+    const liana__value *shape = options->kind == LIANA__VALUE_MAP ? liana__value_get(options, "shape") : NULL;
+    bool is_image = shape && shape->kind == LIANA__VALUE_LIST && shape->count == 3;
+    return is_image && shape->items[2]->kind == LIANA__VALUE_INT ? shape->items[2]->integer : 0;
+}
+
+/* As configured, or as the model says; the size else as that of the first record. Its channels decide only where the
+ * format says them for all records: one grey photograph says nothing of the others. */
+static liana_status find_image_shape(liana__run *run, const liana__source *source, const liana__run_options *options,
+                                     liana__error *error)
+{
+    liana__data_config *data = &run->config->data;
+    if (!data->channels) data->channels = channels_of_layers(run->config->model.layers);
+    int64_t wanted[3] = {data->image_size[0], data->image_size[1], data->channels};
+    liana__probe first = {0};
+    if (!wanted[0] || !wanted[1] || !wanted[2]) LIANA_TRY(liana__decode_probe(source, &first, error));
+    if (!wanted[2] && first.encoded && first.channels == 1) {
+        liana__run_note(options, "the first image is grey, and images are read as colour, with 3 channels; "
+                                 "data.channels: 1 would read them all as grey");
+    }
+    run->image_shape[0] = wanted[0] ? wanted[0] : first.height;
+    run->image_shape[1] = wanted[1] ? wanted[1] : first.width;
+    run->image_shape[2] = wanted[2] ? wanted[2] : first.encoded ? 3 : first.channels;
+    data->image_size[0] = run->image_shape[0];
+    data->image_size[1] = run->image_shape[1];
+    data->channels = run->image_shape[2];
+    return LIANA_OK;
+}
+
+/* ---- augmentation ---- */
+
+/* Only training images are changed. */
+static liana_status find_augmentation(liana__run *run, liana__error *error)
+{
+    const liana__value *list = run->config->data.augment;
+    if (!list) return LIANA_OK;
+    liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
+    LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
+    run->training.stage = liana__augment_stage(run->training.augment);
+    return LIANA_OK;
+}
+
+/* ---- loaders ---- */
+
+size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part)
+{
+    const liana__data_config *data = &run->config->data;
+    size_t total = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    if (!run->training.source) return total;
+    return part == &run->training ? total / 2 : total / 4;
+}
+
+size_t liana__run_data_memory(const liana__run *run)
+{
+    const liana__data_config *data = &run->config->data;
+    size_t memory = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    return data->cache == LIANA__CACHE_MEMORY ? memory + liana__machine_memory() / 4 : memory;
+}
+
+static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)
+{
+    const liana__train_config *train = &run->config->train;
+    uint64_t batch_size = (uint64_t)train->batch_size, count = part->source->num_records;
+    if (part->sampler) count = liana__sampler_length(part->sampler, 0);
+    uint64_t pass = count / batch_size + (count % batch_size != 0);
+    if (run->config->data.repeat || (uint64_t)train->steps_per_epoch <= pass) return LIANA_OK;
+    liana__place place = liana__config_place(run->config, "train.steps_per_epoch");
+    return liana__fail_at(error, &place, "train.steps_per_epoch",
+                          "found the number %lld, but the %llu training examples are used up after %llu updates of "
+                          "%llu; set data.repeat to start over",
+                          (long long)train->steps_per_epoch, (unsigned long long)count, (unsigned long long)pass,
+                          (unsigned long long)batch_size);
+}
+
+static const char *name_of(const liana__run *run, const liana__run_data *part)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__source_config *where = part == &run->training     ? &data->train
+                                        : part == &run->validation ? &data->validation
+                                        : part == &run->test       ? &data->test
+                                                                   : NULL;
+    return part_name(run, where);
+}
+
+static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__train_config *train = &run->config->train;
+    bool training = part == &run->training;
+    if (training) LIANA_TRY(check_steps(run, part, error));
+    liana__loader_options options = {
+        .image = {.height = run->image_shape[0],
+                  .width = run->image_shape[1],
+                  .channels = (int)run->image_shape[2],
+                  .antialias = data->resize.antialias,
+                  .fast = data->decode == LIANA__DECODE_FAST},
+        .batch_size = train->batch_size,
+        .steps_per_epoch = training ? train->steps_per_epoch : 0,
+        .remainder = training ? (liana__remainder)train->remainder : LIANA__REMAINDER_KEEP,
+        .shuffle = training && data->shuffle && !part->source->streams,
+        .seed = (uint64_t)train->seed,
+        .num_classes = run->num_classes,
+        .label_offset = data->label_offset,
+        .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
+        .memory = liana__run_part_memory(run, part),
+        .stage = part->augment ? &part->stage : NULL,
+        .sampler = part->sampler,
+        .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
+        .part = name_of(run, part),
+    };
+    if (part->augment && liana__augment_mixes(part->augment)) {
+        part->mixer = liana__augment_mixer(part->augment, train->microbatch);
+        options.mixer = &part->mixer;
+    }
+    LIANA_TRY(liana__run_choose_cache(run, part, &options, error));
+    return liana__loader_create(part->source, &options, &part->loader, error);
+}
+
+liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    liana__run_data *parts[] = {&run->training, &run->validation, &run->test};
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i]->source) continue;
+        LIANA_TRY(start_loader(run, parts[i], error));
+    }
+    liana__run_note_caches(run, options);
+    return LIANA_OK;
+}
+
+liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
+                                  liana__error *error)
+{
+    *data = (liana__run_data){0};
+    LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
+    liana_status status = start_loader(run, data, error);
+    if (status != LIANA_OK) liana__run_close_data(data);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* The parts that are labelled as the training data are. */
+static liana_status open_others(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    bool has_validation = liana__config_has_source(&data->validation);
+    if (has_validation && (options->training || options->validation)) {
+        LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
+    }
+    if (options->training && liana__config_has_source(&data->test)) {
+        LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, data->take, &run->test.source, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_shapes(liana__run *run, const liana__source *source, const liana__run_options *options,
+                                liana__error *error)
+{
+    LIANA_TRY(liana__run_find_classes(run, source, error));
+    return find_image_shape(run, source, options, error);
+}
+
+/* Whether the configuration says all that the model's shape depends on. A list of layers has its own last layer. */
+static bool knows_shapes(const liana__config *config)
+{
+    const liana__data_config *data = &config->data;
+    bool knows_classes = data->num_classes || data->class_names.count || config->model.layers;
+    return knows_classes && data->image_size[0] && data->channels;
+}
+
+/* The shapes without training data to open for good. */
+static liana_status look_for_shapes(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    if (knows_shapes(run->config)) return find_shapes(run, NULL, options, error);
+    const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
+    if (!liana__config_has_source(where)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "'%s' does not say how large the images are and how many classes there are; set "
+                           "data.image_size, data.channels and data.num_classes, or data.train",
+                           run->config->file);
+    }
+    liana__source *source;
+    LIANA_TRY(open_source(run, where, LABELS_NEEDED, data->take, &source, error));
+    liana_status status = find_shapes(run, source, options, error);
+    liana__source_close(source);
+    return status;
+}
+
+static liana_status find_training_data(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
+    LIANA_TRY(find_shapes(run, run->training.source, options, error));
+    return find_augmentation(run, error);
+}
+
+liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    run->class_names = data->class_names;
+    if (options->validation && !liana__config_has_source(&data->validation)) {
+        liana__place place = liana__config_place(run->config, "data.validation");
+        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
+    }
+    LIANA_TRY(options->training ? find_training_data(run, options, error) : look_for_shapes(run, options, error));
+    LIANA_TRY(open_others(run, options, error));
+    if (!options->training) return LIANA_OK;
+    liana__run_note(options, "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
+                    (unsigned long long)run->training.source->num_records,
+                    run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
+                    run->test.source ? (unsigned long long)run->test.source->num_records : 0,
+                    (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
+                    (long long)run->image_shape[2]);
+    LIANA_TRY(liana__run_find_balance(run, options, error));
+    return liana__run_find_seen_classes(run, options, error);
+}

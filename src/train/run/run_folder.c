@@ -1,0 +1,258 @@
+/* What a run folder holds besides checkpoints and predictions. */
+#include "train/run/run_internal.h"
+
+#include "base/file.h"
+#include "formats/yaml.h"
+#include "train/core/recompute.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *in_folder(liana__arena *arena, const liana__run *run, const char *name)
+{
+    return liana__path_join(arena, run->folder, name);
+}
+
+/* Writes a tree as JSON, atomically. */
+static liana_status write_json(const liana__run *run, const char *name, const liana__value *value, liana__arena *arena,
+                               liana__error *error)
+{
+    liana__text text = {0};
+    liana__value_write_json(value, 2, &text);
+    const char *path = in_folder(arena, run, name);
+    bool enough = path && !text.failed && !arena->failed;
+    liana_status status =
+        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, name);
+    liana__text_free(&text);
+    return status;
+}
+
+liana_status liana__run_write_history(const liana__run *run, liana__error *error)
+{
+    if (!run->folder) return LIANA_OK;
+    liana__arena arena = {0};
+    const liana__value *history =
+        liana__history_value(&run->state.history, run->metric_names, run->num_metrics, &arena);
+    liana_status status = write_json(run, "history.json", history, &arena, error);
+    if (status == LIANA_OK) {
+        status = write_json(run, "timing.json", liana__timing_value(&run->state.history, &arena), &arena, error);
+    }
+    liana__arena_free(&arena);
+    return status;
+}
+
+static const char BAD_RECORDS[] = "bad_records.csv";
+
+liana_status liana__run_write_bad_records(liana__run *run, liana__error *error)
+{
+    if (!run->folder || !run->bad_records.changed) return LIANA_OK;
+    liana__arena arena = {0};
+    const char *path = in_folder(&arena, run, BAD_RECORDS);
+    liana_status status =
+        path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS);
+    if (status == LIANA_OK) run->bad_records.changed = false;
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
+{
+    const char *path = in_folder(&run->arena, run, BAD_RECORDS);
+    if (!path) return liana__fail_memory(error, BAD_RECORDS);
+    return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, NULL, error) : LIANA_OK;
+}
+
+/* The first dotted key at which two trees differ, or NULL. */
+static const char *first_difference(const liana__value *a, const liana__value *b, const char *where,
+                                    liana__arena *arena)
+{
+    bool both_maps = a && b && a->kind == LIANA__VALUE_MAP && b->kind == LIANA__VALUE_MAP;
+    if (!both_maps) {
+        liana__text left = {0}, right = {0};
+        if (a) liana__value_write_json(a, 0, &left);
+        if (b) liana__value_write_json(b, 0, &right);
+        bool same = left.data && right.data ? strcmp(left.data, right.data) == 0 : left.data == right.data;
+        liana__text_free(&left);
+        liana__text_free(&right);
+        return same ? NULL : where;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        const liana__value *outer = pass ? b : a, *other = pass ? a : b;
+        for (size_t i = 0; i < outer->count; i++) {
+            const char *key = liana__arena_format(arena, "%s%s%s", where, *where ? "." : "", outer->keys[i]);
+            const char *found = first_difference(outer->items[i], liana__value_get(other, outer->keys[i]), key, arena);
+            if (found) return found;
+        }
+    }
+    return NULL;
+}
+
+/* Keys that may change between the parts of a run: they change no result. (Until a record is bad, a run that would skip
+ * it is one that would fail at it.) */
+static const char *const FREE_KEYS[] = {"output",
+                                        "data.threads",
+                                        "data.memory",
+                                        "data.cache",
+                                        "data.cache_dir",
+                                        "data.remote_cache",
+                                        "data.remote_cache_limit",
+                                        "data.on_bad_record",
+                                        "data.max_bad",
+                                        "train.threads",
+                                        "train.recompute",
+                                        "train.memory"};
+
+static void drop_free_keys(liana__value *config, liana__arena *arena)
+{
+    for (size_t i = 0; i < sizeof FREE_KEYS / sizeof *FREE_KEYS; i++) {
+        const char *dot = strchr(FREE_KEYS[i], '.');
+        liana__value *map = config;
+        const char *key = FREE_KEYS[i];
+        if (dot) {
+            const char *section = liana__arena_format(arena, "%.*s", (int)(dot - key), key);
+            map = (liana__value *)liana__value_get(config, section);
+            key = dot + 1;
+        }
+        if (map && map->kind == LIANA__VALUE_MAP) liana__value_set(arena, map, key, liana__value_null(arena));
+    }
+    liana__value_set(arena, config, "checkpoint", liana__value_null(arena));
+}
+
+/* A configuration as a tree with every key: one that an older liana wrote lacks some, which are at their defaults. */
+static liana_status complete_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                  liana__error *error)
+{
+    liana__text text = {0};
+    liana__config_write(config, &text);
+    liana_status status = text.failed ? liana__fail_memory(error, "the configuration")
+                                      : liana__yaml_parse(text.data, text.length, "configuration", arena, tree, error);
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status check_same_config(const liana__run *run, const liana__config *before, const char *old_path,
+                                      liana__arena *arena, liana__error *error)
+{
+    liana__value *old, *new;
+    LIANA_TRY(complete_tree(run->config, arena, &new, error));
+    LIANA_TRY(complete_tree(before, arena, &old, error));
+    drop_free_keys(old, arena);
+    drop_free_keys(new, arena);
+    const char *key = first_difference(old, new, "", arena);
+    if (!key) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "--resume: '%s' is not what this run began with (see '%s'), and the result would be neither run's; "
+        "put it back, or start anew with another --out",
+        key, old_path);
+}
+
+/* Two runs in one folder would save over each other. The lock ends with the process, however that ends; file systems
+ * without locks go without, and a folder that is not there yet is locked when it is made. */
+static liana_status lock_folder(liana__run *run, liana__error *error)
+{
+    if (run->locked) return LIANA_OK;
+    int descriptor = open(run->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return LIANA_OK;
+    bool busy = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (busy) {
+        close(descriptor);
+        return liana__fail(error, LIANA_IO_ERROR, "another process is training in '%s' at this moment", run->folder);
+    }
+    run->lock = descriptor;
+    run->locked = true;
+    return LIANA_OK;
+}
+
+liana_status liana__run_check_there(const liana__run *run, liana__error *error)
+{
+    struct stat held, found;
+    if (!run->folder || !run->locked || fstat(run->lock, &held) != 0) return LIANA_OK;
+    bool there = stat(run->folder, &found) == 0;
+    if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
+    return liana__fail(error, LIANA_NOT_FOUND,
+                       "the run folder '%s' was %s while the run was training; what was learnt since the last "
+                       "checkpoint in it is lost",
+                       run->folder,
+                       there           ? "replaced"
+                       : held.st_nlink ? "moved away"
+                                       : "removed");
+}
+
+/* What was left open is as the first part of the run found or chose it. */
+static void inherit(liana__config *config, const liana__config *old)
+{
+    liana__data_config *data = &config->data;
+    if (!data->class_names.count && (!data->num_classes || data->num_classes == old->data.num_classes)) {
+        data->class_names = old->data.class_names;
+        data->label_kind = old->data.label_kind;
+    }
+    if (!data->num_classes) data->num_classes = old->data.num_classes;
+    if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
+    if (!data->channels) data->channels = old->data.channels;
+    if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
+    if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
+    if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
+        config->train.recompute = old->train.recompute;
+        config->train.memory = old->train.memory;
+    }
+    if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
+}
+
+liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error)
+{
+    const char *path = in_folder(&run->arena, run, "config.yaml");
+    if (!path) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(lock_folder(run, error));
+    if (!liana__file_exists(path)) return LIANA_OK;
+    /* A run that came to nothing, such as by a wrong label in its first step, has nothing to lose or to mix. */
+    const char *checkpoint, *checkpoints = in_folder(&run->arena, run, "checkpoints");
+    if (!checkpoints) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &checkpoint, error));
+    if (!checkpoint) return LIANA_OK;
+    if (!resume) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",
+                           run->folder);
+    }
+    liana__config old;
+    LIANA_TRY(liana__config_load(path, NULL, 0, &run->arena, &old, error));
+    inherit(run->config, &old);
+    liana__arena arena = {0};
+    liana_status status = check_same_config(run, &old, path, &arena, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__text *config, liana__error *error)
+{
+    LIANA_TRY(liana__folder_make(run->folder, error));
+    LIANA_TRY(lock_folder(run, error));
+    char *absolute = realpath(run->folder, NULL);
+    if (absolute) run->config->output = liana__arena_string(&run->arena, absolute);
+    free(absolute);
+    const char *config_path = in_folder(arena, run, "config.yaml");
+    const liana__value *architecture = liana__model_to_keras(run->model, arena);
+    liana__config_write(run->config, config);
+    if (!config_path || !architecture || config->failed) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__file_replace(config_path, config->data, config->length, error));
+    /* Of a run that came to nothing. */
+    const char *bad_records = in_folder(arena, run, BAD_RECORDS);
+    if (bad_records && run->bad_records.count == 0) unlink(bad_records);
+    return write_json(run, "model.json", architecture, arena, error);
+}
+
+liana_status liana__run_begin_folder(liana__run *run, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__text config = {0};
+    liana_status status = begin_folder(run, &arena, &config, error);
+    liana__text_free(&config);
+    liana__arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,162 @@
+/* The model of a run. */
+#include "train/run/run_internal.h"
+
+#include "models/models.h"
+#include "train/model/weights.h"
+
+#include <stdlib.h>
+
+/* The sticky error of a model that is being built becomes the run's. */
+static liana_status take_error(const liana__run *run, liana_status status, liana__error *error)
+{
+    if (status != LIANA_OK) *error = run->model->error;
+    return status;
+}
+
+/* What `auto` means stands in the resolved configuration. */
+static void find_scale(liana__run *run, const liana__architecture *architecture)
+{
+    int *configured = &run->config->data.scale;
+    if (*configured == LIANA_SCALE_AUTO) {
+        *configured = (int)(architecture ? architecture->scale : LIANA_SCALE_ZERO_ONE);
+    }
+    run->scale = (liana_scale)*configured;
+}
+
+static liana_status build_layers(liana__run *run, liana__error *error)
+{
+    liana_shape shape = liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2]);
+    find_scale(run, NULL);
+    liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
+    run->num_backbone_layers = run->model->num_layers;
+    return take_error(run, status, error);
+}
+
+/* ---- an architecture by name ---- */
+
+static void set_if_known(const liana__architecture *architecture, liana__value *map, const char *key,
+                         liana__value *value, liana__arena *arena)
+{
+    if (liana__fields_find(architecture->options, key)) liana__value_set(arena, map, key, value);
+}
+
+/* The architecture's options, as far as the configuration has them. */
+static liana__value *architecture_options(liana__run *run, const liana__architecture *architecture)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__arena *arena = &run->arena;
+    liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena);
+    for (int i = 0; i < 3; i++) liana__value_add(arena, shape, liana__value_int(arena, run->image_shape[i]));
+    set_if_known(architecture, map, "input_shape", shape, arena);
+    set_if_known(architecture, map, "alpha", liana__value_float(arena, config->alpha), arena);
+    set_if_known(architecture, map, "include_top", liana__value_bool(arena, config->include_top), arena);
+    set_if_known(architecture, map, "classes", liana__value_int(arena, run->num_classes), arena);
+    if (map) map->place = liana__config_place(run->config, "model");
+    return map;
+}
+
+static liana_status build_architecture(liana__run *run, liana__error *error)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__place place = liana__config_place(run->config, "model.base");
+    const char *nearest = NULL;
+    const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
+    if (!architecture) {
+        return liana__fail_at(error, &place, "model.base",
+                              "there is no architecture '%s' among those that 'liana list models' shows%s",
+                              config->base, liana__hint(nearest).text);
+    }
+    if (config->alpha != 1 && !liana__fields_find(architecture->options, "alpha")) {
+        place = liana__config_place(run->config, "model.alpha");
+        return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; leave it out",
+                              config->alpha, architecture->name);
+    }
+    find_scale(run, architecture);
+    liana_location here = {place.file, place.line};
+    const liana__value *options = architecture_options(run, architecture);
+    if (run->arena.failed) return liana__fail_memory(error, "the model");
+    liana_status status = liana__architecture_add(run->model, here, architecture, options, "model");
+    run->num_backbone_layers = run->model->num_layers;
+    if (status == LIANA_OK && !config->trainable) {
+        liana__model_set_trainable(run->model, 0, run->num_backbone_layers, false);
+    }
+    if (status == LIANA_OK && !config->include_top) {
+        liana_pooling pooling = config->pooling == LIANA__POOLING_MAX ? LIANA_POOLING_MAX : LIANA_POOLING_AVG;
+        liana__head_add(run->model, here, config->dropout, pooling, run->num_classes);
+        status = liana_model_status(run->model);
+    }
+    return take_error(run, status, error);
+}
+
+/* ---- both ---- */
+
+static liana_status check_classes(const liana__run *run, liana__error *error)
+{
+    liana_shape output = liana__model_output_shape(run->model);
+    int64_t found = output.rank ? output.dims[output.rank - 1] : 0;
+    if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the model's last layer gives %lld classes, the data has %lld; make them agree",
+                       (long long)found, (long long)run->num_classes);
+}
+
+liana_status liana__run_build_model(liana__run *run, liana__error *error)
+{
+    const liana__model_config *config = &run->config->model;
+    LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
+    LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
+    if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
+    bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
+    if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));
+    return check_classes(run, error);
+}
+
+/* ---- weights from a file ---- */
+
+static liana_status read_values(liana__run *run, float **values, liana__error *error)
+{
+    const liana_model *model = run->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
+        values[i] = malloc(buffer->size);
+        if (!values[i]) return liana__fail_memory(error, "the weights");
+        LIANA_TRY(buffer->device->backend->buffer_read(buffer, values[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_values(liana__run *run, float *const *values, liana__error *error)
+{
+    const liana_model *model = run->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
+        LIANA_TRY(buffer->device->backend->buffer_write(buffer, values[i], error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const char *path = run->config->model.weights;
+    if (!path) return LIANA_OK;
+    const liana_model *model = run->model;
+    float **values = calloc(model->num_weights + 1, sizeof *values);
+    if (!values) return liana__fail_memory(error, "the weights");
+    liana__weights_report report = {0};
+    const char *file = path;
+    liana_status status = read_values(run, values, error);
+    if (status == LIANA_OK) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
+    if (status == LIANA_OK) {
+        status = liana__weights_load(model, file, run->num_backbone_layers, values, &run->arena, &report, error);
+    }
+    if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
+    if (status == LIANA_OK) status = write_values(run, values, error);
+    for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
+    free(values);
+    if (status == LIANA_OK) {
+        liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; layers with weights that start anew: %zu",
+                        report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
+                        report.missing.count);
+    }
+    return status;
+}

@@ -1,0 +1,116 @@
+/* Predictions as CSV files. */
+#include "train/run/run_internal.h"
+
+#include "base/file.h"
+
+#include <stdlib.h>
+
+typedef struct predictions {
+    const liana__run *run;
+    const liana__run_options *options; /* who may stop it; NULL: nobody */
+    liana__totals totals;
+    int64_t batches;
+    int64_t steps;
+    liana__prediction_columns columns;
+    liana__text text;
+} predictions;
+
+/* RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled. */
+static void add_field(liana__text *text, const char *field)
+{
+    if (!strpbrk(field, ",\"\r\n")) {
+        liana__text_add(text, "%s", field);
+        return;
+    }
+    liana__text_add(text, "\"");
+    for (; *field; field++) {
+        if (*field == '"') liana__text_add(text, "\"");
+        liana__text_add_bytes(text, field, 1);
+    }
+    liana__text_add(text, "\"");
+}
+
+static void add_class(const liana__run *run, liana__text *text, int64_t label)
+{
+    if (label >= 0 && (size_t)label < run->class_names.count) add_field(text, run->class_names.items[label]);
+}
+
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
+{
+    int64_t num_classes = liana__trainer_num_classes(own->run->trainer), best = 0;
+    for (int64_t i = 1; i < num_classes; i++) {
+        if (output[i] > output[best]) best = i;
+    }
+    liana__text *text = &own->text;
+    if (batch->ids[index]) {
+        add_field(text, batch->ids[index]);
+    } else {
+        liana__text_add(text, "%llu", (unsigned long long)batch->records[index]);
+    }
+    switch (own->columns) {
+    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
+    case LIANA__PREDICTIONS_FULL:
+        liana__text_add(text, ",%lld,", (long long)best);
+        add_class(own->run, text, best);
+        liana__text_add(text, ",%.6f\n", (double)output[best]);
+        return;
+    case LIANA__PREDICTIONS_VALIDATION:
+        liana__text_add(text, ",%d,%lld,%.6f\n", batch->labels[index], (long long)best, (double)output[best]);
+        return;
+    }
+}
+
+/* Whether to go on. */
+static bool report(predictions *own, const liana__batch *batch)
+{
+    const liana__run_options *options = own->options;
+    if (!options || !options->on_event) return true;
+    int64_t epochs = own->run->config->train.epochs;
+    liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
+                              .epoch = epochs,
+                              .epochs = epochs,
+                              .step = ++own->batches,
+                              .steps = own->steps,
+                              .wait = batch->wait_seconds,
+                              .images = own->totals.count,
+                              .training = &own->run->state.running,
+                              .validation = &own->totals};
+    return options->on_event(options->user, &event);
+}
+
+static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    predictions *own = user;
+    int64_t num_classes = liana__trainer_num_classes(own->run->trainer);
+    for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * num_classes);
+    if (own->text.failed) return liana__fail_memory(error, "the predictions");
+    if (report(own, batch)) return LIANA_OK;
+    return liana__fail(error, LIANA_CANCELLED,
+                       "stopped on request while predicting; training is done, --resume predicts again");
+}
+
+liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
+                                const char *path, const liana__run_options *options, liana__totals *totals,
+                                liana__error *error)
+{
+    static const char *const headers[] = {
+        [LIANA__PREDICTIONS_SUBMISSION] = "id,label\n",
+        [LIANA__PREDICTIONS_FULL] = "id,label,class,confidence\n",
+        [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence\n",
+    };
+    predictions own = {.run = run,
+                       .columns = columns,
+                       .options = options,
+                       .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
+    liana__text_add(&own.text, "%s", headers[columns]);
+    liana_status status =
+        liana__evaluate(run->trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
+    if (status == LIANA_OK) status = liana__file_replace(path, own.text.data, own.text.length, error);
+    liana__text_free(&own.text);
+    if (status == LIANA_OK && own.totals.bad_records && options) {
+        liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read", path,
+                        (long long)own.totals.bad_records, (long long)(own.totals.bad_records + own.totals.count));
+    }
+    if (totals) *totals = own.totals;
+    return status;
+}

@@ -1,0 +1,46 @@
+/* The remote files of a run. */
+#include "train/run/run_internal.h"
+
+#include <time.h>
+
+/* Lines about a long fetch come this far apart. */
+enum { SECONDS_BETWEEN_NOTES = 5 };
+
+/* Who is told. The options live as long as the call that opens the run, and data are opened later as well. */
+struct liana__run_fetch {
+    const liana__run_options *options;
+    time_t told;
+};
+
+static bool on_progress(void *user, const liana__remote_progress *progress)
+{
+    struct liana__run_fetch *fetch = user;
+    const liana__run_options *options = fetch->options;
+    if (!options) return true;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bool last = progress->files_done == progress->files;
+    if (last || now.tv_sec >= fetch->told + SECONDS_BETWEEN_NOTES) {
+        fetch->told = now.tv_sec;
+        liana__run_note(options, "%s", liana__remote_progress_line(progress).text);
+    }
+    return !options->stop || !options->stop(options->user);
+}
+
+liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);
+    if (!run->fetch) return liana__fail_memory(error, "remote files");
+    run->fetch->options = options;
+    return liana__remote_create(&(liana__remote_options){.cache_folder = data->remote_cache,
+                                                         .cache_limit = (uint64_t)data->remote_cache_limit << 20,
+                                                         .progress = on_progress,
+                                                         .user = run->fetch},
+                                &run->remote, error);
+}
+
+void liana__run_forget_options(liana__run *run)
+{
+    run->fetch->options = NULL;
+}

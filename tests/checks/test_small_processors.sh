@@ -3,6 +3,7 @@
 # A few steps of training must give what this processor gives when it is held to the same instruction set.
 #   test_small_processors.sh BUILD_FOLDER
 set -eu
+unset LIANA_MAX_ISA # each run says which
 liana=$(cd "$1" && pwd)/liana
 if ! command -v qemu-x86_64 >/dev/null || [ "$(uname -m)" != x86_64 ]; then
     echo "qemu-x86_64 is missing: scripts/install-packages.sh --tests installs it" >&2

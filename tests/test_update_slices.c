@@ -127,6 +127,9 @@ static void test_slices_by_hand(void **state)
     assert_ends(even, 1, 1, NULL);
     assert_ends(even, 1, 2, (const int64_t[][2]){{0, 8192}});
     assert_ends(even, 1, 4, (const int64_t[][2]){{0, 4096}, {0, 8192}, {0, 12288}});
+    /* Balanced are 1 2/3 and 3 1/3 chunks. */
+    const liana__slice_item odd[] = {{"kernel", 5 * 4096, false}};
+    assert_ends(odd, 1, 3, (const int64_t[][2]){{0, 8192}, {0, 12288}});
     /* The averages of a layer and a variable that is needed whole are not cut; their owners may have little else. */
     const liana__slice_item mixed[] = {{"conv2d/kernel", 9000, false},
                                        {"averages of 'bn'", 20000, true},

@@ -5,7 +5,7 @@
  * index * 2^level on, or the fewer that exist, and the sum of all leaves has the same bits whoever added what.
  *
  * A replica computes a contiguous range of leaves. It gives the sums of the blocks of its range: the largest nodes that
- * lie in it. Whoever has all blocks adds them as a plan says and has the sum of all leaves. */
+ * lie in it. A plan says in which order the blocks of all replicas are added. */
 #ifndef LIANA_DISTRIBUTE_TREE_H
 #define LIANA_DISTRIBUTE_TREE_H
 
@@ -19,8 +19,8 @@ typedef struct liana__leaf_range {
     size_t begin, end;
 } liana__leaf_range;
 
-/* A node of the tree. Of several nodes that cover the same leaves, which are those of an odd one that moves up, a block
- * is the highest. */
+/* A node of the tree. An odd one that moves up is several nodes of the same leaves; its block is the highest of them.
+ */
 typedef struct liana__tree_block {
     size_t level, index;
 } liana__tree_block;

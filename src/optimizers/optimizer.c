@@ -34,6 +34,11 @@ size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void 
     return count;
 }
 
+liana__update_reads liana__optimizer_reads(const liana__optimizer *optimizer, const void *options)
+{
+    return optimizer->reads ? optimizer->reads(options) : (liana__update_reads){0};
+}
+
 /* ---- reading ---- */
 
 /* "there is no optimizer 'Adm' among those that 'liana list' shows; did you mean 'Adam'?" */

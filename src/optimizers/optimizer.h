@@ -7,9 +7,10 @@
 
 #include <liana/ops.h>
 
-enum { LIANA__MAX_SLOTS = 4 };
+enum { LIANA__MAX_SLOTS = 4, LIANA__MAX_SUM_ROUNDS = 2, LIANA__MAX_ROUND_SUMS = 4 };
 
-/* One trainable variable in the update graph. */
+/* One trainable variable in the update graph, or the range of its elements that a slice has. A range is flat, [n];
+ * a complete variable has its shape. */
 typedef struct liana__optimizer_step {
     const void *options;
     liana_tensor variable;
@@ -17,10 +18,31 @@ typedef struct liana__optimizer_step {
     liana_tensor learning_rate;           /* f32 scalar, from the schedule */
     liana_tensor iteration;               /* f32 scalar: 1 at the first update */
     liana_tensor slots[LIANA__MAX_SLOTS]; /* the slots' old values */
+    /* Finished sums, f32 scalars, by round and term; see liana__update_reads. */
+    liana_tensor sums[LIANA__MAX_SUM_ROUNDS][LIANA__MAX_ROUND_SUMS];
     /* Filled in. */
     liana_tensor new_variable;
     liana_tensor new_slots[LIANA__MAX_SLOTS];
 } liana__optimizer_step;
+
+/* What the sums of a round are over: the elements of each variable, or those of all trainable variables. */
+typedef enum liana__sum_scope { LIANA__SUM_OF_VARIABLE, LIANA__SUM_OF_ALL } liana__sum_scope;
+
+/* Sums that an update needs at once. `terms` builds, for each sum, what is added up: one f32 number for each element,
+ * in the variable's shape. It sees the step without results, and the sums of earlier rounds. */
+typedef struct liana__sum_round {
+    liana__sum_scope scope;
+    size_t num_sums; /* 1 to LIANA__MAX_ROUND_SUMS */
+    void (*terms)(const liana__optimizer_step *step, liana_tensor *terms);
+} liana__sum_round;
+
+/* What an update reads beyond an element of the variable, its gradient and its slots. Zeros: nothing, and any cut
+ * through a variable gives the same bits. */
+typedef struct liana__update_reads {
+    bool whole; /* all elements of the variable, in its shape */
+    size_t num_rounds;
+    liana__sum_round rounds[LIANA__MAX_SUM_ROUNDS];
+} liana__update_reads;
 
 typedef struct liana__optimizer {
     const char *name; /* Keras's class name */
@@ -30,6 +52,8 @@ typedef struct liana__optimizer {
     /* Which of slot_names the options ask for, as a count; NULL: all. Each has the variable's shape and starts at 0. */
     size_t (*num_slots)(const void *options);
     const char *slot_names[LIANA__MAX_SLOTS];
+    /* What the update reads with these options. NULL: elements only. */
+    liana__update_reads (*reads)(const void *options);
     void (*update)(liana__optimizer_step *step);
 } liana__optimizer;
 
@@ -57,5 +81,8 @@ liana_status liana__optimizer_read(const liana__value *value, const char *where,
 
 /* How many slots an optimizer keeps for each variable. */
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options);
+
+/* What an update reads beyond an element. */
+liana__update_reads liana__optimizer_reads(const liana__optimizer *optimizer, const void *options);
 
 #endif

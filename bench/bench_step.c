@@ -146,20 +146,19 @@ static liana_status run_step(bench *b, int step, liana__error *error)
 static liana_status change_slots(bench *b, void (*change)(bench *b, float *m, float *v), liana__error *error)
 {
     static const char prefix[] = "optimizer/Adam/m/";
-    const liana__backend *backend = b->device->backend;
     for (size_t i = 0; i < b->variables.count; i++) {
-        const liana__variable *m = &b->variables.items[i];
+        liana__variable *m = &b->variables.items[i];
         if (!liana__starts_with(m->name, prefix)) continue;
         char *name = liana__arena_format(&b->arena, "optimizer/Adam/v/%s", m->name + strlen(prefix));
-        const liana__variable *v = name ? liana__variables_find(&b->variables, name) : NULL;
+        liana__variable *v = name ? liana__variables_find(&b->variables, name) : NULL;
         float *means = liana__arena_allocate(&b->arena, m->buffer->size);
         float *squares = liana__arena_allocate(&b->arena, m->buffer->size);
         if (!v || !means || !squares) return liana__fail_memory(error, m->name);
-        LIANA_TRY(backend->buffer_read(m->buffer, means, error));
-        LIANA_TRY(backend->buffer_read(v->buffer, squares, error));
+        LIANA_TRY(liana__variable_read(m, means, error));
+        LIANA_TRY(liana__variable_read(v, squares, error));
         for (size_t k = 0; k < m->buffer->size / sizeof *means; k++) change(b, &means[k], &squares[k]);
-        LIANA_TRY(backend->buffer_write(m->buffer, means, error));
-        LIANA_TRY(backend->buffer_write(v->buffer, squares, error));
+        LIANA_TRY(liana__variable_write(m, means, error));
+        LIANA_TRY(liana__variable_write(v, squares, error));
     }
     return LIANA_OK;
 }

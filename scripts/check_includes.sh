@@ -36,6 +36,7 @@ function rules(    lines, count, i, parts) {
         "passes: ops;" \
         "plan: passes;" \
         "backends: plan;" \
+        "exec: backends;" \
         "layers: ops;" \
         "models: layers;" \
         "losses: ops;" \
@@ -44,7 +45,7 @@ function rules(    lines, count, i, parts) {
         "formats: base;" \
         "remote: formats;" \
         "data: remote;" \
-        "distribute: backends;" \
+        "distribute: exec;" \
         "train: distribute models losses metrics optimizers data;" \
         "report: train;" \
         "cli: report", lines, /; */)

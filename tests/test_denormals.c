@@ -5,6 +5,7 @@
 #include "harness/graph_run.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "base/context.h"
 #include "base/denormals.h"
 #include "train/core/trainer.h"
@@ -247,7 +248,7 @@ static void write_all(const product *own, liana__buffer *buffer, float value)
     float *values = malloc(LARGE * sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < LARGE; i++) values[i] = value;
-    assert_ok(own->device->backend->buffer_write(buffer, values, &own->context->error), &own->context->error);
+    assert_ok(liana__host_buffer_write(buffer, values, &own->context->error), &own->context->error);
     free(values);
 }
 
@@ -255,7 +256,7 @@ static void expect_zeros(const product *own, const liana__buffer *buffer)
 {
     float *values = malloc(LARGE * sizeof *values);
     assert_non_null(values);
-    assert_ok(own->device->backend->buffer_read(buffer, values, &own->context->error), &own->context->error);
+    assert_ok(own->device->backend->download(buffer, values, &own->context->error), &own->context->error);
     for (size_t i = 0; i < LARGE; i++) assert_true(values[i] == 0);
     free(values);
 }
@@ -274,8 +275,8 @@ static product open_product(void)
     liana__executable *executable;
     assert_ok(backend->compile(own.device, own.graph, &executable, error), error);
     own.executable = (liana__cpu_executable *)executable;
-    assert_ok(backend->buffer_create(own.device, LIANA_F32, &shape, &own.inputs[0], error), error);
-    assert_ok(backend->buffer_create(own.device, LIANA_F32, &shape, &own.outputs[0], error), error);
+    assert_ok(liana__host_buffer_create(own.device, LIANA_F32, &shape, &own.inputs[0], error), error);
+    assert_ok(liana__host_buffer_create(own.device, LIANA_F32, &shape, &own.outputs[0], error), error);
     write_all(&own, own.inputs[0], 0x1p-65f);
     write_all(&own, own.outputs[0], 1);
     return own;
@@ -298,8 +299,7 @@ static void test_all_workers_of_a_team_flush(void **state)
     liana__error error = {0};
     for (int flushes = 0; flushes < 2; flushes++) {
         set_thread(flushes);
-        liana_status status =
-            own.device->backend->execute_together(&own.executable->base, own.inputs, NULL, own.outputs, &error);
+        liana_status status = liana__cpu_execute_together(&own.executable->base, own.inputs, NULL, own.outputs, &error);
         bool after = thread_flushes();
         set_thread(false);
         assert_ok(status, &error);
@@ -308,20 +308,6 @@ static void test_all_workers_of_a_team_flush(void **state)
         expect_zeros(&own, own.outputs[0]);
         write_all(&own, own.outputs[0], 1);
     }
-    close_product(&own);
-}
-
-/* Sums of shards meet on the device, outside of any execution. */
-static void test_sums_of_shards_are_flushed(void **state)
-{
-    (void)state;
-    product own = open_product();
-    liana__error error = {0};
-    write_all(&own, own.inputs[0], -1.5f * FLT_MIN);
-    write_all(&own, own.outputs[0], 2 * FLT_MIN);
-    assert_ok(own.device->backend->buffer_add(own.outputs[0], own.inputs[0], &error), &error);
-    assert_false(thread_flushes());
-    expect_zeros(&own, own.outputs[0]);
     close_product(&own);
 }
 
@@ -339,7 +325,6 @@ static void test_setting_is_restored_after_a_failure(void **state)
     (void)state;
     static const liana__kernel failing = {.name = "failing", .run = fail_at_once};
     product own = open_product();
-    const liana__backend *backend = own.device->backend;
     liana__executable *executable = &own.executable->base;
     for (size_t i = 0; i < own.executable->num_steps; i++) own.executable->steps[i].kernel = &failing;
     for (int i = 0; i < 4; i++) {
@@ -347,8 +332,8 @@ static void test_setting_is_restored_after_a_failure(void **state)
         liana__error error = {0};
         atomic_store(&saw_flushes, false);
         set_thread(flushes);
-        liana_status status = together ? backend->execute_together(executable, own.inputs, NULL, own.outputs, &error)
-                                       : backend->execute(executable, 0, own.inputs, NULL, own.outputs, &error);
+        liana_status status = together ? liana__cpu_execute_together(executable, own.inputs, NULL, own.outputs, &error)
+                                       : liana__cpu_execute(executable, 0, own.inputs, NULL, own.outputs, &error);
         bool after = thread_flushes();
         set_thread(false);
         assert_fails(status, LIANA_INTERNAL, &error, "failing");
@@ -431,7 +416,7 @@ static float *read_variable(const fixture *own, const liana__variable *variable)
     liana__error error = {0};
     float *values = malloc(variable->buffer->size);
     assert_non_null(values);
-    assert_ok(own->device->backend->buffer_read(variable->buffer, values, &error), &error);
+    assert_ok(own->device->backend->download(variable->buffer, values, &error), &error);
     return values;
 }
 
@@ -448,7 +433,7 @@ static void make_small(fixture *own)
         any |= is_denormal(values[i]);
     }
     assert_true(any);
-    assert_ok(own->device->backend->buffer_write(kernel->buffer, values, &error), &error);
+    assert_ok(liana__host_buffer_write(kernel->buffer, values, &error), &error);
     free(values);
 }
 
@@ -591,7 +576,6 @@ int main(void)
         cmocka_unit_test(test_cpu_flushes_and_reference_keeps),
         cmocka_unit_test(test_validation_expects_it),
         cmocka_unit_test(test_all_workers_of_a_team_flush),
-        cmocka_unit_test(test_sums_of_shards_are_flushed),
         cmocka_unit_test(test_setting_is_restored_after_a_failure),
         cmocka_unit_test(test_training_is_the_same_on_any_threads),
         cmocka_unit_test(test_elements_are_made_with_denormals_kept),

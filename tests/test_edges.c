@@ -3,6 +3,7 @@
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
 
+#include "backends/host.h"
 #include "base/context.h"
 #include "base/random.h"
 #include "train/core/trainer.h"
@@ -116,9 +117,9 @@ static void scale_variable(fixture *own, const char *name, float factor)
     assert_non_null(variable);
     float *values = malloc(variable->buffer->size);
     liana__error error = {0};
-    assert_ok(own->device->backend->buffer_read(variable->buffer, values, &error), &error);
+    assert_ok(own->device->backend->download(variable->buffer, values, &error), &error);
     for (size_t i = 0; i < variable->buffer->size / sizeof *values; i++) values[i] *= factor;
-    assert_ok(own->device->backend->buffer_write(variable->buffer, values, &error), &error);
+    assert_ok(liana__host_buffer_write(variable->buffer, values, &error), &error);
     free(values);
 }
 

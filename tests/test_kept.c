@@ -4,6 +4,7 @@
 #include "harness/graph_run.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "base/threads.h"
 #include "ops/ops.h"
 
@@ -29,7 +30,7 @@ static int tear_down(void **state)
 static liana__buffer *new_buffer(liana_shape shape)
 {
     liana__buffer *buffer;
-    assert_ok(device->backend->buffer_create(device, LIANA_F32, &shape, &buffer, &context->error), &context->error);
+    assert_ok(liana__host_buffer_create(device, LIANA_F32, &shape, &buffer, &context->error), &context->error);
     return buffer;
 }
 
@@ -37,7 +38,7 @@ static void fill(liana__buffer *buffer, float value)
 {
     static float values[ROWS * DEPTH];
     for (size_t i = 0; i < buffer->size / sizeof *values; i++) values[i] = value;
-    assert_ok(device->backend->buffer_write(buffer, values, &context->error), &context->error);
+    assert_ok(liana__host_buffer_write(buffer, values, &context->error), &context->error);
 }
 
 /* y = x (-w): w negated is kept, and so is what the product packs of it. */
@@ -74,14 +75,14 @@ static void destroy(negated_product *p)
 
 static liana_status run_with(negated_product *p, liana__buffer *w, int worker, liana__error *error)
 {
-    return device->backend->execute(p->executable, worker, &p->x, &w, &p->y[worker], error);
+    return liana__cpu_execute(p->executable, worker, &p->x, &w, &p->y[worker], error);
 }
 
 /* The element that is not `expected`, or `expected`. */
 static float find_wrong(const liana__buffer *y, float expected)
 {
     static _Thread_local float values[ROWS * COLUMNS];
-    if (device->backend->buffer_read(y, values, NULL) != LIANA_OK) return NAN;
+    if (device->backend->download(y, values, NULL) != LIANA_OK) return NAN;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         if (values[i] != expected) return values[i];
     }

@@ -8,7 +8,7 @@
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/core/program.h"
+#include "train/core/step_graphs.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>
@@ -324,11 +324,11 @@ static liana_graph *training_graph(const liana_model *model, bool mixed_precisio
                                       .loss = &liana__loss_sparse_categorical_crossentropy,
                                       .scale = LIANA_SCALE_MINUS_ONE_ONE,
                                       .mixed_precision = mixed_precision};
-    liana__average *averages = calloc(model->num_weights, sizeof *averages);
-    assert_non_null(averages);
+    liana__leaf_sums sums;
+    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
     liana_graph *graph;
-    assert_ok(liana__build_training_shard(context, &options, NUM_IMAGES, averages, &graph), &context->error);
-    free(averages);
+    assert_ok(liana__build_training_leaf(context, &options, NUM_IMAGES, false, &sums, &graph), &context->error);
+    liana__leaf_sums_free(&sums);
     return graph;
 }
 

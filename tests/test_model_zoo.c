@@ -9,7 +9,7 @@
 #include "harness/model_run.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/core/program.h"
+#include "train/core/step_graphs.h"
 #include "train/model/weights.h"
 
 #include <liana/train.h>
@@ -104,13 +104,14 @@ static void assert_step_agrees_with_reference(liana_scale scale)
                                       .loss = &liana__loss_sparse_categorical_crossentropy,
                                       .seed = 3,
                                       .scale = scale};
-    liana__average *averages = calloc(model->num_weights, sizeof *averages);
+    liana__leaf_sums sums;
+    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
     float **weights = liana__test_weights(model, 1);
     calm_residuals(weights);
     liana_graph *graph;
     liana__device *reference;
     assert_ok(liana__device_open(context, "reference", &reference, &error), &error);
-    assert_ok(liana__build_training_shard(context, &options, BATCH, averages, &graph), &context->error);
+    assert_ok(liana__build_training_leaf(context, &options, BATCH, false, &sums, &graph), &context->error);
     assert_true(graph->num_outputs > 100);
     float **found = train_shard(cpu, graph, weights), **expected = train_shard(reference, graph, weights);
     assert_true(found[0][0] > 0 && isfinite(found[0][0]));
@@ -137,7 +138,7 @@ static void assert_step_agrees_with_reference(liana_scale scale)
     liana__test_free_arrays(weights, model->num_weights);
     liana_graph_destroy(graph);
     liana__device_close(reference);
-    free(averages);
+    liana__leaf_sums_free(&sums);
 }
 
 static void test_resnet_step(void **state)

@@ -203,8 +203,8 @@ static void test_profile(void **state)
         const liana__buffer *a = plain.run.variables.items[i].buffer, *b = profiled.run.variables.items[i].buffer;
         assert_int_equal(a->size, b->size);
         char *x = malloc(a->size), *y = malloc(a->size);
-        assert_ok(plain.run.device->backend->buffer_read(a, x, &error), &error);
-        assert_ok(profiled.run.device->backend->buffer_read(b, y, &error), &error);
+        assert_ok(plain.run.device->backend->download(a, x, &error), &error);
+        assert_ok(profiled.run.device->backend->download(b, y, &error), &error);
         assert_memory_equal(x, y, a->size);
         free(x);
         free(y);

@@ -5,6 +5,7 @@
 #include "harness/graph_run.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "base/random.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
@@ -101,14 +102,14 @@ static void write_draws(liana__buffer *buffer, uint64_t seed)
         liana__philox(key, (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
         values[i] = ((float)(words[0] >> 8) / (1 << 23) - 1) / 16;
     }
-    assert_ok(cpu->backend->buffer_write(buffer, values, &context->error), &context->error);
+    assert_ok(liana__host_buffer_write(buffer, values, &context->error), &context->error);
     free(values);
 }
 
 static liana__buffer *new_buffer(const liana__node *node)
 {
     liana__buffer *buffer;
-    assert_ok(cpu->backend->buffer_create(cpu, node->dtype, &node->shape, &buffer, &context->error), &context->error);
+    assert_ok(liana__host_buffer_create(cpu, node->dtype, &node->shape, &buffer, &context->error), &context->error);
     return buffer;
 }
 
@@ -121,7 +122,7 @@ static char *run_twice(liana__cpu_executable *executable, const liana_graph *gra
     for (size_t i = 0; i < graph->num_outputs; i++) outputs[i] = new_buffer(graph->outputs[i].node);
     for (uint64_t run = 0; run < 2; run++) {
         for (size_t i = 0; i < graph->num_variables; i++) write_draws(variables[i], 10 * run + i);
-        assert_ok(cpu->backend->execute(&executable->base, 0, &input, variables, outputs, &context->error),
+        assert_ok(liana__cpu_execute(&executable->base, 0, &input, variables, outputs, &context->error),
                   &context->error);
     }
     *size = 0;
@@ -129,7 +130,7 @@ static char *run_twice(liana__cpu_executable *executable, const liana_graph *gra
     char *all = malloc(*size), *at = all;
     assert_non_null(all);
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        assert_ok(cpu->backend->buffer_read(outputs[i], at, &context->error), &context->error);
+        assert_ok(cpu->backend->download(outputs[i], at, &context->error), &context->error);
         at += outputs[i]->size;
     }
     cpu->backend->buffer_destroy(input);

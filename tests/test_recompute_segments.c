@@ -97,8 +97,8 @@ static void assert_same_variables(const trained *a, const trained *b)
         const liana__buffer *x = a->variables.items[i].buffer, *y = b->variables.items[i].buffer;
         void *left = malloc(x->size), *right = malloc(y->size);
         assert_true(left && right && x->size == y->size);
-        assert_ok(a->device->backend->buffer_read(x, left, NULL), NULL);
-        assert_ok(a->device->backend->buffer_read(y, right, NULL), NULL);
+        assert_ok(a->device->backend->download(x, left, NULL), NULL);
+        assert_ok(a->device->backend->download(y, right, NULL), NULL);
         if (memcmp(left, right, x->size) != 0) fail_msg("'%s' differs", a->variables.items[i].name);
         free(left);
         free(right);

@@ -4,6 +4,7 @@
 #include "harness/graph_run.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "ops/ops.h"
 
 #include <stdlib.h>
@@ -91,8 +92,7 @@ static void build_graph(network *net, bool narrow, origin from)
 static liana__buffer *new_buffer(const liana__node *node)
 {
     liana__buffer *buffer;
-    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &context->error),
-              &context->error);
+    assert_ok(liana__host_buffer_create(device, node->dtype, &node->shape, &buffer, &context->error), &context->error);
     return buffer;
 }
 
@@ -104,7 +104,7 @@ static void fill(liana__buffer *buffer, uint32_t seed)
         seed = seed * 1664525 + 1013904223;
         values[i] = (float)(int32_t)seed * 0x1p-33f;
     }
-    assert_ok(device->backend->buffer_write(buffer, values, &context->error), &context->error);
+    assert_ok(liana__host_buffer_write(buffer, values, &context->error), &context->error);
     free(values);
 }
 
@@ -142,14 +142,13 @@ static void destroy(network *net)
 static void run(network *net)
 {
     liana__buffer *const *inputs = net->x_and_weights, *const *variables = inputs + 1;
-    assert_ok(device->backend->execute(net->base, 0, inputs, variables, net->outputs, &context->error),
-              &context->error);
+    assert_ok(liana__cpu_execute(net->base, 0, inputs, variables, net->outputs, &context->error), &context->error);
 }
 
 static void run_together(network *net)
 {
     liana__buffer *const *inputs = net->x_and_weights, *const *variables = inputs + 1;
-    assert_ok(device->backend->execute_together(net->base, inputs, variables, net->outputs, &context->error),
+    assert_ok(liana__cpu_execute_together(net->base, inputs, variables, net->outputs, &context->error),
               &context->error);
 }
 
@@ -160,8 +159,8 @@ static void expect_same(const network *a, const network *b)
         size_t size = a->outputs[i]->size;
         void *x = malloc(size), *y = malloc(size);
         assert_true(x && y && size == b->outputs[i]->size);
-        assert_ok(device->backend->buffer_read(a->outputs[i], x, &context->error), &context->error);
-        assert_ok(device->backend->buffer_read(b->outputs[i], y, &context->error), &context->error);
+        assert_ok(device->backend->download(a->outputs[i], x, &context->error), &context->error);
+        assert_ok(device->backend->download(b->outputs[i], y, &context->error), &context->error);
         assert_memory_equal(x, y, size);
         free(x);
         free(y);

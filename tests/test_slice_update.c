@@ -211,9 +211,8 @@ static const float *find_input(const step_run *r, const char *name)
 static liana__buffer *make_buffer(liana__device *device, const liana__node *node, const float *data)
 {
     liana__error error = {0};
-    liana__buffer *buffer;
-    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &error), &error);
-    if (data) assert_ok(device->backend->buffer_write(buffer, data, &error), &error);
+    liana__buffer *buffer = NULL;
+    assert_ok(device->backend->upload(device, node->dtype, &node->shape, data, &buffer, NULL, &error), &error);
     return buffer;
 }
 
@@ -232,11 +231,11 @@ static void run_graph(const step_run *r, liana_graph *graph, float *out)
     for (size_t i = 0; i < graph->num_variables; i++) {
         variables[i] = make_buffer(r->device, graph->variables[i], find_array(r, graph->variables[i]->name, false));
     }
-    if (out) outputs[0] = make_buffer(r->device, graph->outputs[0].node, NULL);
-    assert_ok(backend->execute(executable, 0, inputs, variables, outputs, &error), &error);
-    if (out) assert_ok(backend->buffer_read(outputs[0], out, &error), &error);
+    liana__execution execution = {.name = "a slice", .inputs = inputs, .variables = variables, .outputs = outputs};
+    assert_ok(backend->execute(executable, &execution, &error), &error);
+    if (out) assert_ok(backend->download(outputs[0], out, &error), &error);
     for (size_t i = 0; i < graph->num_variables; i++) {
-        assert_ok(backend->buffer_read(variables[i], find_array(r, graph->variables[i]->name, false), &error), &error);
+        assert_ok(backend->download(variables[i], find_array(r, graph->variables[i]->name, false), &error), &error);
         backend->buffer_destroy(variables[i]);
     }
     for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(inputs[i]);

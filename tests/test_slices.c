@@ -1,6 +1,8 @@
 /* Ops in parts: what the CPU backend computes slice by slice is what the reference computes at once. */
 #include "harness/harness.h"
 
+#include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "harness/graph_run.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
@@ -285,19 +287,19 @@ static void run_update(int num_threads, size_t slice_bytes, float *results)
     for (int i = 0; i < NUM_ELEMENTS; i++) data[i] = 0.5f + (float)(i % 97) / 97;
     for (size_t i = 0; i < graph->num_inputs; i++) {
         const liana__node *node = graph->inputs[i];
-        assert_ok(backend->buffer_create(device, node->dtype, &node->shape, &inputs[i], error), error);
-        assert_ok(backend->buffer_write(inputs[i], data, error), error);
+        assert_ok(liana__host_buffer_create(device, node->dtype, &node->shape, &inputs[i], error), error);
+        assert_ok(liana__host_buffer_write(inputs[i], data, error), error);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
         const liana__node *node = graph->variables[i];
-        assert_ok(backend->buffer_create(device, node->dtype, &node->shape, &variables[i], error), error);
-        assert_ok(backend->buffer_write(variables[i], data, error), error);
+        assert_ok(liana__host_buffer_create(device, node->dtype, &node->shape, &variables[i], error), error);
+        assert_ok(liana__host_buffer_write(variables[i], data, error), error);
     }
     for (int i = 0; i < 3; i++) {
-        assert_ok(backend->execute_together(executable, inputs, variables, NULL, error), error);
+        assert_ok(liana__cpu_execute_together(executable, inputs, variables, NULL, error), error);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
-        assert_ok(backend->buffer_read(variables[i], results + i * NUM_ELEMENTS, error), error);
+        assert_ok(backend->download(variables[i], results + i * NUM_ELEMENTS, error), error);
         backend->buffer_destroy(variables[i]);
     }
     for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(inputs[i]);

@@ -2,6 +2,7 @@
  * threads. */
 #include "harness/harness.h"
 
+#include "backends/host.h"
 #include "base/context.h"
 #include "models/models.h"
 #include "train/core/trainer.h"
@@ -70,9 +71,9 @@ static void move_away(liana__buffer *buffer)
     if (buffer->shape.rank != 1) return;
     float *values = malloc(buffer->size);
     assert_non_null(values);
-    assert_ok(backend->buffer_read(buffer, values, &error), &error);
+    assert_ok(backend->download(buffer, values, &error), &error);
     for (size_t i = 0; i < buffer->size / sizeof *values; i++) values[i] += 0.01f * (float)(i * 37 % 61);
-    assert_ok(backend->buffer_write(buffer, values, &error), &error);
+    assert_ok(liana__host_buffer_write(buffer, values, &error), &error);
     free(values);
 }
 
@@ -125,7 +126,7 @@ static void read_weights(fixture *own, answer *given)
         const liana__buffer *buffer = own->variables.items[i].buffer;
         given->values = realloc(given->values, (given->count + 1) * sizeof(float) + buffer->size);
         assert_non_null(given->values);
-        assert_ok(own->device->backend->buffer_read(buffer, given->values + given->count, &error), &error);
+        assert_ok(own->device->backend->download(buffer, given->values + given->count, &error), &error);
         given->count += buffer->size / sizeof(float);
     }
 }

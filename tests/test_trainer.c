@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/threads.h"
+#include "distribute/replicas.h"
 #include "train/core/trainer.h"
 
 #include <dlfcn.h>
@@ -14,13 +15,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIDE = LIANA__TINY_SIZE, PIXELS = SIDE * SIDE, CLASSES = LIANA__TINY_CLASSES, MAX_BATCH = 64 };
+enum { SIDE = LIANA__TINY_SIZE, PIXELS = SIDE * SIDE, CLASSES = LIANA__TINY_CLASSES, MAX_BATCH = 64, MAX_REPLICAS = 4 };
 
 /* ---- set-up ---- */
 
 typedef struct fixture {
     liana_context *context;
     liana__device *device;
+    liana__device *more[MAX_REPLICAS];
+    size_t num_more;
     liana_model *model;
     liana__variables variables;
     liana__trainer *trainer;
@@ -63,6 +66,12 @@ static void build_full(liana_model *model)
     liana_dense(model, .units = CLASSES, .activation = "softmax");
 }
 
+typedef struct replica {
+    const char *device;
+    int num_threads; /* of its own */
+    double speed;    /* 0: 1 */
+} replica;
+
 typedef struct recipe {
     build build;
     const liana__optimizer *optimizer;
@@ -70,11 +79,38 @@ typedef struct recipe {
     int64_t microbatch;
     int num_threads;
     const char *device;
-    const liana__backend *backend; /* in place of the device's; NULL: its own */
     bool mixes;
     const double *class_weights;
-    const char *train_from; /* freezes the layers before it; NULL: none */
+    const char *train_from;         /* freezes the layers before it; NULL: none */
+    replica replicas[MAX_REPLICAS]; /* devices, instead of `device`; up to the first without a name */
 } recipe;
+
+/* Several devices of one process, which no strategy has by name yet. */
+static const liana__strategy replicas = {
+    .name = "replicas",
+    .create = liana__replicas_create,
+    .destroy = liana__replicas_destroy,
+    .num_replicas_in_sync = liana__replicas_count,
+    .prepare = liana__replicas_prepare,
+    .sum = liana__replicas_sum,
+    .update = liana__replicas_update,
+    .memory = liana__replicas_memory,
+};
+
+static void open_devices(fixture *own, const recipe *wanted, double *speeds)
+{
+    liana__error error = {0};
+    const replica *first = &wanted->replicas[0];
+    const char *name = first->device ? first->device : wanted->device ? wanted->device : "cpu";
+    assert_ok(liana__device_open_with(own->context, name, first->num_threads, &own->device, &error), &error);
+    for (size_t i = 0; i < MAX_REPLICAS && wanted->replicas[i].device; i++) {
+        speeds[i] = wanted->replicas[i].speed ? wanted->replicas[i].speed : 1;
+        if (i == 0) continue;
+        assert_ok(liana__device_open_with(own->context, wanted->replicas[i].device, wanted->replicas[i].num_threads,
+                                          &own->more[own->num_more++], &error),
+                  &error);
+    }
+}
 
 static void set_up(fixture *own, const recipe *wanted)
 {
@@ -82,8 +118,8 @@ static void set_up(fixture *own, const recipe *wanted)
     liana__error error = {0};
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = wanted->num_threads}, &own->context),
                      LIANA_OK);
-    assert_ok(liana__device_open(own->context, wanted->device ? wanted->device : "cpu", &own->device, &error), &error);
-    if (wanted->backend) own->device->backend = wanted->backend;
+    double speeds[MAX_REPLICAS];
+    open_devices(own, wanted, speeds);
     liana__variables_init(&own->variables, own->device);
     assert_int_equal(liana_model_create(own->context, NULL, &own->model), LIANA_OK);
     wanted->build(own->model);
@@ -102,7 +138,11 @@ static void set_up(fixture *own, const recipe *wanted)
                                       .mixes = wanted->mixes,
                                       .class_weights = wanted->class_weights,
                                       .num_class_weights = CLASSES,
-                                      .seed = 11};
+                                      .seed = 11,
+                                      .strategy = wanted->replicas[0].device ? &replicas : NULL,
+                                      .more_devices = own->more,
+                                      .num_more_devices = own->num_more,
+                                      .speeds = speeds};
     assert_ok(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, &error), &error);
     for (uint32_t i = 0; i < MAX_BATCH; i++) {
         own->labels[i] = liana__test_tiny_image(5, i, own->images + i * PIXELS);
@@ -114,7 +154,7 @@ static void tear_down(fixture *own)
 {
     liana__trainer_destroy(own->trainer);
     liana__variables_free(&own->variables);
-    if (strcmp(own->device->backend->name, "watched") == 0) own->device->backend = &liana__backend_cpu;
+    for (size_t i = 0; i < own->num_more; i++) liana__device_close(own->more[i]);
     liana__device_close(own->device);
     liana_model_destroy(own->model);
     liana_context_destroy(own->context);
@@ -127,6 +167,27 @@ static liana__trainer_batch first(const fixture *own, int64_t count)
                                   .images = own->images,
                                   .labels = own->labels,
                                   .positions = own->positions};
+}
+
+/* The first `count` examples without those at `gaps` (ascending): what is left of a batch of so many positions. */
+static liana__trainer_batch with_gaps(const fixture *own, fixture *left, int64_t count, const int64_t *gaps,
+                                      size_t num_gaps)
+{
+    int64_t there = 0;
+    for (int64_t i = 0, gap = 0; i < count; i++) {
+        if ((size_t)gap < num_gaps && gaps[gap] == i) {
+            gap++;
+            continue;
+        }
+        memcpy(left->images + there * PIXELS, own->images + i * PIXELS, PIXELS);
+        left->labels[there] = own->labels[i];
+        left->positions[there++] = own->positions[i];
+    }
+    return (liana__trainer_batch){.count = there,
+                                  .images = left->images,
+                                  .labels = left->labels,
+                                  .positions = left->positions,
+                                  .num_positions = count};
 }
 
 static liana__trainer_sums step(fixture *own, int64_t count, double rate, int64_t iteration)
@@ -145,7 +206,7 @@ static float *read_variable(const fixture *own, const char *name, size_t *count)
     assert_non_null(variable);
     float *values = malloc(variable->buffer->size);
     liana__error error = {0};
-    assert_ok(own->device->backend->buffer_read(variable->buffer, values, &error), &error);
+    assert_ok(own->device->backend->download(variable->buffer, values, &error), &error);
     *count = variable->buffer->size / sizeof *values;
     return values;
 }
@@ -416,49 +477,6 @@ static void test_same_bits_for_any_number_of_threads(void **state)
     tear_down(&one);
 }
 
-/* A backend that is the CPU's, but whose first execution waits until another one begins beside it: for ever, if none
- * does. */
-static struct {
-    atomic_int running;
-    atomic_bool met;
-    bool waits;
-} meeting;
-
-static liana_status execute_watched(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                                    liana__buffer *const *variables, liana__buffer *const *outputs,
-                                    atomic_int *arrivals, liana__error *error)
-{
-    if (atomic_fetch_add(&meeting.running, 1) > 0) atomic_store(&meeting.met, true);
-    while (meeting.waits && !atomic_load(&meeting.met)) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    liana_status status =
-        liana__backend_cpu.execute_and_add(executable, worker, inputs, variables, outputs, arrivals, error);
-    atomic_fetch_sub(&meeting.running, 1);
-    return status;
-}
-
-static void test_two_threads_work_side_by_side(void **state)
-{
-    (void)state;
-    liana__backend watched = liana__backend_cpu;
-    watched.name = "watched";
-    watched.execute_and_add = execute_watched;
-    for (int threads = 1; threads <= 2; threads++) {
-        atomic_store(&meeting.running, 0);
-        atomic_store(&meeting.met, false);
-        meeting.waits = threads == 2;
-        fixture own;
-        set_up(&own, &(recipe){.build = build_plain,
-                               .optimizer = &liana__optimizer_SGD,
-                               .batch_size = 32,
-                               .microbatch = 8,
-                               .num_threads = threads,
-                               .backend = &watched});
-        step(&own, 32, 0.1, 1);
-        assert_int_equal(atomic_load(&meeting.met), threads == 2);
-        tear_down(&own);
-    }
-}
-
 /* ---- devices ---- */
 
 static void test_cpu_agrees_with_reference(void **state)
@@ -638,6 +656,106 @@ static void test_a_step_allocates_nothing(void **state)
 
 #endif
 
+/* ---- replicas ---- */
+
+/* Full batches, partial ones, and batches with missing examples; then an evaluation. */
+static void train_for_comparison(fixture *own, float *outputs, liana__trainer_sums *sums)
+{
+    static const int64_t gaps[] = {0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 29};
+    static const int64_t counts[] = {30, 17, 30, 1, 30, 9};
+    fixture *left = malloc(sizeof *left);
+    assert_non_null(left);
+    liana__error error = {0};
+    for (int i = 0; i < 6; i++) {
+        liana__trainer_batch batch = first(own, counts[i]);
+        if (i % 2 == 0) batch = with_gaps(own, left, counts[i], gaps, sizeof gaps / sizeof *gaps);
+        assert_ok(liana__trainer_step(own->trainer, &batch, 0.01, i + 1, &sums[i], &error), &error);
+    }
+    liana__trainer_batch batch = first(own, 23);
+    assert_ok(liana__trainer_evaluate(own->trainer, &batch, outputs, &sums[6], &error), &error);
+    free(left);
+}
+
+enum { NUM_COMPARED = 7, NUM_OUTPUTS = 23 * CLASSES };
+
+static void set_up_replicas(fixture *own, const liana__optimizer *optimizer, const replica *given, size_t count)
+{
+    recipe wanted = {.build = build_full, .optimizer = optimizer, .batch_size = 30, .microbatch = 4, .num_threads = 2};
+    for (size_t i = 0; i < count; i++) wanted.replicas[i] = given[i];
+    set_up(own, &wanted);
+}
+
+static void test_replicas_give_one_devices_bits(void **state)
+{
+    (void)state;
+    static const replica sets[][MAX_REPLICAS] = {{{"cpu", 1, 1}},
+                                                 {{"cpu", 1, 1}, {"cpu", 3, 1}},
+                                                 {{"cpu", 3, 3}, {"cpu", 1, 1}},
+                                                 {{"cpu", 2, 1}, {"cpu", 1, 5}, {"cpu", 1, 0.2}},
+                                                 {{"cpu", 1, 1}, {"cpu", 1, 1}, {"cpu", 2, 1}, {"cpu", 1, 1}}};
+    fixture one;
+    float expected[NUM_OUTPUTS], outputs[NUM_OUTPUTS];
+    liana__trainer_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
+    set_up_replicas(&one, &liana__optimizer_Adam, NULL, 0);
+    train_for_comparison(&one, expected, right);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        fixture own;
+        set_up_replicas(&own, &liana__optimizer_Adam, sets[i], MAX_REPLICAS);
+        train_for_comparison(&own, outputs, sums);
+        assert_true(compare_variables(&one, &own) == 0);
+        assert_memory_equal(outputs, expected, sizeof expected);
+        assert_memory_equal(sums, right, sizeof right);
+        tear_down(&own);
+    }
+    tear_down(&one);
+}
+
+/* The reference device masks missing examples where the CPU compiles for fewer: both are what the definition says. */
+static void test_devices_of_different_kinds_work_together(void **state)
+{
+    (void)state;
+    static const replica sets[][MAX_REPLICAS] = {{{"reference", 0, 1}},
+                                                 {{"cpu", 2, 1}, {"reference", 0, 1}},
+                                                 {{"reference", 0, 1}, {"cpu", 1, 1}}};
+    fixture one;
+    float expected[NUM_OUTPUTS], outputs[NUM_OUTPUTS];
+    liana__trainer_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
+    set_up_replicas(&one, &liana__optimizer_SGD, NULL, 0);
+    train_for_comparison(&one, expected, right);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        fixture own;
+        set_up_replicas(&own, &liana__optimizer_SGD, sets[i], MAX_REPLICAS);
+        train_for_comparison(&own, outputs, sums);
+        double worst = compare_variables(&one, &own);
+        if (!(worst > 0 && worst < 2e-4)) fail_msg("set %zu: variables differ by %g", i, worst);
+        for (size_t k = 0; k < NUM_OUTPUTS; k++) assert_true(fabsf(outputs[k] - expected[k]) < 1e-4f);
+        for (int k = 0; k < NUM_COMPARED; k++) {
+            assert_true(fabsf(sums[k].values[0] - right[k].values[0]) < 1e-3f * (1 + right[k].values[0]));
+            assert_true(sums[k].values[1] == right[k].values[1]);
+        }
+        tear_down(&own);
+    }
+    tear_down(&one);
+}
+
+static void test_one_device_takes_one_device(void **state)
+{
+    (void)state;
+    fixture own;
+    set_up_replicas(&own, &liana__optimizer_SGD, NULL, 0);
+    liana__error error = {0};
+    liana__device *two[] = {own.device, own.device};
+    liana__strategy_instance *instance;
+    assert_fails(liana__strategy_one_device.create(&(liana__strategy_devices){.items = two, .count = 2},
+                                                   &(liana__strategy_plan){.user = NULL}, &instance, &error),
+                 LIANA_INVALID_CONFIG, &error, "one_device", "2 devices");
+    const liana__strategy *found;
+    assert_fails(liana__strategy_find("one_devise", &found, &error), LIANA_INVALID_CONFIG, &error, "one_device");
+    assert_ok(liana__strategy_find("one_device", &found, &error), &error);
+    assert_ptr_equal(found, &liana__strategy_one_device);
+    tear_down(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -647,10 +765,12 @@ int main(void)
         cmocka_unit_test(test_evaluation_sums_its_outputs),
         cmocka_unit_test(test_frozen_layers_stay_as_they_are),
         cmocka_unit_test(test_same_bits_for_any_number_of_threads),
-        cmocka_unit_test(test_two_threads_work_side_by_side),
         cmocka_unit_test(test_cpu_agrees_with_reference),
         cmocka_unit_test(test_a_step_passes_validation),
         cmocka_unit_test(test_a_step_allocates_nothing),
+        cmocka_unit_test(test_replicas_give_one_devices_bits),
+        cmocka_unit_test(test_devices_of_different_kinds_work_together),
+        cmocka_unit_test(test_one_device_takes_one_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,14 @@
-/* backend.h - the contract of what compiles and runs graphs.
+/* backend.h - the device contract: what every device can do, be it a CPU or an accelerator.
  *
- * A device is an opened backend. It owns buffers, and makes executables from graphs. An execution takes a buffer for
- * each input, variable and output of the graph, in the graph's own order. Nothing above this line knows which backend
- * it is talking to. To add one: a folder src/backends/<name>/ with the struct, and a row in backends.def. */
+ * A device is an opened backend. It holds buffers, compiles graphs into executables, and makes replicas (replica.h).
+ *
+ *   - A buffer cannot be changed. An upload makes one, and an execution makes new ones for its results.
+ *   - A caller may donate a buffer: the device may reuse its memory for a result. A donated buffer is gone; using it
+ *     again is an error. The CPU writes the result into the donated buffer, so nothing is allocated or copied.
+ *   - An upload completes later. Its fence says when; the host's data must stay as they are until then.
+ *   - Shapes are static: an executable takes exactly the shapes of its graph.
+ *
+ * To add a device: a folder src/backends/<name>/ with the struct, and a row in backends.def. */
 #ifndef LIANA_BACKENDS_BACKEND_H
 #define LIANA_BACKENDS_BACKEND_H
 
@@ -13,20 +19,24 @@
 #include <stdatomic.h>
 
 typedef struct liana__backend liana__backend;
+typedef struct liana__replica liana__replica;
+typedef struct liana__leaf_plan liana__leaf_plan;
+typedef struct liana__leaf_batch liana__leaf_batch;
+typedef struct liana__block liana__block;
+typedef struct liana__replica_memory liana__replica_memory;
 
-/* Each backend extends these three by putting them first in structs of its own. */
+/* Each backend extends the next three structs: it puts them first in structs of its own. */
 typedef struct liana__device {
     const liana__backend *backend;
     liana_context *context;
-    /* How many executions may run at the same time, each with its own worker index. */
-    int num_workers;
-    /* NULL, or where executions and those who start them record what they do: a track for each worker, and behind them
-     * one for the steps. Set only while nothing runs. */
+    /* NULL, or where the device and its callers record what they do. Tracks [0, num_tracks) are the device's, one for
+     * each thing that it does at the same time; track num_tracks is the callers'. Set only while nothing runs. */
     liana__recorder *recorder;
-    atomic_uint_fast64_t num_versions; /* given to buffers so far */
+    size_t num_tracks;
+    atomic_uint_fast64_t num_versions; /* that were given to buffers */
     atomic_size_t bytes_held;          /* by buffers, and by executables between executions */
-    /* Bytes that buffers and executions of graphs with a gradient may take together; 0: any. To stay below it, parts of
-     * the forward pass are computed twice (plan/recompute.h), which changes no result. */
+    /* Bytes that buffers and executions of graphs with a gradient may take together; 0: no limit. Below it, parts of
+     * the forward pass are recomputed (plan/recompute.h), which changes no result. */
     size_t memory_limit;
 } liana__device;
 
@@ -35,63 +45,78 @@ typedef struct liana__buffer {
     liana_dtype dtype;
     liana_shape shape;
     size_t size; /* bytes */
-    /* What the device gives to each buffer anew whenever it is written to: equal versions are equal contents. */
+    /* Unique for each contents on this device: equal versions are equal contents. */
     uint64_t version;
+    /* NULL, or the name of what the buffer was donated to: then it is gone. */
+    const char *donated_to;
 } liana__buffer;
 
-/* Two executions may give one sum, in the same output buffers and at the same time. How far each output is: the first
- * that has it writes it, the second adds to that. a + b is b + a, so no bit depends on which was the first. */
-enum liana__arrival { LIANA__NOBODY_YET, LIANA__FIRST_WRITES, LIANA__FIRST_WAS_THERE };
+/* An upload under way. */
+typedef struct liana__fence liana__fence;
 
 typedef struct liana__executable {
     liana__device *device;
     size_t num_inputs, num_variables, num_outputs;
     /* Memory that one execution needs beside the buffers, in bytes, for the log and `memory` reports. */
     size_t workspace_size;
-    /* What the device's limit made of it; zeros: nothing. */
+    /* What the device's memory limit changed; zeros: nothing. */
     struct {
         size_t num_segments;     /* that run twice */
         size_t workspace_before; /* what the workspace would have been */
-        double flops;            /* of an execution, of what is computed a second time */
+        double flops;            /* of one execution, of what is computed a second time */
         double flops_before;     /* and of all the rest */
     } recomputed;
 } liana__executable;
 
+/* One execution. All lists are in the graph's order. */
+typedef struct liana__execution {
+    const char *name; /* of the program, for messages */
+    liana__buffer *const *inputs;
+    /* Those that the graph assigns to are donated, and replaced by buffers with the new values. */
+    liana__buffer **variables;
+    /* Each is NULL, or a buffer of the result's type that is donated. Afterwards: the results. */
+    liana__buffer **outputs;
+} liana__execution;
+
 struct liana__backend {
     const char *name;
     const char *doc;
-    liana_status (*open)(liana_context *context, liana__device **device, liana__error *error);
+    /* The device wants leaves of one static size, in which missing examples are masked. false: it compiles a program
+     * for each size of a leaf. Both give what the definition says. */
+    bool static_leaves;
+    liana_status (*open)(liana_context *context, int num_threads, liana__device **device, liana__error *error);
     void (*close)(liana__device *device);
 
-    /* Memory on the device; contents are undefined until written. */
-    liana_status (*buffer_create)(liana__device *device, liana_dtype dtype, const liana_shape *shape,
-                                  liana__buffer **buffer, liana__error *error);
+    /* Begins to copy `data` to the device. *buffer is NULL, or a buffer of this type that is donated; afterwards it is
+     * the new one. `data` must stay as they are until liana__backend.wait has taken the fence; `fence` NULL: the call
+     * waits itself. An execution may use the buffer at once. */
+    liana_status (*upload)(liana__device *device, liana_dtype dtype, const liana_shape *shape, const void *data,
+                           liana__buffer **buffer, liana__fence **fence, liana__error *error);
+    /* Waits until the upload is complete, and frees the fence. NULL: nothing to wait for. */
+    liana_status (*wait)(liana__fence *fence, liana__error *error);
+    /* Copies a buffer's contents to the host, once they are there. */
+    liana_status (*download)(const liana__buffer *buffer, void *data, liana__error *error);
     void (*buffer_destroy)(liana__buffer *buffer);
-    /* Whole-buffer copies from and to the host. */
-    liana_status (*buffer_write)(liana__buffer *buffer, const void *data, liana__error *error);
-    liana_status (*buffer_read)(const liana__buffer *buffer, void *data, liana__error *error);
-    /* dst += src, element by element (float dtypes): how partial sums of shards meet. */
-    liana_status (*buffer_add)(liana__buffer *dst, const liana__buffer *src, liana__error *error);
 
     /* The graph must stay as it is until the executable is destroyed. Not while an execution runs. */
     liana_status (*compile)(liana__device *device, const liana_graph *graph, liana__executable **executable,
                             liana__error *error);
     void (*executable_destroy)(liana__executable *executable);
-    /* Runs once. Assignments of the graph write into `variables`. Calls with different workers may run at the same
-     * time if no buffer that one writes is used by the other. */
-    liana_status (*execute)(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                            liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
-    /* The same of a graph with a gradient for one of two executions that give a sum. arrivals[output] are an enum
-     * liana__arrival and NOBODY_YET before both; what a failed execution gives is undefined, but the other goes on. */
-    liana_status (*execute_and_add)(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                                    liana__buffer *const *variables, liana__buffer *const *outputs,
-                                    atomic_int *arrivals, liana__error *error);
-    /* Does once what execute_together needs besides, which else its first call does. Not while an execution runs. */
-    liana_status (*make_ready_together)(liana__executable *executable, liana__error *error);
-    /* Runs once with all workers, to the same bits; while nothing else runs. */
-    liana_status (*execute_together)(liana__executable *executable, liana__buffer *const *inputs,
-                                     liana__buffer *const *variables, liana__buffer *const *outputs,
-                                     liana__error *error);
+    /* Optional warm-up (NULL: there is none): does what the first execution would do besides. */
+    liana_status (*make_ready)(liana__executable *executable, liana__error *error);
+    /* Runs once. One call at a time for a device. Errors: INVALID_ARGUMENT for a buffer that is missing, of another
+     * type, or gone. Then no buffer has changed. */
+    liana_status (*execute)(liana__executable *executable, liana__execution *execution, liana__error *error);
+
+    /* Replicas: see replica.h. liana__leaf_loop_* (leaf_loop.h) serve any device. */
+    liana_status (*replica_create)(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
+                                   liana__error *error);
+    void (*replica_destroy)(liana__replica *replica);
+    liana_status (*replica_prepare)(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
+    liana_status (*replica_compute)(liana__replica *replica, const liana__leaf_batch *batch,
+                                    const liana__block **blocks, size_t *num_blocks, liana__error *error);
+    void (*replica_memory)(const liana__replica *replica, const liana__leaf_batch *batch,
+                           liana__replica_memory *memory);
 };
 
 #define LIANA__BACKEND(folder, name) extern const liana__backend liana__backend_##name;
@@ -101,9 +126,22 @@ struct liana__backend {
 /* All backends, NULL-terminated. */
 extern const liana__backend *const liana__backends[];
 
-/* Opens a backend by name. Errors: INVALID_CONFIG with the nearest known name. */
+/* Opens a device by its backend's name, with the context's threads. Errors: INVALID_CONFIG with the nearest known name.
+ */
 liana_status liana__device_open(liana_context *context, const char *name, liana__device **device, liana__error *error)
     LIANA_MUST_USE;
+/* The same with `num_threads` threads of the device's own; 0: the context's. Several devices with threads of their own
+ * can compute at the same time. */
+liana_status liana__device_open_with(liana_context *context, const char *name, int num_threads, liana__device **device,
+                                     liana__error *error) LIANA_MUST_USE;
 void liana__device_close(liana__device *device);
+
+/* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output"; an output may
+ * be NULL. Errors: INVALID_ARGUMENT with the names of the program and the node. */
+liana_status liana__check_buffers(const char *program, const char *what, const liana__node *node,
+                                  const liana__buffer *buffer, liana__error *error) LIANA_MUST_USE;
+/* ... of all of an execution. */
+liana_status liana__check_execution(const liana_graph *graph, const liana__execution *execution, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -97,18 +97,3 @@ void liana__host_add_second(liana__buffer *buffer, const void *data, atomic_int 
     while (atomic_load(arrival) != LIANA__FIRST_WAS_THERE) sched_yield();
     add_data(buffer, data);
 }
-
-liana_status liana__host_check_buffers(const char *what, liana__node *const *nodes, size_t count,
-                                       liana__buffer *const *buffers, liana__error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        const liana__node *node = nodes[i];
-        if (buffers[i] && buffers[i]->dtype == node->dtype && liana_shape_equal(&buffers[i]->shape, &node->shape)) {
-            continue;
-        }
-        return liana__fail(error, LIANA_INTERNAL, "%s %zu (%s) expects a buffer %s, got %s", what, i,
-                           node->name ? node->name : node->op->name, liana__type_print(node->dtype, &node->shape).text,
-                           buffers[i] ? liana__type_print(buffers[i]->dtype, &buffers[i]->shape).text : "none");
-    }
-    return LIANA_OK;
-}

@@ -14,10 +14,15 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
 void liana__host_buffer_destroy(liana__buffer *buffer);
 liana_status liana__host_buffer_write(liana__buffer *buffer, const void *data, liana__error *error);
 liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, liana__error *error);
+/* dst += src, element by element (float dtypes): how partial sums of leaves meet. */
 liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src, liana__error *error);
 
-/* For an execution that has an output of two (backend.h): whether it is the first, and so writes it. It tells the other
- * when it has done so, also where it failed. */
+/* Two executions may accumulate into one output: the first stores, the second adds. The state of each output; a + b is
+ * b + a, so no bit depends on which was the first. */
+enum liana__arrival { LIANA__NOBODY_YET, LIANA__FIRST_WRITES, LIANA__FIRST_WAS_THERE };
+
+/* For an execution that shares an output with another (cpu.h): whether it is the first, and so writes it. It tells the
+ * other when it has done so, also where it failed. */
 bool liana__host_is_first(atomic_int *arrival);
 void liana__host_was_there(atomic_int *arrival);
 /* For the second one: waits for the first, and adds `data`, of the buffer's type, to what that wrote. */
@@ -30,9 +35,5 @@ static inline void *liana__host_data(const liana__buffer *buffer)
 
 /* Gives a buffer a new version: its contents may have changed. */
 void liana__host_touch(liana__buffer *buffer);
-
-/* Checks that the buffers of an execution are there and have the types of the graph: INTERNAL if not. */
-liana_status liana__host_check_buffers(const char *what, liana__node *const *nodes, size_t count,
-                                       liana__buffer *const *buffers, liana__error *error);
 
 #endif

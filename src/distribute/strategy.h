@@ -1,49 +1,73 @@
-/* strategy.h - who computes which shard of an update, and how their sums meet.
+/* strategy.h - who computes which part of a batch, and how the sums meet.
  *
- * A step asks for the sums over its shards. The strategy has each shard computed into buffers of its own and adds them
- * up in one fixed tree whose leaves are the shards: neighbours first, then pairs of neighbours, an odd one out moving
- * up as it is. So the sums are the same bits whoever computed what, and when. To add a strategy: a file with the
- * struct, and a row in strategies.def. */
+ * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's leaves
+ * and give sums of blocks. The tree (tree.h) says which leaves are whose, and in which order blocks are added. The
+ * exchange (exchange/) moves blocks and slices of the variables between the replicas. So the sums and the updated
+ * variables are the same bits for any number of replicas. To add a strategy: a file with the struct, and a row in
+ * strategies.def. */
 #ifndef LIANA_DISTRIBUTE_STRATEGY_H
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
-#include "backends/backend.h"
+#include "backends/replica.h"
 
-/* The tensors that a shard's sums consist of. */
-typedef struct liana__sum_types {
+/* What a step over a batch may be for. */
+typedef enum liana__step_kind { LIANA__STEP_TRAINING, LIANA__STEP_EVALUATION, LIANA__NUM_STEP_KINDS } liana__step_kind;
+
+/* What the replicas compute. The plans' variables are those of the first device. */
+typedef struct liana__strategy_plan {
+    const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
+    /* Builds the graph of the update of all variables, after that of a training leaf. The inputs are sums of the leaf,
+     * then `num_scalars` f32 scalars. It assigns to variables. */
+    liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
+    /* Which sum of the leaf an input of the update is. */
+    size_t (*find_sum)(void *user, const char *input);
+    void *user;
+    size_t num_scalars;
+    liana__variables *variables; /* on the first device */
+    size_t num_leaf_variables;   /* the first so many of them are all that leaves read */
+} liana__strategy_plan;
+
+/* The devices to compute on, in order. The first one holds the variables. */
+typedef struct liana__strategy_devices {
+    liana__device *const *items;
     size_t count;
-    const liana_dtype *dtypes;
-    const liana_shape *shapes;
-    bool run_adds; /* liana__run_shard does what `arrivals` say */
-} liana__sum_types;
-
-/* Who computes a shard: one worker, several shards being computed at once; or all of them together. */
-enum { LIANA__ALL_WORKERS = -1 };
-
-/* Computes shard `shard` on worker `worker`, or LIANA__ALL_WORKERS, and writes its sums. `arrivals` is not NULL where
- * two shards give to the same buffers: see liana__backend.execute_and_add. */
-typedef liana_status (*liana__run_shard)(void *user, size_t shard, int worker, liana__buffer *const *sums,
-                                         atomic_int *arrivals, liana__error *error);
+    const double *speeds; /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
+} liana__strategy_devices;
 
 typedef struct liana__strategy_instance liana__strategy_instance;
 
 typedef struct liana__strategy {
     const char *name;
     const char *doc;
-    /* For updates of at most `max_shards` shards. The types are copied. */
-    liana_status (*create)(liana__device *device, const liana__sum_types *types, size_t max_shards,
+    /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
+    liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error);
     void (*destroy)(liana__strategy_instance *instance);
-    /* How many of so many shards, the last ones, all workers compute together. */
-    size_t (*num_together)(const liana__device *device, size_t num_shards);
-    /* Computes and adds up `num_shards` shards (1 to max_shards). *sums are borrowed until the next call. The error is
-     * that of the first failing shard in their order. Allocates nothing. */
-    liana_status (*sum_shards)(liana__strategy_instance *instance, size_t num_shards, liana__run_shard run, void *user,
-                               liana__buffer *const **sums, liana__error *error);
+    size_t (*num_replicas_in_sync)(const liana__strategy_instance *instance);
+    /* Compiles what a batch with leaves of these sizes needs, and for training the update. The batch's rows may be
+     * NULL, and its range is not looked at. */
+    liana_status (*prepare)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                            liana__error *error);
+    /* Computes and adds all leaves of the batch, and copies the first sum to `first`. The error is that of the first
+     * failing leaf. After `prepare` nothing is allocated on one device. */
+    liana_status (*sum)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                        void *first, liana__error *error);
+    /* Updates all variables with the sums of the last training batch. */
+    liana_status (*update)(liana__strategy_instance *instance, const float *scalars, liana__error *error);
+    /* What a prepared batch needs, of the device that needs most. */
+    void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                   liana__replica_memory *memory);
 } liana__strategy;
 
 #define LIANA__STRATEGY(stem, name) extern const liana__strategy liana__strategy_##name;
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
+
+/* All strategies, NULL-terminated. */
+extern const liana__strategy *const liana__strategies[];
+
+/* Finds a strategy by its name. Errors: INVALID_CONFIG with the nearest known name. */
+liana_status liana__strategy_find(const char *name, const liana__strategy **strategy, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -53,6 +53,68 @@ static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statisti
     return liana_op_reshape_at(call->here, slice, liana_shape_of(channels));
 }
 
+/* 1 for each element of the examples that are there: [batch, 1, ..., 1] in x's dtype. */
+static liana_tensor present_rows(liana__layer_call *call)
+{
+    liana_tensor x = call->inputs[0];
+    liana_shape shape = liana_tensor_shape(x);
+    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
+    liana_tensor present = liana_op_reshape_at(call->here, call->present, shape);
+    return liana_op_cast_at(call->here, present, liana_tensor_dtype(x));
+}
+
+/* The elements of a channel in one example. */
+static double places_of(const liana_shape *shape)
+{
+    double places = 1;
+    for (int i = 1; i + 1 < shape->rank; i++) places *= (double)shape->dims[i];
+    return places;
+}
+
+/* The elements of a channel in the examples that are there, in the dtype of `like`. */
+static liana_tensor count_present(liana__layer_call *call, liana_tensor like)
+{
+    liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    liana_dtype dtype = liana_tensor_dtype(like);
+    liana_tensor examples = liana_op_reduce_sum_at(call->here, call->present, LIANA_ALL_AXES, false);
+    liana_tensor places = liana_graph_scalar_at(call->here, like.graph, dtype, places_of(&shape));
+    return liana_op_multiply_at(call->here, liana_op_cast_at(call->here, examples, dtype), places);
+}
+
+/* Sums over all axes but the last: [channels]. */
+static liana_tensor sum_by_channel(liana__layer_call *call, liana_tensor x)
+{
+    liana_axes axes = {.count = liana_tensor_shape(x).rank - 1};
+    for (int64_t i = 0; i < axes.count; i++) axes.values[i] = i;
+    return liana_op_reduce_sum_at(call->here, x, axes, false);
+}
+
+/* Mean and variance over the examples that are there: [2, channels]. *centred is x without the mean. */
+static liana_tensor present_statistics(liana__layer_call *call, liana_tensor *centred)
+{
+    liana_tensor x = call->inputs[0], present = present_rows(call), count = count_present(call, x);
+    liana_shape row = liana_shape_of(1, liana_tensor_shape(x).dims[liana_tensor_shape(x).rank - 1]);
+    liana_tensor mean =
+        liana_op_divide_at(call->here, sum_by_channel(call, liana_op_multiply_at(call->here, x, present)), count);
+    *centred = liana_op_subtract_at(call->here, x, mean);
+    liana_tensor squares = liana_op_square_at(call->here, *centred);
+    liana_tensor variance =
+        liana_op_divide_at(call->here, sum_by_channel(call, liana_op_multiply_at(call->here, squares, present)), count);
+    const liana_tensor both[] = {liana_op_reshape_at(call->here, mean, row),
+                                 liana_op_reshape_at(call->here, variance, row)};
+    return liana_op_concat_at(call->here, both, 2, 0);
+}
+
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. */
+static liana_tensor normalise_centred(liana__layer_call *call, liana_tensor centred, liana_tensor variance,
+                                      liana_tensor gamma, liana_tensor beta, double epsilon)
+{
+    liana_tensor small = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), epsilon);
+    liana_tensor factor = liana_op_rsqrt_at(call->here, liana_op_add_at(call->here, variance, small));
+    factor = liana_op_multiply_at(call->here, factor, gamma);
+    return liana_op_add_at(call->here, liana_op_multiply_at(call->here, centred, factor), beta);
+}
+
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
  * n / (n - 1) times the population's; other ranks keep the population's. */
 static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor statistics)
@@ -63,6 +125,12 @@ static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor stat
     if (shape.rank != 4 || count < 2) return variance;
     liana_tensor factor =
         liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), count / (count - 1));
+    if (call->present.id) {
+        liana_tensor one = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), 1);
+        liana_tensor there = count_present(call, variance);
+        liana_tensor less = liana_op_maximum_at(call->here, liana_op_subtract_at(call->here, there, one), one);
+        factor = liana_op_divide_at(call->here, there, less);
+    }
     return liana_op_multiply_at(call->here, variance, factor);
 }
 
@@ -94,6 +162,11 @@ static liana_tensor call_layer(liana__layer_call *call)
     if (!call->training || !call->trainable) {
         return liana_op_batch_norm_inference_at(call->here, x, gamma, beta, call->weights[mean],
                                                 call->weights[variance], chosen->epsilon);
+    }
+    if (call->present.id) {
+        liana_tensor centred, statistics = present_statistics(call, &centred);
+        register_updates(call, statistics, mean, variance, chosen->momentum);
+        return normalise_centred(call, centred, statistic_row(call, statistics, 1), gamma, beta, chosen->epsilon);
     }
     liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);
     register_updates(call, statistics, mean, variance, chosen->momentum);

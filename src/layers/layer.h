@@ -73,6 +73,7 @@ typedef struct liana__layer_call {
     bool training;
     bool trainable;
     liana_tensor positions; /* u64 [batch], for dropout; only in training */
+    liana_tensor present;   /* f32 [batch]: 1, or 0 for rows that count as missing; invalid: none does */
     uint64_t seed;
     uint32_t salt;
     /* Filled in by the layer. */

@@ -123,8 +123,10 @@ void liana__model_initialize(const liana_model *model, uint64_t seed, size_t wei
 
 typedef struct liana__model_mode {
     bool training; /* dropout drops, batch normalisation uses the shard's statistics */
-    liana_tensor
-        positions; /* u64 [batch]: each example's address; needed in training if a Dropout has a rate above 0 */
+    /* u64 [batch]: each example's address; needed in training if a Dropout has a rate above 0. */
+    liana_tensor positions;
+    /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
+    liana_tensor present;
     uint64_t seed;
 } liana__model_mode;
 

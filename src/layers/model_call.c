@@ -36,6 +36,7 @@ static void call_layer(const liana_model *model, size_t index, const liana__mode
         .training = mode->training,
         .trainable = layer->trainable,
         .positions = mode->positions,
+        .present = mode->present,
         .seed = mode->seed,
         .salt = (uint32_t)index,
     };

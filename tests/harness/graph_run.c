@@ -2,6 +2,7 @@
 
 #include "harness/graph_run.h"
 
+#include "backends/cpu/cpu.h"
 #include "base/random.h"
 #include "ops/samples.h"
 
@@ -74,10 +75,23 @@ void liana__test_free_values(liana__test_value *values, size_t count)
 static liana__buffer *make_buffer(liana__device *device, const liana__node *node, const void *data)
 {
     liana__error error = {0};
-    liana__buffer *buffer;
-    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &error), &error);
-    if (data) assert_ok(device->backend->buffer_write(buffer, data, &error), &error);
+    liana__buffer *buffer = NULL;
+    assert_ok(device->backend->upload(device, node->dtype, &node->shape, data, &buffer, NULL, &error), &error);
     return buffer;
+}
+
+liana_status liana__test_execute(liana__executable *executable, int worker, liana__buffer **inputs,
+                                 liana__buffer **variables, liana__buffer **outputs, liana__error *error)
+{
+    const liana__backend *backend = executable->device->backend;
+    if (backend == &liana__backend_cpu) {
+        return liana__cpu_execute(executable, worker, inputs, variables, outputs, error);
+    }
+    liana__execution execution = {.name = "a test's graph",
+                                  .inputs = inputs,
+                                  .variables = variables,
+                                  .outputs = outputs};
+    return backend->execute(executable, &execution, error);
 }
 
 void liana__test_run(liana__device *device, const liana_graph *graph, const liana__test_value *inputs,
@@ -87,16 +101,16 @@ void liana__test_run(liana__device *device, const liana_graph *graph, const lian
     liana__error error = {0};
     liana__executable *executable;
     assert_ok(backend->compile(device, graph, &executable, &error), &error);
-    liana__buffer *in[64], *out[64];
+    liana__buffer *in[64], *out[64] = {NULL};
     assert_true(graph->num_inputs <= 64 && graph->num_outputs <= 64 && graph->num_variables == 0);
     for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(device, graph->inputs[i], inputs[i].data);
-    for (size_t i = 0; i < graph->num_outputs; i++) out[i] = make_buffer(device, graph->outputs[i].node, NULL);
-    assert_ok(backend->execute(executable, 0, in, NULL, out, &error), &error);
+    liana__execution execution = {.name = "a test's graph", .inputs = in, .outputs = out};
+    assert_ok(backend->execute(executable, &execution, &error), &error);
     for (size_t i = 0; i < graph->num_outputs; i++) {
         const liana__node *node = graph->outputs[i].node;
         outputs[i] = (liana__test_value){node->dtype, node->shape, malloc(out[i]->size)};
         assert_non_null(outputs[i].data);
-        assert_ok(backend->buffer_read(out[i], outputs[i].data, &error), &error);
+        assert_ok(backend->download(out[i], outputs[i].data, &error), &error);
         backend->buffer_destroy(out[i]);
     }
     for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(in[i]);

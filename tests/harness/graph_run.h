@@ -24,6 +24,11 @@ typedef struct liana__test_value {
 void liana__test_draw_inputs(const liana_graph *graph, uint64_t seed, liana__test_value *values);
 void liana__test_free_values(liana__test_value *values, size_t count);
 
+/* Runs once: on the CPU on worker `worker`, with liana__cpu_execute; on another device by the device contract, where
+ * buffers that are written are replaced. */
+liana_status liana__test_execute(liana__executable *executable, int worker, liana__buffer **inputs,
+                                 liana__buffer **variables, liana__buffer **outputs, liana__error *error);
+
 /* Compiles, runs once and reads all outputs (malloc'ed into `outputs`). Fails the test on any error. */
 void liana__test_run(liana__device *device, const liana_graph *graph, const liana__test_value *inputs,
                      liana__test_value *outputs);

@@ -30,9 +30,8 @@ void liana__test_free_arrays(float **arrays, size_t count)
 static liana__buffer *make_buffer(liana__device *device, const liana__node *node, const void *data)
 {
     liana__error error = {0};
-    liana__buffer *buffer;
-    assert_ok(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &error), &error);
-    if (data) assert_ok(device->backend->buffer_write(buffer, data, &error), &error);
+    liana__buffer *buffer = NULL;
+    assert_ok(device->backend->upload(device, node->dtype, &node->shape, data, &buffer, NULL, &error), &error);
     return buffer;
 }
 
@@ -68,12 +67,13 @@ float **liana__test_graph_run(liana__device *device, const liana_graph *graph, c
         assert_true(weight >= 0);
         variables[i] = make_buffer(device, graph->variables[i], weights[weight]);
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) out[i] = make_buffer(device, graph->outputs[i].node, NULL);
-    assert_ok(backend->execute(executable, 0, in, variables, out, &error), &error);
+    for (size_t i = 0; i < graph->num_outputs; i++) out[i] = NULL;
+    liana__execution execution = {.name = "a test's graph", .inputs = in, .variables = variables, .outputs = out};
+    assert_ok(backend->execute(executable, &execution, &error), &error);
     float **results = must_allocate((graph->num_outputs + 1) * sizeof *results);
     for (size_t i = 0; i < graph->num_outputs; i++) {
         results[i] = must_allocate(out[i]->size);
-        assert_ok(backend->buffer_read(out[i], results[i], &error), &error);
+        assert_ok(backend->download(out[i], results[i], &error), &error);
         backend->buffer_destroy(out[i]);
     }
     for (size_t i = 0; i < graph->num_variables; i++) backend->buffer_destroy(variables[i]);

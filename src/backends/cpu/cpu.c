@@ -17,44 +17,43 @@ static const size_t LEAST_LIGHT_WORKSPACE = (size_t)64 << 20;
 static void close_cpu(liana__device *base)
 {
     liana__cpu_device *device = (liana__cpu_device *)base;
-    for (int i = 0; device->workspaces && i < base->num_workers; i++) free(device->workspaces[i]);
+    liana__pool_destroy(device->own_pool);
+    for (int i = 0; device->workspaces && i < device->num_workers; i++) free(device->workspaces[i]);
     free(device->workspaces);
     pthread_mutex_destroy(&device->mutex);
     pthread_cond_destroy(&device->progress);
     free(device);
 }
 
-static liana_status open_cpu(liana_context *context, liana__device **out, liana__error *error)
+static liana_status open_cpu(liana_context *context, int num_threads, liana__device **out, liana__error *error)
 {
     liana__cpu_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "the CPU device");
-    device->base = (liana__device){.backend = &liana__backend_cpu,
-                                   .context = context,
-                                   .num_workers = liana_context_num_threads(context)};
+    device->pool = context->pool;
+    device->num_workers = num_threads ? num_threads : liana_context_num_threads(context);
+    device->base =
+        (liana__device){.backend = &liana__backend_cpu, .context = context, .num_tracks = (size_t)device->num_workers};
     pthread_mutex_init(&device->mutex, NULL);
     pthread_cond_init(&device->progress, NULL);
-    device->workspaces = calloc((size_t)device->base.num_workers, sizeof *device->workspaces);
-    if (!device->workspaces) {
+    device->workspaces = calloc((size_t)device->num_workers, sizeof *device->workspaces);
+    liana_status status = device->workspaces ? LIANA_OK : liana__fail_memory(error, "the CPU device");
+    if (status == LIANA_OK && num_threads) {
+        status = liana__pool_create(num_threads, &device->own_pool, error);
+        device->pool = device->own_pool;
+    }
+    if (status != LIANA_OK) {
         close_cpu(&device->base);
-        return liana__fail_memory(error, "the CPU device");
+        return status;
     }
     *out = &device->base;
     return LIANA_OK;
-}
-
-static liana_status add_buffers(liana__buffer *dst, const liana__buffer *src, liana__error *error)
-{
-    const liana__denormals before = liana__denormals_flush();
-    liana_status status = liana__host_buffer_add(dst, src, error);
-    liana__denormals_restore(before);
-    return status;
 }
 
 /* Makes every worker's workspace at least so large. */
 static liana_status grow_workspaces(liana__cpu_device *device, size_t size, liana__error *error)
 {
     if (size <= device->workspace_size) return LIANA_OK;
-    int count = device->base.num_workers;
+    int count = device->num_workers;
     device->workspace_size = 0;
     for (int i = 0; i < count; i++) {
         free(device->workspaces[i]);
@@ -86,7 +85,7 @@ static void destroy_executable(liana__executable *base)
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     if (!executable) return;
     free_steps(executable);
-    for (int i = 0; executable->workers && i < base->device->num_workers; i++) {
+    for (int i = 0; executable->workers && i < liana__cpu_num_workers(base->device); i++) {
         free(executable->workers[i].values);
         free(executable->workers[i].sources);
         free(executable->workers[i].is_first);
@@ -111,7 +110,7 @@ liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__e
 
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
 {
-    int count = executable->base.device->num_workers;
+    int count = liana__cpu_num_workers(executable->base.device);
     executable->workers = calloc((size_t)count, sizeof *executable->workers);
     executable->runs = calloc((size_t)count, sizeof *executable->runs);
     executable->errors = calloc((size_t)count, sizeof *executable->errors);
@@ -166,7 +165,7 @@ static size_t workspace_limit(const liana__cpu_executable *executable)
     if (!is_limited) return SIZE_MAX;
     size_t held = atomic_load(&device->bytes_held),
            left = device->memory_limit > held ? device->memory_limit - held : 0;
-    size_t each = left / (size_t)device->num_workers, own = liana__cpu_private_size(executable);
+    size_t each = left / (size_t)liana__cpu_num_workers(device), own = liana__cpu_private_size(executable);
     return each > own ? each - own : 0;
 }
 
@@ -174,7 +173,7 @@ static liana_status fail_limit(const liana__cpu_executable *executable, size_t l
                                liana__error *error)
 {
     const liana__device *device = executable->base.device;
-    int count = device->num_workers;
+    int count = liana__cpu_num_workers(device);
     size_t held = atomic_load(&device->bytes_held), scratch = liana__cpu_private_size(executable);
     return liana__fail(error, LIANA_OUT_OF_MEMORY,
                        "training needs at least %zu MiB, but may take %zu MiB: %zu MiB for weights, the optimizer and "
@@ -285,20 +284,63 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
     return LIANA_OK;
 }
 
+/* Memory of the host is there at once: an upload is complete when it returns. */
+static liana_status upload(liana__device *device, liana_dtype dtype, const liana_shape *shape, const void *data,
+                           liana__buffer **buffer, liana__fence **fence, liana__error *error)
+{
+    if (fence) *fence = NULL;
+    const liana__buffer *donated = *buffer;
+    if (donated && (donated->dtype != dtype || !liana_shape_equal(&donated->shape, shape))) {
+        liana__host_buffer_destroy(*buffer);
+        *buffer = NULL;
+    }
+    if (!*buffer) LIANA_TRY(liana__host_buffer_create(device, dtype, shape, buffer, error));
+    return liana__host_buffer_write(*buffer, data, error);
+}
+
+static liana_status wait(liana__fence *fence, liana__error *error)
+{
+    (void)fence;
+    (void)error;
+    return LIANA_OK;
+}
+
+static liana_status make_missing_outputs(const liana_graph *graph, liana__device *device, liana__buffer **outputs,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        const liana__node *node = graph->outputs[i].node;
+        if (outputs[i]) continue;
+        LIANA_TRY(liana__host_buffer_create(device, node->dtype, &node->shape, &outputs[i], error));
+    }
+    return LIANA_OK;
+}
+
+/* Results are written into donated buffers, and assigned values into the variables' own. */
+static liana_status execute(liana__executable *base, liana__execution *execution, liana__error *error)
+{
+    const liana_graph *graph = ((liana__cpu_executable *)base)->graph;
+    LIANA_TRY(liana__check_execution(graph, execution, error));
+    LIANA_TRY(make_missing_outputs(graph, base->device, execution->outputs, error));
+    return liana__cpu_execute_together(base, execution->inputs, execution->variables, execution->outputs, error);
+}
+
 const liana__backend liana__backend_cpu = {
     .name = "cpu",
     .doc = "The cores of this machine: oneDNN for matrix products and dense convolutions, own kernels for the rest.",
     .open = open_cpu,
     .close = close_cpu,
-    .buffer_create = liana__host_buffer_create,
+    .upload = upload,
+    .wait = wait,
+    .download = liana__host_buffer_read,
     .buffer_destroy = liana__host_buffer_destroy,
-    .buffer_write = liana__host_buffer_write,
-    .buffer_read = liana__host_buffer_read,
-    .buffer_add = add_buffers,
     .compile = compile,
     .executable_destroy = destroy_executable,
-    .execute = liana__cpu_execute,
-    .execute_and_add = liana__cpu_execute_and_add,
-    .make_ready_together = liana__cpu_make_ready_together,
-    .execute_together = liana__cpu_execute_together,
+    .make_ready = liana__cpu_make_ready_together,
+    .execute = execute,
+    .replica_create = liana__cpu_replica_create,
+    .replica_destroy = liana__cpu_replica_destroy,
+    .replica_prepare = liana__cpu_replica_prepare,
+    .replica_compute = liana__cpu_replica_compute,
+    .replica_memory = liana__cpu_replica_memory,
 };

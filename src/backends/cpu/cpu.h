@@ -11,13 +11,21 @@
 /* The workspaces belong to the device: a worker runs one executable at a time, so all share them. */
 typedef struct liana__cpu_device {
     liana__device base;
-    char **workspaces; /* one for each worker */
+    liana__pool *pool;     /* the context's, or the device's own */
+    liana__pool *own_pool; /* NULL: it has none */
+    int num_workers;       /* how many executions may run at the same time, each with its own worker index */
+    char **workspaces;     /* one for each worker */
     size_t workspace_size;
     /* For workers that have waited long for the others (team.c). */
     pthread_mutex_t mutex;
     pthread_cond_t progress;
     atomic_int num_sleeping;
 } liana__cpu_device;
+
+static inline int liana__cpu_num_workers(const liana__device *device)
+{
+    return ((const liana__cpu_device *)device)->num_workers;
+}
 
 /* An input of a step: a node of the graph, and how many bytes further the next slice's rows lie. */
 typedef struct liana__cpu_source {
@@ -165,7 +173,8 @@ void liana__cpu_release_step(liana__cpu_step *step);
 /* When steps need more scratch memory than they did: makes the workspaces larger. */
 liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error);
 
-/* Cuts steps into tiles and lists the phases of a team. */
+/* Cuts steps into tiles and lists the phases of a team. Optional warm-up: otherwise the first execute_together does it.
+ * Not while an execution runs. */
 liana_status liana__cpu_make_ready_together(liana__executable *executable, liana__error *error);
 
 /* Chooses the nodes that are kept, before memory is planned for the others. */
@@ -215,16 +224,31 @@ liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);
 liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana__error *error);
 
+/* Runs a graph once on one worker. Assignments write into `variables`. Calls with different workers may run at the same
+ * time if no buffer that one writes is used by the other. */
 liana_status liana__cpu_execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
 
+/* The same of a graph with a gradient, for one of two executions that accumulate into one output. arrivals[output] are
+ * an enum liana__arrival, NOBODY_YET before both. A failed execution leaves its share undefined; the other goes on. */
 liana_status liana__cpu_execute_and_add(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                         liana__buffer *const *variables, liana__buffer *const *outputs,
                                         atomic_int *arrivals, liana__error *error);
 
+/* Runs once with all workers, to the same bits; while nothing else runs. */
 liana_status liana__cpu_execute_together(liana__executable *executable, liana__buffer *const *inputs,
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error);
+
+/* The CPU's replica (replica.c); see backends/replica.h. */
+liana_status liana__cpu_replica_create(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
+                                       liana__error *error);
+void liana__cpu_replica_destroy(liana__replica *replica);
+liana_status liana__cpu_replica_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
+liana_status liana__cpu_replica_compute(liana__replica *replica, const liana__leaf_batch *batch,
+                                        const liana__block **blocks, size_t *num_blocks, liana__error *error);
+void liana__cpu_replica_memory(const liana__replica *replica, const liana__leaf_batch *batch,
+                               liana__replica_memory *memory);
 
 /* LIANA_VALIDATE: computes a step again with the reference kernel and compares. Errors: INTERNAL with the node, the
  * kernel, the element and both values. */

@@ -71,14 +71,6 @@ static void *external_data(const liana__cpu_buffers *given, liana__storage stora
     return liana__host_data(list[storage.offset]);
 }
 
-static liana_status check_outputs(const liana_graph *graph, liana__buffer *const *outputs, liana__error *error)
-{
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        LIANA_TRY(liana__host_check_buffers("output", &graph->outputs[i].node, 1, outputs + i, error));
-    }
-    return LIANA_OK;
-}
-
 static const void *packed_of(const liana__cpu_run *run, const liana__cpu_step *step)
 {
     return step->is_packed_once && run->packed ? run->packed + step->packed_at : step->packed;
@@ -189,9 +181,16 @@ liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_
 
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error)
 {
-    LIANA_TRY(liana__host_check_buffers("input", graph->inputs, graph->num_inputs, given->inputs, error));
-    LIANA_TRY(liana__host_check_buffers("variable", graph->variables, graph->num_variables, given->variables, error));
-    return check_outputs(graph, given->outputs, error);
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        LIANA_TRY(liana__check_buffers(NULL, "input", graph->inputs[i], given->inputs[i], error));
+    }
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        LIANA_TRY(liana__check_buffers(NULL, "variable", graph->variables[i], given->variables[i], error));
+    }
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        LIANA_TRY(liana__check_buffers(NULL, "output", graph->outputs[i].node, given->outputs[i], error));
+    }
+    return LIANA_OK;
 }
 
 liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,

@@ -118,7 +118,7 @@ static liana_status report_failure(const liana__cpu_executable *executable, int 
 static liana_status execute(liana__cpu_executable *executable, const liana__cpu_buffers *given, liana__error *error)
 {
     liana__device *device = executable->base.device;
-    const int num_workers = device->num_workers;
+    const int num_workers = liana__cpu_num_workers(device);
     LIANA_TRY(liana__cpu_check_buffers(executable->graph, given, error));
     team own = {executable, (liana__cpu_device *)device, executable->runs};
     for (int i = 0; i < num_workers; i++) {
@@ -130,7 +130,7 @@ static liana_status execute(liana__cpu_executable *executable, const liana__cpu_
         atomic_store_explicit(&executable->progress[i].next, 0, memory_order_relaxed);
         atomic_store_explicit(&executable->progress[i].done, 0, memory_order_relaxed);
     }
-    liana__pool_run(device->context->pool, (size_t)num_workers, run_member, &own);
+    liana__pool_run(own.device->pool, (size_t)num_workers, run_member, &own);
     LIANA_TRY(report_failure(executable, num_workers, error));
     liana__cpu_finish(&own.runs[0], given);
     return LIANA_OK;
@@ -142,7 +142,7 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
 {
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     LIANA_TRY(liana__cpu_make_ready_together(base, error));
-    if (base->device->num_workers == 1 || !executable->shares_work) {
+    if (liana__cpu_num_workers(base->device) == 1 || !executable->shares_work) {
         return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
     }
     const liana__cpu_buffers given = {inputs, variables, outputs, NULL};

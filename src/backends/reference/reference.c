@@ -1,8 +1,14 @@
-/* The reference backend: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
- * shares neither the kernels nor the memory plan with the backends that are checked against it. It keeps denormal
- * numbers, whatever the caller's thread does. */
-#include "backends/host.h"
+/* The reference device: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
+ * shares neither the kernels nor the memory plan with the devices that are checked against it. It keeps denormal
+ * numbers, whatever the caller's thread does.
+ *
+ * It behaves like an accelerator, so that the device contract is tested where there is none: an upload copies as late
+ * as it may, results always come in new buffers, a donated buffer loses its contents, and leaves have one static size.
+ */
+#include "backends/reference/reference_buffer.h"
+
 #include "backends/kernel_choice.h"
+#include "backends/leaf_loop.h"
 
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -18,17 +24,20 @@ typedef struct reference_executable {
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
 
-static liana_status open_reference(liana_context *context, liana__device **out, liana__error *error)
+static liana_status open_reference(liana_context *context, int num_threads, liana__device **out, liana__error *error)
 {
-    liana__device *device = calloc(1, sizeof *device);
+    (void)num_threads;
+    liana__reference_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "the reference device");
-    *device = (liana__device){.backend = &liana__backend_reference, .context = context, .num_workers = 1};
-    *out = device;
+    device->base = (liana__device){.backend = &liana__backend_reference, .context = context, .num_tracks = 1};
+    *out = &device->base;
     return LIANA_OK;
 }
 
-static void close_reference(liana__device *device)
+static void close_reference(liana__device *base)
 {
+    liana__reference_device *device = (liana__reference_device *)base;
+    liana__reference_forget_donated(device);
     free(device);
 }
 
@@ -118,99 +127,96 @@ static liana_status run_node(reference_executable *executable, const liana__node
     return status;
 }
 
-static void give_output(liana__buffer *output, const void *value, atomic_int *arrival)
-{
-    if (arrival && !liana__host_is_first(arrival)) {
-        liana__host_add_second(output, value, arrival);
-        return;
-    }
-    memcpy(liana__host_data(output), value, output->size);
-    liana__host_touch(output);
-    if (arrival) liana__host_was_there(arrival);
-}
-
-static liana_status run_graph(reference_executable *executable, liana__buffer *const *inputs,
-                              liana__buffer *const *variables, liana__buffer *const *outputs, atomic_int *arrivals,
-                              liana__error *error)
+/* Makes buffers for all results, before anything is donated: a failure changes nothing. `made` [outputs, then
+ * assignments]. */
+static liana_status make_results(reference_executable *executable, liana__buffer **made, liana__error *error)
 {
     const liana_graph *graph = executable->graph;
-    LIANA_TRY(liana__host_check_buffers("input", graph->inputs, graph->num_inputs, inputs, error));
-    LIANA_TRY(liana__host_check_buffers("variable", graph->variables, graph->num_variables, variables, error));
+    for (size_t i = 0; i < graph->num_outputs + graph->num_assignments; i++) {
+        const liana__node *node =
+            i < graph->num_outputs ? graph->outputs[i].node : graph->assignments[i - graph->num_outputs].value;
+        LIANA_TRY(liana__reference_buffer_make(executable->base.device, node->dtype, &node->shape,
+                                               executable->values[node->id], &made[i], error));
+    }
+    return LIANA_OK;
+}
+
+static size_t place_of(const liana_graph *graph, const liana__node *variable)
+{
+    size_t place = 0;
+    while (graph->variables[place] != variable) place++;
+    return place;
+}
+
+/* Puts the results where the caller finds them. What was there is donated. */
+static void give_results(const reference_executable *executable, liana__execution *execution,
+                         liana__buffer *const *made)
+{
+    const liana_graph *graph = executable->graph;
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        liana__reference_donate(execution->outputs[i], execution->name);
+        execution->outputs[i] = made[i];
+    }
+    for (size_t i = 0; i < graph->num_assignments; i++) {
+        liana__buffer **variable = &execution->variables[place_of(graph, graph->assignments[i].variable)];
+        liana__reference_donate(*variable, execution->name);
+        *variable = made[graph->num_outputs + i];
+    }
+}
+
+static liana_status run_nodes(reference_executable *executable, const liana__execution *execution, liana__error *error)
+{
+    const liana_graph *graph = executable->graph;
     for (size_t i = 0; i < graph->num_inputs; i++) {
-        executable->values[graph->inputs[i]->id] = liana__host_data(inputs[i]);
+        executable->values[graph->inputs[i]->id] = liana__reference_data(execution->inputs[i]);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
-        executable->values[graph->variables[i]->id] = liana__host_data(variables[i]);
+        executable->values[graph->variables[i]->id] = liana__reference_data(execution->variables[i]);
     }
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (executable->needed[id] && node->op->kernels) LIANA_TRY(run_node(executable, node, error));
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        give_output(outputs[i], executable->values[graph->outputs[i].node->id], arrivals ? &arrivals[i] : NULL);
-    }
-    for (size_t i = 0; i < graph->num_assignments; i++) {
-        const liana__assignment *assignment = &graph->assignments[i];
-        memmove(executable->values[assignment->variable->id], executable->values[assignment->value->id],
-                liana__byte_size(assignment->value->dtype, &assignment->value->shape));
-    }
-    for (size_t i = 0; i < graph->num_variables; i++) liana__host_touch(variables[i]);
     return LIANA_OK;
 }
 
-static liana_status execute_and_add(liana__executable *base, int worker, liana__buffer *const *inputs,
-                                    liana__buffer *const *variables, liana__buffer *const *outputs,
-                                    atomic_int *arrivals, liana__error *error)
+static liana_status execute(liana__executable *base, liana__execution *execution, liana__error *error)
 {
-    (void)worker;
+    reference_executable *executable = (reference_executable *)base;
+    const liana_graph *graph = executable->graph;
+    LIANA_TRY(liana__check_execution(graph, execution, error));
+    size_t count = graph->num_outputs + graph->num_assignments;
+    liana__buffer **made = calloc(count + 1, sizeof *made);
+    if (!made) return liana__fail_memory(error, "the results");
     const liana__denormals before = liana__denormals_keep();
-    liana_status status = run_graph((reference_executable *)base, inputs, variables, outputs, arrivals, error);
+    liana_status status = run_nodes(executable, execution, error);
     liana__denormals_restore(before);
+    if (status == LIANA_OK) status = make_results(executable, made, error);
+    if (status == LIANA_OK) {
+        give_results(executable, execution, made);
+    } else {
+        for (size_t i = 0; i < count; i++) liana__reference_buffer_destroy(made[i]);
+    }
+    free(made);
     return status;
-}
-
-static liana_status add_buffers(liana__buffer *dst, const liana__buffer *src, liana__error *error)
-{
-    const liana__denormals before = liana__denormals_keep();
-    liana_status status = liana__host_buffer_add(dst, src, error);
-    liana__denormals_restore(before);
-    return status;
-}
-
-static liana_status execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                            liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
-{
-    return execute_and_add(executable, worker, inputs, variables, outputs, NULL, error);
-}
-
-static liana_status make_ready_together(liana__executable *executable, liana__error *error)
-{
-    (void)executable;
-    (void)error;
-    return LIANA_OK;
-}
-
-static liana_status execute_together(liana__executable *executable, liana__buffer *const *inputs,
-                                     liana__buffer *const *variables, liana__buffer *const *outputs,
-                                     liana__error *error)
-{
-    return execute(executable, 0, inputs, variables, outputs, error);
 }
 
 const liana__backend liana__backend_reference = {
     .name = "reference",
     .doc = "Plain loops on the CPU: slow, exact in f64; what every other device is checked against.",
+    .static_leaves = true,
     .open = open_reference,
     .close = close_reference,
-    .buffer_create = liana__host_buffer_create,
-    .buffer_destroy = liana__host_buffer_destroy,
-    .buffer_write = liana__host_buffer_write,
-    .buffer_read = liana__host_buffer_read,
-    .buffer_add = add_buffers,
+    .upload = liana__reference_upload,
+    .wait = liana__reference_wait,
+    .download = liana__reference_download,
+    .buffer_destroy = liana__reference_buffer_destroy,
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
-    .execute_and_add = execute_and_add,
-    .make_ready_together = make_ready_together,
-    .execute_together = execute_together,
+    .replica_create = liana__leaf_loop_create,
+    .replica_destroy = liana__leaf_loop_destroy,
+    .replica_prepare = liana__leaf_loop_prepare,
+    .replica_compute = liana__leaf_loop_compute,
+    .replica_memory = liana__leaf_loop_memory,
 };

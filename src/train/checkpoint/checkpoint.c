@@ -37,7 +37,7 @@ static liana_status put_variable(liana__safetensors_writer *writer, const liana_
 {
     void *data = liana__allocate_aligned(buffer->size);
     if (!data) return liana__fail_memory(error, "a checkpoint");
-    liana_status status = buffer->device->backend->buffer_read(buffer, data, error);
+    liana_status status = buffer->device->backend->download(buffer, data, error);
     if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
     free(data);
     return status;
@@ -229,7 +229,7 @@ static bool same_type(const liana__safetensors_tensor *tensor, const liana__buff
 static liana_status load_variable(const liana__safetensors *file, liana__variable *variable, liana__error *error)
 {
     const liana__safetensors_tensor *tensor = liana__safetensors_find(file, variable->name);
-    liana__buffer *buffer = variable->buffer;
+    const liana__buffer *buffer = variable->buffer;
     if (!tensor) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "it has no tensor '%s', which this model needs; it was saved from "
@@ -243,7 +243,7 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&found).text,
                            liana__type_print(buffer->dtype, &buffer->shape).text);
     }
-    return buffer->device->backend->buffer_write(buffer, tensor->data, error);
+    return liana__variable_write(variable, tensor->data, error);
 }
 
 /* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later. */

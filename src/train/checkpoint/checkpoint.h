@@ -6,10 +6,10 @@
 #ifndef LIANA_TRAIN_CHECKPOINT_H
 #define LIANA_TRAIN_CHECKPOINT_H
 
+#include "backends/variables.h"
 #include "base/file.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/history.h"
-#include "train/core/variables.h"
 
 /* Where a run is: what it needs to go on, beside the variables. */
 typedef struct liana__run_state {

@@ -8,7 +8,7 @@
 #define LIANA_TRAIN_SLICE_UPDATE_H
 
 #include "distribute/slices.h"
-#include "train/core/program.h"
+#include "train/core/step_graphs.h"
 
 /* What an update changes. */
 typedef struct liana__update_items {

@@ -1,69 +1,29 @@
+/* One update, or one batch of an evaluation, as a strategy computes it. */
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"
-#include "train/core/program.h"
+#include "train/core/slice_update.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-/* A shard program and what each worker binds to it. */
-typedef struct shard_program {
-    int64_t size; /* examples */
-    bool needed;  /* by the running batch */
-    liana__program program;
-    liana__buffer *(*inputs)[LIANA__MAX_SHARD_INPUTS]; /* by worker; NULL for what the program does not have */
-    liana__buffer **outputs;                           /* by worker: what the model gives; evaluation only */
-} shard_program;
-
-/* The sizes that are compiled: of full batches, and of partial ones (two of each at most), and of shards that miss
- * examples. Where each epoch ends in another size, older ones make room for newer ones; only a batch that needs more
- * sizes at once has more. */
-enum { MAX_PROGRAMS = 16 };
-
-typedef struct program_set {
-    shard_program *items;
-    size_t count;
-    size_t capacity;
-    size_t next_evicted;
-    liana__strategy_instance *strategy;
-} program_set;
-
-/* The examples of a shard in the batch. */
-typedef struct shard_range {
-    int64_t begin;
-    int64_t size;
-} shard_range;
+/* The scalars of an update. */
+enum { UPDATE_COUNT, UPDATE_RATE, UPDATE_ITERATION, NUM_UPDATE_SCALARS };
 
 struct liana__trainer {
     liana__device *device;
     liana__trainer_options options;
     liana__variables *variables;
+    const liana__strategy *strategy;
+    liana__strategy_instance *instance;
     int64_t microbatch;
     int64_t num_classes;
-    size_t example_size; /* bytes of one image */
-    program_set training;
-    program_set evaluation;
-    liana__average *averages; /* by weight */
-    int32_t *no_labels;       /* zeros for a shard: predictions come without labels, and nobody reads their sums */
-    /* The update: buffers of the last three inputs are the trainer's own, the others the strategy's. */
-    liana__program update;
-    liana__buffer **update_inputs;
-    size_t num_sums;
-    liana__buffer *scalars[3];
-    /* The running batch, for the shards. */
-    const liana__trainer_batch *batch;
-    shard_range *shards; /* that have examples */
-    int64_t num_shards;
-    bool is_training;
-    float *outputs;
+    liana__leaf_sums sums;
+    int32_t *no_labels;  /* zeros for a batch: predictions come without labels, and nobody reads their sums */
+    liana__leaf *leaves; /* of the running batch: those that have examples */
 };
 
-enum { UPDATE_COUNT, UPDATE_RATE, UPDATE_ITERATION };
-
-static const liana__strategy *const strategy = &liana__strategy_one_device;
-
 /* Builders leave their message in the context. */
-static liana_status take_context_error(liana__trainer *trainer, liana_status status, liana__error *error)
+static liana_status take_context_error(const liana__trainer *trainer, liana_status status, liana__error *error)
 {
     if (status != LIANA_OK && error && error != &trainer->device->context->error) {
         *error = trainer->device->context->error;
@@ -73,196 +33,129 @@ static liana_status take_context_error(liana__trainer *trainer, liana_status sta
 
 /* ---- setting up ---- */
 
-static void free_shard_program(liana__trainer *trainer, shard_program *program)
-{
-    const liana__backend *backend = trainer->device->backend;
-    for (int worker = 0; worker < trainer->device->num_workers; worker++) {
-        for (int i = 0; program->inputs && i < LIANA__MAX_SHARD_INPUTS; i++) {
-            if (program->inputs[worker][i]) backend->buffer_destroy(program->inputs[worker][i]);
-        }
-        if (program->outputs && program->outputs[worker]) backend->buffer_destroy(program->outputs[worker]);
-    }
-    free(program->inputs);
-    free(program->outputs);
-    liana__program_free(&program->program);
-}
-
-static void free_program_set(liana__trainer *trainer, program_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) free_shard_program(trainer, &set->items[i]);
-    free(set->items);
-    if (set->strategy) strategy->destroy(set->strategy);
-}
-
 void liana__trainer_destroy(liana__trainer *trainer)
 {
     if (!trainer) return;
-    free_program_set(trainer, &trainer->training);
-    free_program_set(trainer, &trainer->evaluation);
-    liana__program_free(&trainer->update);
-    for (int i = 0; i < 3; i++) {
-        if (trainer->scalars[i]) trainer->device->backend->buffer_destroy(trainer->scalars[i]);
-    }
-    free(trainer->update_inputs);
-    free(trainer->averages);
+    if (trainer->instance) trainer->strategy->destroy(trainer->instance);
+    liana__leaf_sums_free(&trainer->sums);
     free(trainer->no_labels);
-    free(trainer->shards);
+    free(trainer->leaves);
     free(trainer);
 }
 
-static liana_status make_bindings(liana__trainer *trainer, shard_program *program, liana__error *error)
+static liana_status build_training(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
-    const liana__backend *backend = trainer->device->backend;
-    const liana_graph *graph = program->program.graph;
-    size_t workers = (size_t)trainer->device->num_workers;
-    program->inputs = calloc(workers, sizeof *program->inputs);
-    program->outputs = calloc(workers, sizeof *program->outputs);
-    if (!program->inputs || !program->outputs) return liana__fail_memory(error, "a shard program");
-    for (size_t worker = 0; worker < workers; worker++) {
-        for (size_t i = 0; i < graph->num_inputs; i++) {
-            const liana__node *node = graph->inputs[i];
-            LIANA_TRY(
-                backend->buffer_create(trainer->device, node->dtype, &node->shape, &program->inputs[worker][i], error));
-        }
-    }
-    int index = liana__graph_find_output(graph, "output");
-    for (size_t worker = 0; index >= 0 && worker < workers; worker++) {
-        const liana__node *node = graph->outputs[index].node;
-        LIANA_TRY(backend->buffer_create(trainer->device, node->dtype, &node->shape, &program->outputs[worker], error));
-    }
-    return LIANA_OK;
+    liana__trainer *own = user;
+    liana_context *context = own->device->context;
+    liana_status status = liana__build_training_leaf(context, &own->options, size, masked, &own->sums, graph);
+    return take_context_error(own, status, error);
 }
 
-static shard_program *find_program(const program_set *set, int64_t size)
+static liana_status build_evaluation(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        if (set->items[i].size == size) return &set->items[i];
-    }
-    return NULL;
+    liana__trainer *own = user;
+    liana_status status = liana__build_evaluation_leaf(own->device->context, &own->options, size, masked, graph);
+    return take_context_error(own, status, error);
 }
 
-/* Where another program goes: behind the others or, if all places are taken, in that of an old one. Those of full
- * batches stay, and so do those of the batch that needs the new one. NULL: out of memory. */
-static shard_program *place_for(liana__trainer *trainer, program_set *set)
+/* One slice that has everything. */
+static liana_status build_whole_update(const liana__trainer *own, const liana__update_items *items, liana_graph **graph,
+                                       liana__error *error)
 {
-    for (size_t tries = 2; set->count >= MAX_PROGRAMS && tries < set->count; tries++) {
-        shard_program *old = &set->items[2 + set->next_evicted++ % (set->count - 2)];
-        if (old->needed) continue;
-        free_shard_program(trainer, old);
-        return old;
-    }
-    if (!liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) return NULL;
-    return &set->items[set->count++];
+    liana__slice_piece *pieces = calloc(items->num_items + 1, sizeof *pieces);
+    if (!pieces) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < items->num_items; i++) pieces[i] = (liana__slice_piece){i, 0, items->items[i].size};
+    const liana__update_slice slice = {pieces, items->num_items};
+    liana_status status = liana__build_slice_update(own->device->context, items, &slice, graph);
+    free(pieces);
+    return take_context_error(own, status, error);
 }
 
-/* The tensors that a shard's sums consist of: all outputs but the model's own. */
-static liana_status make_strategy(liana__trainer *trainer, program_set *set, const liana_graph *graph,
-                                  liana__error *error)
+static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
 {
-    bool is_training = set == &trainer->training;
-    size_t count = is_training ? graph->num_outputs : 1;
-    liana_dtype *dtypes = calloc(count, sizeof *dtypes);
-    liana_shape *shapes = calloc(count, sizeof *shapes);
-    liana_status status = dtypes && shapes ? LIANA_OK : liana__fail_memory(error, "the strategy");
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
-        dtypes[i] = graph->outputs[i].node->dtype;
-        shapes[i] = graph->outputs[i].node->shape;
-    }
+    liana__trainer *own = user;
+    const liana__trainer_options *options = &own->options;
+    *graph = NULL;
+    bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
+    if (!updated) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < own->sums.count; i++) updated[own->sums.weights[i]] = true;
+    liana__update_items items;
+    liana_status status = liana__update_items_create(options->model, options->optimizer, options->optimizer_options,
+                                                     own->sums.averages, updated, &items, error);
     if (status == LIANA_OK) {
-        size_t max_shards = (size_t)liana__cut_batch(trainer->options.batch_size, trainer->microbatch).count;
-        liana__sum_types types = {count, dtypes, shapes, .run_adds = is_training};
-        status = strategy->create(trainer->device, &types, max_shards, &set->strategy, error);
+        status = items.reads.num_rounds == 0 ? build_whole_update(own, &items, graph, error)
+                                             : liana__fail(error, LIANA_UNIMPLEMENTED,
+                                                           "the optimizer %s reads sums over variables, which a "
+                                                           "training does not compute yet",
+                                                           options->optimizer->name);
+        liana__update_items_free(&items);
     }
-    free(dtypes);
-    free(shapes);
+    free(updated);
     return status;
 }
 
-static liana_status add_program(liana__trainer *trainer, program_set *set, int64_t size, liana__error *error)
+/* The leaf's sum that the update reads under a weight's name. */
+static size_t find_sum(void *user, const char *input)
 {
-    shard_program *known = find_program(set, size);
-    if (known) {
-        known->needed = true;
-        return LIANA_OK;
-    }
-    bool is_training = set == &trainer->training;
-    liana_context *context = trainer->device->context;
-    liana_graph *graph;
-    liana_status status = is_training
-                              ? liana__build_training_shard(context, &trainer->options, size, trainer->averages, &graph)
-                              : liana__build_evaluation_shard(context, &trainer->options, size, &graph);
-    LIANA_TRY(take_context_error(trainer, status, error));
-    char name[64];
-    snprintf(name, sizeof name, "%s-shard-%lld", is_training ? "training" : "evaluation", (long long)size);
-    shard_program made = {.size = size, .needed = true};
-    /* Before the program: how much memory is left for that is then known. */
-    status = set->strategy ? LIANA_OK : make_strategy(trainer, set, graph, error);
-    if (status != LIANA_OK) {
-        liana_graph_destroy(graph);
-        return status;
-    }
-    LIANA_TRY(liana__program_compile(trainer->device, graph, name, trainer->variables, &made.program, error));
-    shard_program *program = place_for(trainer, set);
-    if (!program) {
-        liana__program_free(&made.program);
-        return liana__fail_memory(error, "a shard program");
-    }
-    *program = made;
-    return make_bindings(trainer, program, error);
+    const liana__trainer *own = user;
+    size_t weight = (size_t)liana__model_find_weight(own->options.model, input), sum = 0;
+    while (own->sums.weights[sum] != weight) sum++;
+    return 1 + sum;
 }
 
-/* The programs of those shards that all workers compute together. */
-static liana_status make_ready_together(liana__trainer *trainer, program_set *set, const liana__cut *pieces,
-                                        liana__error *error)
+static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
 {
-    const liana__backend *backend = trainer->device->backend;
-    size_t count = (size_t)pieces->count;
-    for (size_t shard = count - strategy->num_together(trainer->device, count); shard < count; shard++) {
-        const shard_program *program = find_program(set, liana__cut_size(pieces, (int64_t)shard));
-        LIANA_TRY(backend->make_ready_together(program->program.executable, error));
+    liana__leaf_plan plan = {
+        .name = training ? "training" : "evaluation",
+        .build = training ? build_training : build_evaluation,
+        .user = trainer,
+        .num_components = LIANA__NUM_COMPONENTS,
+        .leaf_size = trainer->microbatch,
+        .max_leaves = (size_t)liana__cut_batch(trainer->options.batch_size, trainer->microbatch).count,
+        .gives_rows = !training,
+        .variables = trainer->variables,
+    };
+    for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = liana__component_names[i];
+    return plan;
+}
+
+static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    liana__leaf_plan training = plan_leaves(trainer, true), evaluation = plan_leaves(trainer, false);
+    liana__strategy_plan plan = {.leaves = {options->optimizer ? &training : NULL, &evaluation},
+                                 .build_update = build_update,
+                                 .find_sum = find_sum,
+                                 .user = trainer,
+                                 .num_scalars = NUM_UPDATE_SCALARS,
+                                 .variables = trainer->variables,
+                                 .num_leaf_variables = options->model->num_weights};
+    size_t count = 1 + options->num_more_devices;
+    liana__device **devices = malloc(count * sizeof *devices);
+    if (!devices) return liana__fail_memory(error, "the strategy");
+    devices[0] = trainer->device;
+    for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
+    const liana__strategy_devices given = {devices, count, options->speeds};
+    liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
+    free(devices);
+    return status;
+}
+
+/* The leaves of a whole batch of `count` examples. */
+static liana__leaf_batch whole_batch(liana__trainer *trainer, int64_t count)
+{
+    liana__cut cut = liana__cut_batch(count, trainer->microbatch);
+    for (int64_t i = 0; i < cut.count; i++) {
+        trainer->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
     }
-    return LIANA_OK;
-}
-
-static void need_nothing(program_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) set->items[i].needed = false;
-}
-
-static liana_status prepare_set(liana__trainer *trainer, program_set *set, int64_t count, liana__error *error)
-{
-    need_nothing(set);
-    liana__cut pieces = liana__cut_batch(count, trainer->microbatch);
-    if (pieces.larger) LIANA_TRY(add_program(trainer, set, pieces.size + 1, error));
-    if (pieces.larger < pieces.count) LIANA_TRY(add_program(trainer, set, pieces.size, error));
-    return make_ready_together(trainer, set, &pieces, error);
-}
-
-static liana_status make_update(liana__trainer *trainer, liana__error *error)
-{
-    const liana_graph *shard_graph = trainer->training.items[0].program.graph;
-    liana_graph *graph;
-    liana_status status =
-        liana__build_update(trainer->device->context, &trainer->options, shard_graph, trainer->averages, &graph);
-    LIANA_TRY(take_context_error(trainer, status, error));
-    LIANA_TRY(liana__program_compile(trainer->device, graph, "update", trainer->variables, &trainer->update, error));
-    LIANA_TRY(trainer->device->backend->make_ready_together(trainer->update.executable, error));
-    trainer->num_sums = shard_graph->num_outputs - 1;
-    trainer->update_inputs = calloc(graph->num_inputs + 1, sizeof *trainer->update_inputs);
-    if (!trainer->update_inputs) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < 3; i++) {
-        LIANA_TRY(trainer->device->backend->buffer_create(trainer->device, LIANA_F32, &LIANA_SCALAR,
-                                                          &trainer->scalars[i], error));
-        trainer->update_inputs[trainer->num_sums + i] = trainer->scalars[i];
-    }
-    return LIANA_OK;
+    return (liana__leaf_batch){.leaves = trainer->leaves, .num_leaves = (size_t)cut.count, .end = (size_t)cut.count};
 }
 
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
 {
-    if (!training) return prepare_set(trainer, &trainer->evaluation, count, error);
-    LIANA_TRY(prepare_set(trainer, &trainer->training, count, error));
-    return trainer->update.executable ? LIANA_OK : make_update(trainer, error);
+    liana__leaf_batch batch = whole_batch(trainer, count);
+    return trainer->strategy->prepare(trainer->instance, training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION,
+                                      &batch, error);
 }
 
 static liana_status add_variables(liana__trainer *trainer, liana__error *error)
@@ -321,18 +214,18 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     LIANA_TRY(check_model(options, error));
-    liana_shape input = liana__model_input_shape(options->model), output = liana__model_output_shape(options->model);
-    trainer->example_size = (size_t)(input.dims[1] * input.dims[2] * input.dims[3]);
+    liana_shape output = liana__model_output_shape(options->model);
     trainer->num_classes = output.dims[1];
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
-    trainer->averages = calloc(options->model->num_weights + 1, sizeof *trainer->averages);
-    trainer->no_labels = calloc((size_t)trainer->microbatch, sizeof *trainer->no_labels);
-    trainer->shards =
-        calloc((size_t)liana__cut_batch(options->batch_size, trainer->microbatch).count, sizeof *trainer->shards);
-    if (!trainer->averages || !trainer->no_labels || !trainer->shards) return liana__fail_memory(error, "the trainer");
+    size_t num_leaves = (size_t)liana__cut_batch(options->batch_size, trainer->microbatch).count;
+    trainer->no_labels = calloc((size_t)options->batch_size, sizeof *trainer->no_labels);
+    trainer->leaves = calloc(num_leaves, sizeof *trainer->leaves);
+    if (!trainer->no_labels || !trainer->leaves) return liana__fail_memory(error, "the trainer");
+    LIANA_TRY(liana__leaf_sums_create(options->model, &trainer->sums, error));
     LIANA_TRY(add_variables(trainer, error));
+    LIANA_TRY(make_strategy(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
 }
@@ -345,6 +238,7 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     if (!trainer) return liana__fail_memory(error, "the trainer");
     trainer->device = device;
     trainer->options = *options;
+    trainer->strategy = options->strategy ? options->strategy : &liana__strategy_one_device;
     trainer->variables = variables;
     device->memory_limit = options->memory_limit;
     liana_status status = set_up(trainer, error);
@@ -368,27 +262,15 @@ int64_t liana__trainer_microbatch(const liana__trainer *trainer)
 
 liana__trainer_memory liana__trainer_memory_of(const liana__trainer *trainer)
 {
-    liana__trainer_memory memory = {0};
-    size_t workspace = 0, workspace_before = 0, workers = (size_t)trainer->device->num_workers;
-    liana__cut cut = liana__cut_batch(trainer->options.batch_size, trainer->microbatch);
-    for (int64_t shard = 0; shard < cut.count; shard++) {
-        const shard_program *program = find_program(&trainer->training, liana__cut_size(&cut, shard));
-        if (!program) continue;
-        const liana__executable *executable = program->program.executable;
-        size_t own = executable->workspace_size, before = executable->recomputed.workspace_before;
-        if (before < own) before = own;
-        if (own > workspace) workspace = own;
-        if (before > workspace_before) workspace_before = before;
-        memory.flops_again += executable->recomputed.flops;
-        memory.flops_before += executable->recomputed.flops_before;
-        if (executable->recomputed.num_segments > memory.num_segments) {
-            memory.num_segments = executable->recomputed.num_segments;
-        }
-    }
+    liana__replica_memory needed;
+    liana__leaf_batch batch = whole_batch((liana__trainer *)trainer, trainer->options.batch_size);
+    trainer->strategy->memory(trainer->instance, LIANA__STEP_TRAINING, &batch, &needed);
     size_t held = atomic_load(&trainer->device->bytes_held);
-    memory.bytes = held + workers * workspace;
-    memory.bytes_before = held + workers * workspace_before;
-    return memory;
+    return (liana__trainer_memory){.bytes = held + needed.workspace,
+                                   .bytes_before = held + needed.workspace_before,
+                                   .num_segments = needed.num_segments,
+                                   .flops_again = needed.flops,
+                                   .flops_before = needed.flops_before};
 }
 
 int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
@@ -408,95 +290,56 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-static liana_status write_shard(liana__trainer *trainer, liana__buffer *const *inputs, int64_t begin,
+/* The leaves of a batch: those of all its positions, each of the examples of it that are there. */
+static liana__leaf_batch cut_batch(liana__trainer *trainer, const liana__trainer_batch *batch)
+{
+    if (batch->num_positions == 0 || batch->num_positions == batch->count) return whole_batch(trainer, batch->count);
+    liana__cut cut = liana__cut_batch(batch->num_positions, trainer->microbatch);
+    size_t count = 0;
+    for (int64_t i = 0; i < cut.count; i++) {
+        int64_t begin, end;
+        liana__cut_remaining(&cut, i, batch->positions, batch->count, batch->first_position, &begin, &end);
+        if (begin < end) trainer->leaves[count++] = (liana__leaf){begin, end - begin};
+    }
+    return (liana__leaf_batch){.leaves = trainer->leaves, .num_leaves = count, .end = count};
+}
+
+static liana_status check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
                                 liana__error *error)
-{
-    const liana__trainer_batch *batch = trainer->batch;
-    const liana__backend *backend = trainer->device->backend;
-    const uint8_t *images = batch->images + (size_t)begin * trainer->example_size;
-    const int32_t *labels = batch->labels ? batch->labels + begin : trainer->no_labels;
-    LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_IMAGES], images, error));
-    LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_LABELS], labels, error));
-    if (inputs[LIANA__SHARD_PARTNERS]) {
-        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_PARTNERS], batch->partners + begin, error));
-        LIANA_TRY(backend->buffer_write(inputs[LIANA__SHARD_SHARES], batch->shares + begin, error));
-    }
-    return backend->buffer_write(inputs[LIANA__SHARD_POSITIONS], batch->positions + begin, error);
-}
-
-static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, atomic_int *arrivals,
-                              liana__error *error)
-{
-    liana__trainer *trainer = user;
-    const liana__backend *backend = trainer->device->backend;
-    const program_set *set = trainer->is_training ? &trainer->training : &trainer->evaluation;
-    int64_t begin = trainer->shards[shard].begin, size = trainer->shards[shard].size;
-    const shard_program *program = find_program(set, size);
-    const bool together = worker == LIANA__ALL_WORKERS;
-    if (together) worker = 0;
-    liana__buffer *const *inputs = program->inputs[worker];
-    LIANA_TRY(write_shard(trainer, inputs, begin, error));
-    const liana__program *compiled = &program->program;
-    liana__buffer *const inference[2] = {sums[0], program->outputs[worker]};
-    liana__buffer *const *outputs = trainer->is_training ? sums : inference;
-    if (together) {
-        LIANA_TRY(backend->execute_together(compiled->executable, inputs, compiled->variables, outputs, error));
-    } else if (arrivals) {
-        LIANA_TRY(backend->execute_and_add(compiled->executable, worker, inputs, compiled->variables, outputs, arrivals,
-                                           error));
-    } else {
-        LIANA_TRY(backend->execute(compiled->executable, worker, inputs, compiled->variables, outputs, error));
-    }
-    if (trainer->is_training || !trainer->outputs) return LIANA_OK;
-    return backend->buffer_read(inference[1], trainer->outputs + begin * trainer->num_classes, error);
-}
-
-/* Cuts the batch into shards, and compiles for those that miss examples what is not there yet. */
-static liana_status cut_batch(liana__trainer *trainer, const liana__trainer_batch *batch, program_set *set,
-                              liana__error *error)
-{
-    bool whole = batch->num_positions == 0 || batch->num_positions == batch->count;
-    liana__cut cut = liana__cut_batch(whole ? batch->count : batch->num_positions, trainer->microbatch);
-    trainer->num_shards = 0;
-    if (!whole) need_nothing(set);
-    for (int64_t shard = 0; shard < cut.count; shard++) {
-        int64_t begin = liana__cut_begin(&cut, shard), end = begin + liana__cut_size(&cut, shard);
-        if (!whole) {
-            liana__cut_remaining(&cut, shard, batch->positions, batch->count, batch->first_position, &begin, &end);
-            if (begin == end) continue;
-            LIANA_TRY(add_program(trainer, set, end - begin, error));
-        }
-        trainer->shards[trainer->num_shards++] = (shard_range){begin, end - begin};
-    }
-    return LIANA_OK;
-}
-
-static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool is_training,
-                              liana__buffer *const **sums, liana__error *error)
 {
     if (batch->count < 1 || batch->count > trainer->options.batch_size ||
         batch->num_positions > trainer->options.batch_size) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)batch->count, (long long)trainer->options.batch_size);
     }
-    if (is_training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
+    if (training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
     }
-    LIANA_TRY(liana__trainer_prepare(trainer, batch->num_positions ? batch->num_positions : batch->count, is_training,
-                                     error));
-    trainer->batch = batch;
-    trainer->is_training = is_training;
-    program_set *set = is_training ? &trainer->training : &trainer->evaluation;
-    LIANA_TRY(cut_batch(trainer, batch, set, error));
-    return strategy->sum_shards(set->strategy, (size_t)trainer->num_shards, run_shard, trainer, sums, error);
+    return LIANA_OK;
 }
 
-/* On the track of the steps. */
+static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
+                              liana__trainer_sums *sums, size_t *num_leaves, liana__error *error)
+{
+    LIANA_TRY(check_batch(trainer, batch, training, error));
+    liana__leaf_batch leaves = cut_batch(trainer, batch);
+    leaves.rows[LIANA__COMPONENT_IMAGES] = batch->images;
+    leaves.rows[LIANA__COMPONENT_LABELS] = batch->labels ? batch->labels : trainer->no_labels;
+    leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
+    leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
+    leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
+    leaves.outputs = outputs;
+    *num_leaves = leaves.num_leaves;
+    liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
+    return trainer->strategy->sum(trainer->instance, kind, &leaves, sums->values, error);
+}
+
+/* On the callers' track. */
 static void record(const liana__trainer *trainer, liana__event_kind kind, uint64_t begin, int64_t number)
 {
     const liana__device *device = trainer->device;
     liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
-    if (device->recorder) liana__recorder_add(device->recorder, (size_t)device->num_workers, event);
+    if (device->recorder) liana__recorder_add(device->recorder, device->num_tracks, event);
 }
 
 static uint64_t clock_if_recorded(const liana__trainer *trainer)
@@ -515,21 +358,16 @@ static bool all_missing(const liana__trainer_batch *batch, liana__trainer_sums *
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, liana__trainer_sums *sums, liana__error *error)
 {
-    const liana__backend *backend = trainer->device->backend;
-    liana__buffer *const *summed;
     if (all_missing(batch, sums)) return LIANA_OK;
+    size_t num_leaves;
     uint64_t begin = clock_if_recorded(trainer);
-    LIANA_TRY(sum_batch(trainer, batch, true, &summed, error));
-    record(trainer, LIANA__EVENT_SHARDS, begin, trainer->num_shards);
+    LIANA_TRY(sum_batch(trainer, batch, true, NULL, sums, &num_leaves, error));
+    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
     begin = clock_if_recorded(trainer);
-    LIANA_TRY(backend->buffer_read(summed[0], sums->values, error));
-    for (size_t i = 0; i < trainer->num_sums; i++) trainer->update_inputs[i] = summed[1 + i];
-    float scalars[3] = {[UPDATE_COUNT] = (float)batch->count,
-                        [UPDATE_RATE] = (float)learning_rate,
-                        [UPDATE_ITERATION] = (float)iteration};
-    for (int i = 0; i < 3; i++) LIANA_TRY(backend->buffer_write(trainer->scalars[i], &scalars[i], error));
-    LIANA_TRY(backend->execute_together(trainer->update.executable, trainer->update_inputs, trainer->update.variables,
-                                        NULL, error));
+    const float scalars[NUM_UPDATE_SCALARS] = {[UPDATE_COUNT] = (float)batch->count,
+                                               [UPDATE_RATE] = (float)learning_rate,
+                                               [UPDATE_ITERATION] = (float)iteration};
+    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
     record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
     return LIANA_OK;
 }
@@ -537,9 +375,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
                                      liana__trainer_sums *sums, liana__error *error)
 {
-    trainer->outputs = outputs;
-    liana__buffer *const *summed;
+    size_t num_leaves;
     if (all_missing(batch, sums)) return LIANA_OK;
-    LIANA_TRY(sum_batch(trainer, batch, false, &summed, error));
-    return trainer->device->backend->buffer_read(summed[0], sums->values, error);
+    return sum_batch(trainer, batch, false, outputs, sums, &num_leaves, error);
 }

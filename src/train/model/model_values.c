@@ -20,8 +20,8 @@ liana_status liana__model_values_complete(liana_model *model, liana__error *erro
 liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
 {
     for (size_t i = 0; i < model->num_values; i++) {
-        liana__buffer *buffer = liana__variables_find(variables, model->weights[i].name)->buffer;
-        LIANA_TRY(buffer->device->backend->buffer_write(buffer, model->values[i], error));
+        liana__variable *variable = liana__variables_find(variables, model->weights[i].name);
+        LIANA_TRY(liana__variable_write(variable, model->values[i], error));
     }
     return LIANA_OK;
 }
@@ -29,8 +29,8 @@ liana_status liana__model_values_write(const liana_model *model, liana__variable
 liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
 {
     for (size_t i = 0; i < model->num_values; i++) {
-        const liana__buffer *buffer = liana__variables_find(variables, model->weights[i].name)->buffer;
-        LIANA_TRY(buffer->device->backend->buffer_read(buffer, model->values[i], error));
+        const liana__variable *variable = liana__variables_find(variables, model->weights[i].name);
+        LIANA_TRY(liana__variable_read(variable, model->values[i], error));
     }
     return LIANA_OK;
 }

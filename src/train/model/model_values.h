@@ -2,8 +2,8 @@
 #ifndef LIANA_TRAIN_MODEL_VALUES_H
 #define LIANA_TRAIN_MODEL_VALUES_H
 
+#include "backends/variables.h"
 #include "layers/model.h"
-#include "train/core/variables.h"
 
 /* Gives each weight that has no value yet (all of a new model, or layers added since) its initial one. */
 liana_status liana__model_values_complete(liana_model *model, liana__error *error) LIANA_MUST_USE;

@@ -33,7 +33,7 @@ double liana__profile_roofline_share(const liana__profile_row *row)
 static void note_step(const profiler *own, liana__event_kind kind, uint64_t begin, int64_t number)
 {
     liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
-    liana__recorder_add(own->workers, (size_t)own->run->device->num_workers, event);
+    liana__recorder_add(own->workers, own->run->device->num_tracks, event);
 }
 
 /* One update, as liana__fit does it. */
@@ -100,7 +100,7 @@ static size_t count_dropped(const liana__recorder *recorder)
 static liana_status make_room(profiler *own)
 {
     liana__device *device = own->run->device;
-    size_t tracks = (size_t)device->num_workers + 1;
+    size_t tracks = (size_t)device->num_tracks + 1;
     LIANA_TRY(liana__recorder_create(tracks, 1, &own->workers, own->error));
     device->recorder = own->workers;
     LIANA_TRY(step(own, 0));
@@ -175,7 +175,7 @@ liana_status liana__profile_run(liana__run *run, const liana__profile_options *o
                                 liana__error *error)
 {
     *profile = (liana__profile){.context = run->context,
-                                .num_workers = run->device->num_workers,
+                                .num_workers = (int)run->device->num_tracks,
                                 .num_readers = liana__loader_num_threads(run->training.loader),
                                 .num_cores = liana__cpu_count(),
                                 .steps = options->steps};

@@ -79,7 +79,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     liana__model_name(run->model), (long long)liana_model_num_parameters(run->model, false),
                     (long long)liana_model_num_parameters(run->model, true), run->model->num_layers,
                     (long long)train->batch_size, (long long)liana__trainer_microbatch(run->trainer),
-                    run->device->num_workers, liana__isa_name(run->context->isa));
+                    (int)run->device->num_tracks, liana__isa_name(run->context->isa));
     return LIANA_OK;
 }
 

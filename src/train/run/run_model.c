@@ -117,10 +117,10 @@ static liana_status read_values(liana__run *run, float **values, liana__error *e
 {
     const liana_model *model = run->model;
     for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
-        values[i] = malloc(buffer->size);
+        const liana__variable *variable = liana__variables_find(&run->variables, model->weights[i].name);
+        values[i] = malloc(variable->buffer->size);
         if (!values[i]) return liana__fail_memory(error, "the weights");
-        LIANA_TRY(buffer->device->backend->buffer_read(buffer, values[i], error));
+        LIANA_TRY(liana__variable_read(variable, values[i], error));
     }
     return LIANA_OK;
 }
@@ -129,8 +129,8 @@ static liana_status write_values(liana__run *run, float *const *values, liana__e
 {
     const liana_model *model = run->model;
     for (size_t i = 0; i < model->num_weights; i++) {
-        liana__buffer *buffer = liana__variables_find(&run->variables, model->weights[i].name)->buffer;
-        LIANA_TRY(buffer->device->backend->buffer_write(buffer, values[i], error));
+        liana__variable *variable = liana__variables_find(&run->variables, model->weights[i].name);
+        LIANA_TRY(liana__variable_write(variable, values[i], error));
     }
     return LIANA_OK;
 }

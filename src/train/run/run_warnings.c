@@ -92,7 +92,7 @@ static liana_status is_initial(const liana__run *run, size_t weight, bool *initi
     float *values = malloc(2 * buffer->size + 1);
     if (!values) return liana__fail_memory(error, item->name);
     float *first = values + buffer->size / sizeof *values;
-    liana_status status = buffer->device->backend->buffer_read(buffer, values, error);
+    liana_status status = buffer->device->backend->download(buffer, values, error);
     liana__model_initialize(run->model, (uint64_t)run->config->train.seed, weight, first);
     *initial = status == LIANA_OK && memcmp(values, first, buffer->size) == 0;
     free(values);

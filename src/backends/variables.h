@@ -1,6 +1,6 @@
-/* variables.h - the variables of a run: weights and the optimizer's slots, by name, on the device. */
-#ifndef LIANA_TRAIN_VARIABLES_H
-#define LIANA_TRAIN_VARIABLES_H
+/* variables.h - named variables on a device: weights and the optimizer's slots. An update replaces their buffers. */
+#ifndef LIANA_BACKENDS_VARIABLES_H
+#define LIANA_BACKENDS_VARIABLES_H
 
 #include "backends/backend.h"
 #include "base/memory.h"
@@ -28,9 +28,13 @@ liana_status liana__variables_add(liana__variables *variables, const char *name,
 /* NULL if there is none. */
 liana__variable *liana__variables_find(const liana__variables *variables, const char *name);
 
-/* The buffers of a graph's variables, in the graph's order, malloc'ed. Errors: INTERNAL for a name that is missing or
- * has another type. */
-liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph,
-                                   liana__buffer ***buffers, liana__error *error) LIANA_MUST_USE;
+/* Copies a variable's contents from and to the host. */
+liana_status liana__variable_write(liana__variable *variable, const void *data, liana__error *error) LIANA_MUST_USE;
+liana_status liana__variable_read(const liana__variable *variable, void *data, liana__error *error) LIANA_MUST_USE;
+
+/* The places of a graph's variables in the list, in the graph's order, malloc'ed. Errors: INTERNAL for a name that is
+ * missing or has another type. */
+liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph, size_t **places,
+                                   liana__error *error) LIANA_MUST_USE;
 
 #endif

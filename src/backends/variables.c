@@ -1,4 +1,4 @@
-#include "train/core/variables.h"
+#include "backends/variables.h"
 
 #include <stdlib.h>
 
@@ -25,12 +25,26 @@ liana__variable *liana__variables_find(const liana__variables *variables, const 
     return NULL;
 }
 
-static liana_status write_contents(liana__buffer *buffer, const void *data, liana__error *error)
+liana_status liana__variable_write(liana__variable *variable, const void *data, liana__error *error)
 {
-    if (data) return buffer->device->backend->buffer_write(buffer, data, error);
-    void *zeros = liana__allocate_zeroed(buffer->size);
+    const liana__buffer *old = variable->buffer;
+    const liana_shape shape = old->shape;
+    return old->device->backend->upload(old->device, old->dtype, &shape, data, &variable->buffer, NULL, error);
+}
+
+liana_status liana__variable_read(const liana__variable *variable, void *data, liana__error *error)
+{
+    return variable->buffer->device->backend->download(variable->buffer, data, error);
+}
+
+static liana_status make_buffer(liana__device *device, liana_dtype dtype, const liana_shape *shape, const void *data,
+                                liana__buffer **buffer, liana__error *error)
+{
+    *buffer = NULL;
+    if (data) return device->backend->upload(device, dtype, shape, data, buffer, NULL, error);
+    void *zeros = liana__allocate_zeroed(liana__byte_size(dtype, shape));
     if (!zeros) return liana__fail_memory(error, "a variable");
-    liana_status status = buffer->device->backend->buffer_write(buffer, zeros, error);
+    liana_status status = device->backend->upload(device, dtype, shape, zeros, buffer, NULL, error);
     free(zeros);
     return status;
 }
@@ -46,36 +60,30 @@ liana_status liana__variables_add(liana__variables *variables, const char *name,
         !liana__grow(&variables->items, variables->count, &variables->capacity, sizeof *variables->items)) {
         return liana__fail_memory(error, "the list of variables");
     }
-    const liana__backend *backend = variables->device->backend;
     liana__buffer *buffer;
-    LIANA_TRY(backend->buffer_create(variables->device, dtype, shape, &buffer, error));
-    liana_status status = write_contents(buffer, data, error);
-    if (status != LIANA_OK) {
-        backend->buffer_destroy(buffer);
-        return status;
-    }
+    LIANA_TRY(make_buffer(variables->device, dtype, shape, data, &buffer, error));
     variables->items[variables->count++] = (liana__variable){own_name, buffer};
     return LIANA_OK;
 }
 
-liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph, liana__buffer ***out,
+liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph, size_t **out,
                                    liana__error *error)
 {
     *out = NULL;
-    liana__buffer **buffers = calloc(graph->num_variables + 1, sizeof *buffers);
-    if (!buffers) return liana__fail_memory(error, "the variables of a program");
+    size_t *places = calloc(graph->num_variables + 1, sizeof *places);
+    if (!places) return liana__fail_memory(error, "the variables of a program");
     for (size_t i = 0; i < graph->num_variables; i++) {
         const liana__node *node = graph->variables[i];
         const liana__variable *variable = liana__variables_find(variables, node->name);
         bool fits = variable && variable->buffer->dtype == node->dtype &&
                     liana_shape_equal(&variable->buffer->shape, &node->shape);
         if (!fits) {
-            free(buffers);
-            return liana__fail(error, LIANA_INTERNAL, "the run has no variable '%s' of type %s", node->name,
+            free(places);
+            return liana__fail(error, LIANA_INTERNAL, "the device has no variable '%s' of type %s", node->name,
                                liana__type_print(node->dtype, &node->shape).text);
         }
-        buffers[i] = variable->buffer;
+        places[i] = (size_t)(variable - variables->items);
     }
-    *out = buffers;
+    *out = places;
     return LIANA_OK;
 }

@@ -1,11 +1,16 @@
-/* The one_device strategy: one fixed tree whatever the threads do, errors in the order of shards, bounded memory. */
+/* The CPU's sums of leaves: one fixed tree whatever the threads do, errors in the order of leaves, bounded memory; and
+ * the blocks of any range of leaves. */
 #include "harness/harness.h"
 
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/sum_tree.h"
 #include "backends/host.h"
 #include "backends/host_add.h"
+#include "base/denormals.h"
 #include "base/random.h"
-#include "distribute/strategy.h"
+#include "harness/graph_run.h"
 
+#include <float.h>
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,54 +20,56 @@
 enum { MAX_THREADS = 4, NUM_SUMS = 3, VECTOR = 37 };
 
 /* A loss, a gradient and a count, as a training step has them. */
-static const liana_dtype dtypes[NUM_SUMS] = {LIANA_F32, LIANA_F32, LIANA_F32};
 static const liana_shape shapes[NUM_SUMS] = {{0, {0}}, {2, {1, VECTOR}}, {1, {1}}};
-static const liana__sum_types types = {NUM_SUMS, dtypes, shapes, false};
-/* Of shards that add to what their neighbour wrote. */
-static const liana__sum_types adding_types = {NUM_SUMS, dtypes, shapes, true};
-static const liana__strategy *const strategy = &liana__strategy_one_device;
+enum { SET_SIZE = (1 + VECTOR + 1) * sizeof(float) };
 
-/* Counts buffers: what the strategy holds, and that it makes none while it runs. */
-static liana__backend counting_backend;
-static atomic_size_t num_buffers;
-
-static liana_status create_and_count(liana__device *device, liana_dtype dtype, const liana_shape *shape,
-                                     liana__buffer **buffer, liana__error *error)
-{
-    atomic_fetch_add(&num_buffers, 1);
-    return liana__backend_cpu.buffer_create(device, dtype, shape, buffer, error);
-}
-
-/* A device with so many workers, and a strategy on it. */
+/* A device with so many workers, and the tree of a leaf whose sums these are. */
 typedef struct setting {
     liana_context *context;
     liana__device *device;
-    liana__strategy_instance *instance;
+    liana_graph *leaf;
+    liana__sum_tree *tree;
 } setting;
 
-static setting set_up_types(int num_threads, size_t max_shards, const liana__sum_types *sum_types)
+/* How many sets of sums are held. */
+static size_t num_sets(const setting *s)
+{
+    return atomic_load(&s->device->bytes_held) / SET_SIZE;
+}
+
+/* `adds`: leaves add to what their neighbour wrote, as those with a gradient do. */
+static setting set_up_tree(int num_threads, size_t max_leaves, bool adds, bool of_parts)
 {
     setting s = {0};
     liana__error error = {0};
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &s.context), LIANA_OK);
     assert_ok(liana__device_open(s.context, "cpu", &s.device, &error), &error);
-    assert_int_equal(s.device->num_workers, num_threads);
-    counting_backend = liana__backend_cpu;
-    counting_backend.buffer_create = create_and_count;
-    s.device->backend = &counting_backend;
-    atomic_store(&num_buffers, 0);
-    assert_ok(strategy->create(s.device, sum_types, max_shards, &s.instance, &error), &error);
+    assert_int_equal(liana__cpu_num_workers(s.device), num_threads);
+    s.leaf = liana__test_new_graph(s.context);
+    static const char *const names[NUM_SUMS] = {"loss", "gradient", "count"};
+    for (int i = 0; i < NUM_SUMS; i++) {
+        liana_graph_output(s.leaf, names[i], liana_graph_input(s.leaf, names[i], LIANA_F32, shapes[i]));
+    }
+    assert_ok(liana_graph_status(s.leaf), &s.context->error);
+    s.leaf->first_gradient = adds ? 1 : 0;
+    assert_ok(liana__sum_tree_create(s.device, s.leaf, NUM_SUMS, max_leaves, of_parts, &s.tree, &error), &error);
     return s;
+}
+
+static setting set_up_types(int num_threads, size_t max_leaves, bool adds)
+{
+    return set_up_tree(num_threads, max_leaves, adds, true);
 }
 
 static setting set_up_threads(int num_threads, size_t max_shards)
 {
-    return set_up_types(num_threads, max_shards, &types);
+    return set_up_types(num_threads, max_shards, false);
 }
 
 static void tear_down(setting *s)
 {
-    strategy->destroy(s->instance);
+    liana__sum_tree_destroy(s->tree);
+    liana_graph_destroy(s->leaf);
     liana__device_close(s->device);
     liana_context_destroy(s->context);
 }
@@ -109,7 +116,7 @@ static liana_status write_shard(size_t shard, liana__buffer *const *sums, atomic
         bool is_first = !arrivals || liana__host_is_first(&arrivals[sum]);
         if (salt) sleep_a_little(salt + 1000 * (unsigned)sum, shard);
         if (is_first) {
-            LIANA_TRY(liana__backend_cpu.buffer_write(sums[sum], values, error));
+            LIANA_TRY(liana__host_buffer_write(sums[sum], values, error));
             if (arrivals) liana__host_was_there(&arrivals[sum]);
         } else {
             liana__host_add_second(sums[sum], values, &arrivals[sum]);
@@ -125,7 +132,7 @@ typedef struct behaviour {
     bool silent;           /* fails without a message */
     const size_t *blocked; /* shards that wait until all others have run */
     size_t num_blocked;
-    size_t num_shards;
+    size_t first, end;
     atomic_size_t num_run;
     atomic_int wrong_worker;
     atomic_size_t num_adding; /* shards that have a neighbour in the same buffers */
@@ -146,12 +153,12 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
 {
     behaviour *b = user;
     if (arrivals) atomic_fetch_add(&b->num_adding, 1);
-    const bool together = shard >= b->num_shards - b->num_together;
+    const bool together = shard >= b->end - b->num_together;
     const bool right = together ? worker == LIANA__ALL_WORKERS : worker >= 0 && worker < b->num_workers;
     if (!right) atomic_fetch_add(&b->wrong_worker, 1);
     if (b->sleep_salt) sleep_a_little(b->sleep_salt, shard);
     if (is_blocked(b, shard)) {
-        while (atomic_load(&b->num_run) < b->num_shards - b->num_blocked) sched_yield();
+        while (atomic_load(&b->num_run) < b->end - b->first - b->num_blocked) sched_yield();
     } else {
         atomic_fetch_add(&b->num_run, 1);
     }
@@ -162,25 +169,81 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
     return write_shard(shard, sums, arrivals, b->sleep_salt, error);
 }
 
-static void assert_tree(setting *s, size_t num_shards, behaviour *b)
+static liana_status run_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b,
+                              const liana__block **blocks, size_t *num_blocks, liana__error *error)
+{
+    b->first = first;
+    b->end = end;
+    b->num_workers = liana__cpu_num_workers(s->device);
+    b->num_together = liana__sum_tree_num_together(s->device, end - first);
+    atomic_store(&b->num_run, 0);
+    const liana__leaf_batch batch = {.num_leaves = num_leaves, .first = first, .end = end};
+    return liana__sum_tree_run(s->tree, &batch, run_shard, b, blocks, num_blocks, error);
+}
+
+static void assert_block(const setting *s, const liana__block *block)
 {
     liana__error error = {0};
-    liana__buffer *const *sums = NULL;
-    size_t before = atomic_load(&num_buffers);
-    b->num_shards = num_shards;
-    b->num_workers = s->device->num_workers;
-    b->num_together = strategy->num_together(s->device, num_shards);
-    atomic_store(&b->num_run, 0);
-    assert_ok(strategy->sum_shards(s->instance, num_shards, run_shard, b, &sums, &error), &error);
-    assert_int_equal(atomic_load(&b->num_run), num_shards - b->num_blocked);
-    assert_int_equal(atomic_load(&b->wrong_worker), 0);
-    assert_int_equal(atomic_load(&num_buffers), before);
     for (size_t sum = 0; sum < NUM_SUMS; sum++) {
         float got[VECTOR], expected[VECTOR];
-        size_t count = sums[sum]->size / sizeof *got;
-        assert_ok(s->device->backend->buffer_read(sums[sum], got, &error), &error);
-        for (size_t i = 0; i < count; i++) expected[i] = tree_sum(0, num_shards, sum, i);
+        size_t count = block->sums[sum]->size / sizeof *got;
+        assert_ok(s->device->backend->download(block->sums[sum], got, &error), &error);
+        for (size_t i = 0; i < count; i++) expected[i] = tree_sum(block->first, block->count, sum, i);
         assert_memory_equal(got, expected, count * sizeof *got);
+    }
+}
+
+/* The largest blocks of a range, found by trying all sizes. */
+static size_t largest_block(size_t first, size_t end, size_t num_leaves)
+{
+    size_t largest = 0;
+    for (size_t size = 1; size < 2 * num_leaves; size *= 2) {
+        size_t last = first + size < num_leaves ? first + size : num_leaves;
+        if (first % size == 0 && last <= end) largest = last - first;
+    }
+    return largest;
+}
+
+static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b)
+{
+    liana__error error = {0};
+    const liana__block *blocks;
+    size_t num_blocks, before = num_sets(s), next = first;
+    assert_ok(run_range(s, first, end, num_leaves, b, &blocks, &num_blocks, &error), &error);
+    assert_int_equal(atomic_load(&b->num_run), end - first - b->num_blocked);
+    assert_int_equal(atomic_load(&b->wrong_worker), 0);
+    assert_int_equal(num_sets(s), before);
+    for (size_t i = 0; i < num_blocks; i++) {
+        assert_int_equal(blocks[i].first, next);
+        assert_int_equal(blocks[i].count, largest_block(next, end, num_leaves));
+        assert_block(s, &blocks[i]);
+        next += blocks[i].count;
+    }
+    assert_int_equal(next, end);
+}
+
+static void assert_tree(setting *s, size_t num_leaves, behaviour *b)
+{
+    assert_range(s, 0, num_leaves, num_leaves, b);
+}
+
+/* Any range of leaves gives the largest blocks in it, to the bits that they have in the whole tree. */
+static void test_ranges_give_their_largest_blocks(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        for (int adds = 0; adds < 2; adds++) {
+            setting s = set_up_types(threads, 21, adds);
+            for (size_t num_leaves = 1; num_leaves <= 21; num_leaves += 1 + num_leaves / 9) {
+                for (size_t first = 0; first < num_leaves; first++) {
+                    for (size_t end = first + 1; end <= num_leaves; end++) {
+                        behaviour b = {.sleep_salt = (first + end) % 7 == 0 ? (unsigned)(first + end) : 0};
+                        assert_range(&s, first, end, num_leaves, &b);
+                    }
+                }
+            }
+            tear_down(&s);
+        }
     }
 }
 
@@ -189,7 +252,7 @@ static void test_sums_are_the_trees_bits(void **state)
     (void)state;
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
         for (int adds = 0; adds < 2; adds++) {
-            setting s = set_up_types(threads, 40, adds ? &adding_types : &types);
+            setting s = set_up_types(threads, 40, adds);
             for (size_t num_shards = 1; num_shards <= 40; num_shards++) {
                 behaviour quick = {0}, slow = {.sleep_salt = (unsigned)(num_shards + 1)};
                 assert_tree(&s, num_shards, &quick);
@@ -201,14 +264,47 @@ static void test_sums_are_the_trees_bits(void **state)
     }
 }
 
+static liana_status write_small(void *user, size_t leaf, int worker, liana__buffer *const *sums, atomic_int *arrivals,
+                                liana__error *error)
+{
+    (void)user;
+    (void)worker;
+    (void)arrivals;
+    float values[VECTOR];
+    for (size_t i = 0; i < VECTOR; i++) values[i] = leaf % 2 ? -1.5f * FLT_MIN : 2 * FLT_MIN;
+    for (size_t sum = 0; sum < NUM_SUMS; sum++) LIANA_TRY(liana__host_buffer_write(sums[sum], values, error));
+    return LIANA_OK;
+}
+
+/* The sum of two normal numbers is denormal: it is flushed, like all results on compute threads. */
+static void test_sums_are_flushed(void **state)
+{
+    (void)state;
+    if (!liana__denormals_can_flush()) skip();
+    for (int threads = 1; threads <= 2; threads++) {
+        setting s = set_up_threads(threads, 2);
+        liana__error error = {0};
+        const liana__block *blocks;
+        size_t num_blocks;
+        const liana__leaf_batch batch = {.num_leaves = 2, .end = 2};
+        assert_ok(liana__sum_tree_run(s.tree, &batch, write_small, NULL, &blocks, &num_blocks, &error), &error);
+        float sum;
+        assert_ok(s.device->backend->download(blocks[0].sums[0], &sum, &error), &error);
+        assert_true(sum == 0);
+        volatile float own = 2 * FLT_MIN, less = 1.5f * FLT_MIN;
+        assert_true(own - less > 0); /* this thread keeps denormals, before and after */
+        tear_down(&s);
+    }
+}
+
 /* Two neighbours need one set of buffers, whoever computes them. */
 static void test_neighbours_share_memory(void **state)
 {
     (void)state;
     static const size_t sets[][3] = {{1, 1, 1}, {1, 2, 1}, {1, 8, 4}, {2, 2, 1}, {2, 3, 2}, {2, 8, 4}, {4, 4, 2}};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        setting s = set_up_types((int)sets[i][0], sets[i][1], &adding_types);
-        assert_int_equal(atomic_load(&num_buffers), NUM_SUMS * sets[i][2]);
+        setting s = set_up_tree((int)sets[i][0], sets[i][1], true, false);
+        assert_int_equal(num_sets(&s), sets[i][2]);
         tear_down(&s);
     }
 }
@@ -234,8 +330,8 @@ static void test_memory_is_bounded_and_enough(void **state)
     enum { NUM_SHARDS = 996, LEVELS = 10 }; /* for 2, 3 and 4 workers: none is computed by all together */
     static const size_t places[][MAX_THREADS - 1] = {{0, 1, 2}, {0, 341, 682}, {511, 512, 767}, {1, 2, 995}};
     for (int threads = 2; threads <= MAX_THREADS; threads++) {
-        setting s = set_up_types(threads, NUM_SHARDS, threads == 3 ? &types : &adding_types);
-        assert_in_range(atomic_load(&num_buffers), 1, NUM_SUMS * ((threads + 1) * LEVELS + threads));
+        setting s = set_up_types(threads, NUM_SHARDS, threads != 3);
+        assert_in_range(num_sets(&s), 1, (threads + 3) * LEVELS + threads);
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             behaviour b = {.blocked = places[i], .num_blocked = (size_t)threads - 1};
             assert_tree(&s, NUM_SHARDS, &b);
@@ -244,19 +340,18 @@ static void test_memory_is_bounded_and_enough(void **state)
     }
 }
 
-static liana_status fail_with(setting *s, size_t num_shards, behaviour *b, liana__error *error)
+static liana_status fail_with(setting *s, size_t num_leaves, behaviour *b, liana__error *error)
 {
-    liana__buffer *const *sums = NULL;
-    b->num_shards = num_shards;
-    b->num_workers = s->device->num_workers;
-    return strategy->sum_shards(s->instance, num_shards, run_shard, b, &sums, error);
+    const liana__block *blocks;
+    size_t num_blocks;
+    return run_range(s, 0, num_leaves, num_leaves, b, &blocks, &num_blocks, error);
 }
 
 static void test_first_failing_shard_wins(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
-        setting s = set_up_types(threads, 40, threads % 2 ? &types : &adding_types);
+        setting s = set_up_types(threads, 40, threads % 2 == 0);
         for (size_t first = 0; first < 40; first++) {
             for (unsigned try = 0; try < 20; try++) {
                 behaviour b = {.sleep_salt = try % 4 == 0 ? try + 1 : 0};
@@ -304,8 +399,7 @@ static void test_wrong_numbers_of_shards_are_refused(void **state)
     setting s = set_up_threads(1, 8);
     behaviour b = {0};
     liana__error error = {0};
-    assert_fails(fail_with(&s, 9, &b, &error), LIANA_INTERNAL, &error, "9 shards", "1 to 8");
-    assert_fails(fail_with(&s, 0, &b, &error), LIANA_INTERNAL, &error, "0 shards");
+    assert_fails(fail_with(&s, 9, &b, &error), LIANA_INTERNAL, &error, "0 to 9 of 9", "8");
     tear_down(&s);
 }
 
@@ -355,6 +449,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_the_trees_bits),
+        cmocka_unit_test(test_ranges_give_their_largest_blocks),
+        cmocka_unit_test(test_sums_are_flushed),
         cmocka_unit_test(test_neighbours_share_memory),
         cmocka_unit_test(test_other_orders_give_other_bits),
         cmocka_unit_test(test_memory_is_bounded_and_enough),
@@ -364,5 +460,5 @@ int main(void)
         cmocka_unit_test(test_wrong_numbers_of_shards_are_refused),
         cmocka_unit_test(test_adding_is_the_same_on_each_instruction_set),
     };
-    return cmocka_run_group_tests_name("strategy one_device", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sum tree", tests, NULL, NULL);
 }

@@ -1,0 +1,10 @@
+/* dump.h - writes graphs into the folder that LIANA_DUMP names. */
+#ifndef LIANA_BACKENDS_DUMP_H
+#define LIANA_BACKENDS_DUMP_H
+
+#include "ir/graph.h"
+
+/* Writes a graph as NAME.txt and NAME.dot, if LIANA_DUMP is set. Errors: IO. */
+liana_status liana__dump_graph(const liana_graph *graph, const char *name, liana__error *error) LIANA_MUST_USE;
+
+#endif

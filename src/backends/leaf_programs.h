@@ -1,0 +1,56 @@
+/* leaf_programs.h - the programs of a replica: one for each size of a leaf, compiled when it is first needed. */
+#ifndef LIANA_BACKENDS_LEAF_PROGRAMS_H
+#define LIANA_BACKENDS_LEAF_PROGRAMS_H
+
+#include "backends/replica.h"
+
+/* The input "present" of a masked leaf, in the place of a component's number. */
+enum { LIANA__COMPONENT_PRESENT = LIANA__MAX_COMPONENTS, LIANA__MAX_LEAF_INPUTS };
+
+typedef struct liana__leaf_program {
+    int64_t size; /* examples */
+    bool needed;  /* by the running batch */
+    liana_graph *graph;
+    liana__executable *executable;
+    size_t component[LIANA__MAX_LEAF_INPUTS]; /* by input of the graph */
+    size_t *places;                           /* of the graph's variables */
+    liana__buffer **variables;                /* their buffers: liana__leaf_programs_bind */
+    void *own;                                /* the replica's */
+} liana__leaf_program;
+
+/* The programs that are kept: two sizes of full batches and two of partial ones, and those of leaves that miss
+ * examples. Where each epoch ends in another size, newer programs replace older ones. Only a batch that needs more
+ * sizes at once has more. */
+enum { LIANA__KEPT_PROGRAMS = 16 };
+
+typedef struct liana__leaf_programs {
+    liana__device *device;
+    liana__leaf_plan plan;
+    bool masked;
+    liana__leaf_program *items;
+    size_t count;
+    size_t capacity;
+    size_t next_replaced;
+    /* Called with the graph of a new program before it is compiled, and after. */
+    liana_status (*before)(void *user, const liana_graph *graph, liana__error *error);
+    liana_status (*after)(void *user, liana__leaf_program *program, liana__error *error);
+    void (*release)(void *user, liana__leaf_program *program); /* frees program->own */
+    void *user;
+} liana__leaf_programs;
+
+void liana__leaf_programs_free(liana__leaf_programs *programs);
+/* NULL if there is none of this size. */
+liana__leaf_program *liana__leaf_programs_find(const liana__leaf_programs *programs, int64_t size);
+/* Compiles what is missing of the leaves [first, end) of a batch. Masked: of one size, which stands for all. */
+liana_status liana__leaf_programs_prepare(liana__leaf_programs *programs, const liana__leaf_batch *batch,
+                                          liana__error *error) LIANA_MUST_USE;
+/* Finds the buffers that the variables of the needed programs have now. */
+void liana__leaf_programs_bind(liana__leaf_programs *programs);
+
+/* The number of outputs of a leaf's graph that are sums. */
+static inline size_t liana__leaf_num_sums(const liana__leaf_plan *plan, const liana_graph *graph)
+{
+    return graph->num_outputs - plan->gives_rows;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* replica.h - a replica: one device's part of a step over a batch.
+ *
+ * A batch is cut into leaves (shards). Each leaf is a range of the batch's rows. A replica computes a range of leaves
+ * and gives the sums of the largest aligned blocks in that range: a block of level n is 2^n neighbouring leaves that
+ * begin at a multiple of 2^n; the last block of a level may have fewer. Within a block the leaves are added in one
+ * fixed tree: neighbours first, then pairs of neighbours, an odd one moves up unchanged. So the sums are the same bits
+ * for any number of replicas. How a replica computes its blocks is its own business. */
+#ifndef LIANA_BACKENDS_REPLICA_H
+#define LIANA_BACKENDS_REPLICA_H
+
+#include "backends/variables.h"
+
+/* Components of a batch, and sums of a leaf that gives rows. */
+enum { LIANA__MAX_COMPONENTS = 8, LIANA__MAX_ROW_SUMS = 8 };
+
+/* What a replica computes for a leaf. The strings and arrays must outlive the replica. */
+struct liana__leaf_plan {
+    const char *name; /* "training"; names programs in messages and dumps */
+    /* Builds the graph of a leaf of `size` examples. Its inputs are components by name. Its outputs are the sums (any
+     * float tensors) and, if gives_rows, last the output "output": [size, ...], a row for each example. `masked`: the
+     * graph has another input "present", [size] f32, which is 1 for examples and 0 for rows that are to count as
+     * missing. The error is left in `error`. */
+    liana_status (*build)(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error);
+    void *user;
+    const char *components[LIANA__MAX_COMPONENTS]; /* named parts of a batch */
+    size_t num_components;
+    int64_t leaf_size; /* most examples of a leaf */
+    size_t max_leaves; /* of a batch */
+    bool gives_rows;
+    bool of_parts;                     /* the replica may be asked for a part of a batch's leaves */
+    const liana__variables *variables; /* on the device; the replica reads them */
+};
+
+/* A range of the batch's rows. */
+typedef struct liana__leaf {
+    int64_t begin;
+    int64_t size;
+} liana__leaf;
+
+struct liana__leaf_batch {
+    const void *rows[LIANA__MAX_COMPONENTS]; /* by component: [rows, ...] on the host */
+    const liana__leaf *leaves;               /* all leaves of the batch */
+    size_t num_leaves;
+    size_t first, end; /* the replica's range of them */
+    void *outputs;     /* NULL, or the host memory for all rows of the output, [rows, ...] */
+};
+
+/* The sums of one block: the leaves [first, first + count). The buffers are borrowed until the replica's next call. */
+struct liana__block {
+    size_t first;
+    size_t count;
+    liana__buffer *const *sums;
+};
+
+/* What computing a batch needs. */
+struct liana__replica_memory {
+    size_t workspace;        /* bytes that leaves need while they run, of all that run at the same time */
+    size_t workspace_before; /* what they would need if the device had no memory limit */
+    size_t num_segments;     /* that one leaf recomputes */
+    double flops, flops_before;
+};
+
+/* The size of the largest aligned block of leaves that begins at `first` and ends at or before `end`, of `num_leaves`
+ * leaves in all. The last block of a level may be short, if it ends with the last leaf. */
+static inline size_t liana__block_size(size_t first, size_t end, size_t num_leaves)
+{
+    size_t size = 1;
+    while (first % (2 * size) == 0 && first + size < num_leaves) {
+        size_t next = first + 2 * size;
+        if ((next < num_leaves ? next : num_leaves) > end) break;
+        size *= 2;
+    }
+    return first + size < num_leaves ? size : num_leaves - first;
+}
+
+/* replica_create(device, plan, &replica, error): makes a replica; compiles nothing yet. The plan is copied.
+ * replica_prepare(replica, batch, error): compiles what a batch with leaves of these sizes needs; rows may be NULL.
+ * replica_compute(replica, batch, &blocks, &num_blocks, error): computes the range [first, end) of leaves, and gives
+ * its blocks in order; borrowed until the next call. After replica_prepare nothing is allocated. The error is that of
+ * the first failing leaf. replica_memory(replica, batch, &memory): what a prepared batch needs. */
+
+#endif

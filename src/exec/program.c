@@ -1,0 +1,166 @@
+/* A compiled graph with what it reads and gives. */
+#include "exec/program.h"
+
+#include "backends/dump.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+void liana__program_destroy(liana__program *program)
+{
+    if (!program) return;
+    const liana__backend *backend = program->device->backend;
+    for (size_t i = 0; program->graph && i < program->graph->num_inputs; i++) {
+        if (program->fed && program->fed[i]) backend->buffer_destroy(program->inputs[i]);
+    }
+    for (size_t i = 0; program->outputs && i < program->graph->num_outputs; i++) {
+        if (program->outputs[i]) backend->buffer_destroy(program->outputs[i]);
+    }
+    if (program->executable) backend->executable_destroy(program->executable);
+    liana_graph_destroy(program->graph);
+    free(program->places);
+    free(program->values);
+    free(program->inputs);
+    free(program->fed);
+    free(program->outputs);
+    free(program->name);
+    free(program);
+}
+
+static liana_status set_up(liana__program *program, const char *name, liana__error *error)
+{
+    const liana_graph *graph = program->graph;
+    program->name = strdup(name);
+    program->values = calloc(graph->num_variables + 1, sizeof *program->values);
+    program->inputs = calloc(graph->num_inputs + 1, sizeof *program->inputs);
+    program->fed = calloc(graph->num_inputs + 1, sizeof *program->fed);
+    program->outputs = calloc(graph->num_outputs + 1, sizeof *program->outputs);
+    if (!program->name || !program->values || !program->inputs || !program->fed || !program->outputs) {
+        return liana__fail_memory(error, name);
+    }
+    LIANA_TRY(liana__dump_graph(graph, name, error));
+    LIANA_TRY(program->device->backend->compile(program->device, graph, &program->executable, error));
+    if (graph->num_variables == 0) return LIANA_OK;
+    return liana__variables_bind(program->variables, graph, &program->places, error);
+}
+
+liana_status liana__program_create(liana__device *device, liana_graph *graph, const char *name,
+                                   liana__variables *variables, liana__program **out, liana__error *error)
+{
+    *out = NULL;
+    liana__program *program = calloc(1, sizeof *program);
+    if (!program) {
+        liana_graph_destroy(graph);
+        return liana__fail_memory(error, name);
+    }
+    program->device = device;
+    program->graph = graph;
+    program->variables = variables;
+    liana_status status = set_up(program, name, error);
+    if (status != LIANA_OK) {
+        liana__program_destroy(program);
+        return status;
+    }
+    *out = program;
+    return LIANA_OK;
+}
+
+/* ---- names ---- */
+
+static liana_status fail_name(const liana__program *program, const char *what, const char *name,
+                              const char *const *names, size_t count, liana__error *error)
+{
+    const char *nearest = liana__nearest(name, names, count);
+    return liana__fail(error, LIANA_NOT_FOUND, "%s has no %s '%s'%s", program->name, what, name,
+                       liana__hint(nearest).text);
+}
+
+liana_status liana__program_find_feed(const liana__program *program, const char *name, size_t *feed,
+                                      liana__error *error)
+{
+    const liana_graph *graph = program->graph;
+    for (*feed = 0; *feed < graph->num_inputs; ++*feed) {
+        if (strcmp(graph->inputs[*feed]->name, name) == 0) return LIANA_OK;
+    }
+    const char **names = calloc(graph->num_inputs + 1, sizeof *names);
+    if (!names) return liana__fail_memory(error, program->name);
+    for (size_t i = 0; i < graph->num_inputs; i++) names[i] = graph->inputs[i]->name;
+    liana_status status = fail_name(program, "input", name, names, graph->num_inputs, error);
+    free(names);
+    return status;
+}
+
+liana_status liana__program_find_fetch(const liana__program *program, const char *name, size_t *fetch,
+                                       liana__error *error)
+{
+    const liana_graph *graph = program->graph;
+    for (*fetch = 0; *fetch < graph->num_outputs; ++*fetch) {
+        if (strcmp(graph->outputs[*fetch].name, name) == 0) return LIANA_OK;
+    }
+    const char **names = calloc(graph->num_outputs + 1, sizeof *names);
+    if (!names) return liana__fail_memory(error, program->name);
+    for (size_t i = 0; i < graph->num_outputs; i++) names[i] = graph->outputs[i].name;
+    liana_status status = fail_name(program, "output", name, names, graph->num_outputs, error);
+    free(names);
+    return status;
+}
+
+/* ---- running ---- */
+
+liana_status liana__program_feed(liana__program *program, size_t feed, liana_dtype dtype, const liana_shape *shape,
+                                 const void *data, liana__error *error)
+{
+    const liana__node *node = program->graph->inputs[feed];
+    if (dtype != node->dtype || !liana_shape_equal(shape, &node->shape)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the input '%s' is %s, expected %s", program->name,
+                           node->name, liana__type_print(dtype, shape).text,
+                           liana__type_print(node->dtype, &node->shape).text);
+    }
+    if (!program->fed[feed]) program->inputs[feed] = NULL;
+    LIANA_TRY(
+        program->device->backend->upload(program->device, dtype, shape, data, &program->inputs[feed], NULL, error));
+    program->fed[feed] = true;
+    return LIANA_OK;
+}
+
+void liana__program_bind(liana__program *program, size_t feed, liana__buffer *buffer)
+{
+    if (program->fed[feed]) program->device->backend->buffer_destroy(program->inputs[feed]);
+    program->fed[feed] = false;
+    program->inputs[feed] = buffer;
+}
+
+liana_status liana__program_prepare(liana__program *program, liana__error *error)
+{
+    const liana__backend *backend = program->device->backend;
+    return backend->make_ready ? backend->make_ready(program->executable, error) : LIANA_OK;
+}
+
+liana_status liana__program_run(liana__program *program, liana__error *error)
+{
+    const size_t num_variables = program->graph->num_variables;
+    liana__variable *variables = num_variables ? program->variables->items : NULL;
+    for (size_t i = 0; i < num_variables; i++) program->values[i] = variables[program->places[i]].buffer;
+    liana__execution execution = {.name = program->name,
+                                  .inputs = program->inputs,
+                                  .variables = program->values,
+                                  .outputs = program->outputs};
+    LIANA_TRY(program->device->backend->execute(program->executable, &execution, error));
+    for (size_t i = 0; i < num_variables; i++) variables[program->places[i]].buffer = program->values[i];
+    program->num_runs++;
+    return LIANA_OK;
+}
+
+const liana__buffer *liana__program_result(const liana__program *program, size_t fetch)
+{
+    return program->num_runs ? program->outputs[fetch] : NULL;
+}
+
+liana_status liana__program_fetch(const liana__program *program, size_t fetch, void *data, liana__error *error)
+{
+    if (!program->num_runs) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the output '%s' is not there before the first run",
+                           program->name, program->graph->outputs[fetch].name);
+    }
+    return program->device->backend->download(program->outputs[fetch], data, error);
+}

@@ -168,7 +168,7 @@ static void train_plainly(fixture *own, int64_t steps)
     liana__error error = {0};
     liana__loader *loader = own->run.training.loader;
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
-    liana__learning_rate rate = own->run.learning_rate;
+    liana__learning_rate rate = own->run.core.learning_rate;
     rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     rate.total_steps = 3 * rate.steps_per_epoch;
     for (int64_t i = 0; i < steps; i++) {
@@ -179,7 +179,8 @@ static void train_plainly(fixture *own, int64_t steps)
                                      .images = batch->images,
                                      .labels = batch->labels,
                                      .positions = batch->positions};
-        assert_ok(liana__trainer_step(own->run.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums, &error),
+        assert_ok(liana__trainer_step(own->run.core.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums,
+                                      &error),
                   &error);
         liana__loader_release(loader, batch);
     }
@@ -193,18 +194,19 @@ static void test_profile(void **state)
     profile_run(&profiled, NULL, &profile);
     check_counts(&profile);
     check_times(&profile);
-    assert_null(profiled.run.device->recorder);
+    assert_null(profiled.run.core.device->recorder);
     open_run(&plain, NULL);
     train_plainly(&plain, WARMUP + STEPS);
     liana__error error = {0};
-    assert_true(plain.run.variables.count > 10);
-    assert_int_equal(plain.run.variables.count, profiled.run.variables.count);
-    for (size_t i = 0; i < plain.run.variables.count; i++) {
-        const liana__buffer *a = plain.run.variables.items[i].buffer, *b = profiled.run.variables.items[i].buffer;
+    assert_true(plain.run.core.variables.count > 10);
+    assert_int_equal(plain.run.core.variables.count, profiled.run.core.variables.count);
+    for (size_t i = 0; i < plain.run.core.variables.count; i++) {
+        const liana__buffer *a = plain.run.core.variables.items[i].buffer,
+                            *b = profiled.run.core.variables.items[i].buffer;
         assert_int_equal(a->size, b->size);
         char *x = malloc(a->size), *y = malloc(a->size);
-        assert_ok(plain.run.device->backend->download(a, x, &error), &error);
-        assert_ok(profiled.run.device->backend->download(b, y, &error), &error);
+        assert_ok(plain.run.core.device->backend->download(a, x, &error), &error);
+        assert_ok(profiled.run.core.device->backend->download(b, y, &error), &error);
         assert_memory_equal(x, y, a->size);
         free(x);
         free(y);

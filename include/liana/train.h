@@ -46,6 +46,11 @@ typedef enum liana_recompute {
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits in memory, else what makes it fit at the least cost */
 } liana_recompute;
 
+/* How training is shared out over devices and machines. Zeros are the defaults. */
+typedef struct liana_strategy {
+    const char *name; /* one of `liana list strategies`; NULL: "one_device" */
+} liana_strategy;
+
 /* Zeros are the defaults. Names and options are those of the configuration: `liana list`. */
 typedef struct liana_fit_options {
     const liana_dataset *training;
@@ -58,6 +63,7 @@ typedef struct liana_fit_options {
     const char *optimizer;
     const char *loss;                       /* NULL: "sparse_categorical_crossentropy" */
     const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
+    liana_strategy strategy;
     /* The model's from then on (liana_model_precision). With `resume`, AUTO is what the checkpoint was trained in. */
     liana_precision precision;
     /* With `resume`, AUTO without a number is what the checkpoint records. */
@@ -84,10 +90,13 @@ typedef struct liana_fit_options {
     void *user;
 } liana_fit_options;
 
-/* Trains the model from the weights that it has. The same options, data and weights give the same weights, bit for
- * bit, on any number of threads. After a failure the weights are what they were before.
- * Errors: those of the data (by file and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE
- * (training has diverged), CANCELLED, OUT_OF_MEMORY (the message says what would fit). */
+/* Trains the model from the weights that it has. The model keeps what was compiled: another fit with the same options
+ * (data, epochs and callbacks may differ) compiles nothing, and goes on with the optimizer's slots, the count of
+ * updates and the schedule, as if both had been one longer fit. After a change of the model or of the options the
+ * optimizer begins anew. The same options, data and weights give the same weights, bit for bit, on any number of
+ * threads. After a failure the weights are what they were before. Errors: those of the data (by file and record),
+ * INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (training has diverged), CANCELLED, OUT_OF_MEMORY
+ * (the message says what would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
 
 /* Zeros are the defaults, as above. */

@@ -13,8 +13,8 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
     if (liana__invocation_has(invocation, "json")) {
         liana__arena *arena = &invocation->arena;
         liana__value *event = liana__session_event(invocation, "evaluation");
-        for (size_t i = 0; i <= run->num_metrics; i++) {
-            liana__value_set(arena, event, i ? run->metric_names[i - 1] : "loss",
+        for (size_t i = 0; i <= run->core.num_metrics; i++) {
+            liana__value_set(arena, event, i ? run->core.metric_names[i - 1] : "loss",
                              liana__value_float(arena, liana__totals_mean(totals, i)));
         }
         liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
@@ -23,8 +23,8 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
         liana__invocation_print_json(invocation, event);
         return;
     }
-    for (size_t i = 0; i <= run->num_metrics; i++) {
-        fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->metric_names[i - 1] : "loss",
+    for (size_t i = 0; i <= run->core.num_metrics; i++) {
+        fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->core.metric_names[i - 1] : "loss",
                 liana__totals_mean(totals, i));
     }
     fprintf(invocation->out, " over %lld examples", (long long)totals->count);
@@ -43,7 +43,7 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
         liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
     liana__totals totals;
     if (status == LIANA_OK) {
-        status = liana__evaluate(run.trainer, run.validation.loader, true, &totals, NULL, NULL, error);
+        status = liana__evaluate(run.core.trainer, run.validation.loader, true, &totals, NULL, NULL, error);
     }
     if (status == LIANA_OK) print(invocation, &run, checkpoint, &totals);
     liana__run_close(&run);

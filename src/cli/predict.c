@@ -90,7 +90,7 @@ static liana_status print_event(const printer *own, const char *id, const float 
 static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     const printer *own = user;
-    size_t num_classes = (size_t)liana__trainer_num_classes(own->run->trainer);
+    size_t num_classes = (size_t)liana__trainer_num_classes(own->run->core.trainer);
     for (size_t i = 0; i < (size_t)batch->count; i++) {
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
@@ -119,7 +119,8 @@ static liana_status predict_data(liana__invocation *invocation, liana__run *run,
         return LIANA_OK;
     }
     printer own = {invocation, run};
-    return liana__evaluate(run->trainer, data->loader, data->source->has_labels, &totals, print_batch, &own, error);
+    return liana__evaluate(run->core.trainer, data->loader, data->source->has_labels, &totals, print_batch, &own,
+                           error);
 }
 
 static liana_status predict(liana__invocation *invocation, const liana__session *session,

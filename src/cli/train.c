@@ -29,9 +29,9 @@ static double now(void)
 static void add_means(const liana__run *run, const liana__totals *totals, const char *prefix, liana__progress *progress,
                       liana__arena *arena)
 {
-    for (size_t i = *prefix ? 0 : 1; i <= run->num_metrics; i++) {
+    for (size_t i = *prefix ? 0 : 1; i <= run->core.num_metrics; i++) {
         if (progress->num_metrics == LIANA__PROGRESS_MAX_METRICS) return;
-        const char *name = liana__arena_format(arena, "%s%s", prefix, i ? run->metric_names[i - 1] : "loss");
+        const char *name = liana__arena_format(arena, "%s%s", prefix, i ? run->core.metric_names[i - 1] : "loss");
         liana__progress_metric metric = {name ? name : "", liana__totals_mean(totals, i)};
         progress->metrics[progress->num_metrics++] = metric;
     }

@@ -25,6 +25,7 @@ liana_status liana_model_create(liana_context *context, const char *name, liana_
 void liana_model_destroy(liana_model *model)
 {
     if (!model) return;
+    if (model->compiled) model->destroy_compiled(model->compiled);
     liana__arena_free(&model->arena);
     free(model->layers);
     free(model->weights);
@@ -312,6 +313,7 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
         return keep_error(model, &here, &error);
     }
     model->num_layers++;
+    model->structure_version++;
     return (liana_layer){model, (uint32_t)model->num_layers};
 }
 
@@ -413,6 +415,7 @@ liana_status liana__model_check(const liana_model *model, liana__error *error)
 void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable)
 {
     for (size_t i = begin; i < end && i < model->num_layers; i++) model->layers[i].trainable = trainable;
+    model->structure_version++;
 }
 
 static liana_status fail_no_layer(const liana_model *model, const char *name, liana__error *error)
@@ -451,5 +454,6 @@ liana_status liana_model_set_batch_norm_momentum(liana_model *model, double mome
         liana_batch_normalization_options *options = model->layers[i].options;
         options->momentum = momentum;
     }
+    model->structure_version++;
     return LIANA_OK;
 }

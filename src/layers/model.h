@@ -52,6 +52,11 @@ struct liana_model {
     /* The weights themselves, f32 on the host, of the first num_values weights; malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
+    uint64_t values_version;    /* another number whenever values are */
+    uint64_t structure_version; /* ... whenever layers, or what of them trains, are */
+    /* What fit, evaluate and predict compiled; kept by src/train. */
+    void *compiled;
+    void (*destroy_compiled)(void *compiled);
 };
 
 /* ---- building ---- */

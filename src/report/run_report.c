@@ -35,7 +35,7 @@ static const char *class_name(gathering *own, int64_t label)
 static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 {
     const liana__run *run = own->run;
-    int64_t num_classes = liana__trainer_num_classes(run->trainer), best = 0;
+    int64_t num_classes = liana__trainer_num_classes(run->core.trainer), best = 0;
     const float *output = own->outputs + index * num_classes;
     for (int64_t i = 1; i < num_classes; i++) {
         if (output[i] > output[best]) best = i;
@@ -65,7 +65,7 @@ static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
         .positions = batch->positions,
     };
     liana__trainer_sums sums;
-    return liana__trainer_evaluate(own->run->trainer, &data, own->outputs, &sums, own->error);
+    return liana__trainer_evaluate(own->run->core.trainer, &data, own->outputs, &sums, own->error);
 }
 
 /* Image k of `wanted` is example k * total / wanted; each batch with such examples is run once. */
@@ -92,7 +92,7 @@ static liana_status gather(gathering *own)
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error)
 {
     gathering own = {.run = run, .error = error};
-    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_num_classes(run->trainer));
+    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_num_classes(run->core.trainer));
     own.outputs = malloc(num_outputs * sizeof *own.outputs);
     liana_status status = own.outputs ? gather(&own) : liana__fail_memory(error, "the model's outputs");
     if (status == LIANA_OK) {

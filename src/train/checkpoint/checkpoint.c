@@ -4,6 +4,7 @@
 #include "formats/crc32c.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
+#include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static bool state_checksum(const liana__value *state, uint32_t *checksum)
     return enough;
 }
 
-static liana_status write_state(const char *path, const liana__variables *variables, const liana__run_state *state,
+static liana_status write_state(const char *path, const liana__variables *variables, const liana__training_state *state,
                                 size_t num_metrics, uint32_t checksum, liana__arena *arena, liana__error *error)
 {
     const char *isa = liana__isa_name(variables->device->context->isa);
@@ -90,6 +91,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
     liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
     if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
+    liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
@@ -144,7 +146,7 @@ static liana_status remove_old(const char *folder, int64_t keep, liana__arena *a
 }
 
 static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
-                                     const liana__run_state *state, size_t num_metrics, liana__arena *arena,
+                                     const liana__training_state *state, size_t num_metrics, liana__arena *arena,
                                      liana__error *error)
 {
     const char *variables_path = liana__path_join(arena, unfinished, VARIABLES);
@@ -156,7 +158,7 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
     return write_state(state_path, variables, state, num_metrics, checksum, arena, error);
 }
 
-static liana_status save(const char *folder, const liana__variables *variables, const liana__run_state *state,
+static liana_status save(const char *folder, const liana__variables *variables, const liana__training_state *state,
                          size_t num_metrics, int64_t keep, liana__arena *arena, liana__error *error)
 {
     const char *final = liana__arena_format(arena, "%s/%s%010lld", folder, PREFIX, (long long)state->iteration);
@@ -177,7 +179,7 @@ static liana_status save(const char *folder, const liana__variables *variables, 
 }
 
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__run_state *state, size_t num_metrics, int64_t keep,
+                                    const liana__training_state *state, size_t num_metrics, int64_t keep,
                                     liana__error *error)
 {
     liana__arena arena = {0};
@@ -298,15 +300,19 @@ static int64_t recorded_memory(const liana__value *state)
     return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
 }
 
-static liana_status read_state(const liana__value *value, size_t num_metrics, liana__run_state *state,
+static liana_status read_state(const liana__value *value, size_t num_metrics, liana__training_state *state,
                                liana__error *error)
 {
-    *state = (liana__run_state){.data = state->data};
+    *state = (liana__training_state){.data = state->data};
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
     if (version != FORMAT_VERSION) {
         return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, this liana reads version %d",
                            (long long)version, FORMAT_VERSION);
+    }
+    /* Older checkpoints are of a first fit. */
+    if (liana__value_get(value, "earlier_epochs")) {
+        LIANA_TRY(read_count(value, "earlier_epochs", &state->earlier_epochs, error));
     }
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
     LIANA_TRY(read_count(value, "step", &state->step, error));
@@ -362,8 +368,8 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
     return state ? recorded_memory(state) : -1;
 }
 
-static liana_status load(const char *path, liana__variables *variables, size_t num_metrics, liana__run_state *state,
-                         liana__arena *arena, liana__error *error)
+static liana_status load(const char *path, liana__variables *variables, size_t num_metrics,
+                         liana__training_state *state, liana__arena *arena, liana__error *error)
 {
     const char *state_path = liana__path_join(arena, path, STATE);
     const char *variables_path = liana__path_join(arena, path, VARIABLES);
@@ -381,7 +387,7 @@ static liana_status load(const char *path, liana__variables *variables, size_t n
 }
 
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
-                                    liana__run_state *state, liana__error *error)
+                                    liana__training_state *state, liana__error *error)
 {
     liana__arena arena = {0};
     liana_status status = load(path, variables, num_metrics, state, &arena, error);

@@ -8,26 +8,11 @@
 
 #include "backends/variables.h"
 #include "base/file.h"
-#include "train/checkpoint/data_state.h"
-#include "train/checkpoint/history.h"
-
-/* Where a run is: what it needs to go on, beside the variables. */
-typedef struct liana__run_state {
-    int64_t epoch;         /* from 0: the one that is running, or is to begin */
-    int64_t step;          /* updates done in it */
-    int64_t iteration;     /* updates done in all */
-    liana__totals running; /* of the running epoch */
-    liana__history history;
-    /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
-    char isa[32];
-    int64_t recompute_memory; /* the MiB for whose sake parts are computed twice; 0: none are */
-    liana__data_state *data;  /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
-    char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
-} liana__run_state;
+#include "train/core/training_state.h"
 
 /* Writes a checkpoint for state->iteration and removes all but the newest `keep` (0: keeps all). */
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__run_state *state, size_t num_metrics, int64_t keep,
+                                    const liana__training_state *state, size_t num_metrics, int64_t keep,
                                     liana__error *error) LIANA_MUST_USE;
 
 /* The path of the newest checkpoint in a folder, in the arena; NULL if there is none (or no folder). */
@@ -53,6 +38,6 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
  * another version's). They name the file and the tensor. `state` may be NULL, to load the variables only; variables
  * that `variables` lacks are then skipped (optimizer slots, when a model only predicts). */
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
-                                    liana__run_state *state, liana__error *error) LIANA_MUST_USE;
+                                    liana__training_state *state, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,3 +1,4 @@
+/* The loop of a training. */
 #include "train/core/fit.h"
 
 #include <math.h>
@@ -7,7 +8,9 @@
 /* A fit that is running. */
 typedef struct fit_run {
     const liana__fit_options *options;
-    liana__run_state *state;
+    liana__training *training;
+    liana__training_state *state; /* the training's */
+    liana__learning_rate learning_rate;
     liana__error *error;
     int64_t steps_per_epoch; /* in the running epoch */
     double last_checkpoint;  /* when, in seconds */
@@ -35,6 +38,12 @@ static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
                                   .first_position = batch->first_position};
 }
 
+/* Data are drawn anew in each epoch, those of earlier fits included. */
+static uint64_t data_epoch(const liana__training_state *state, int64_t epoch)
+{
+    return (uint64_t)(state->earlier_epochs + epoch);
+}
+
 static void report(fit_run *fit, liana__fit_event event)
 {
     const liana__fit_options *options = fit->options;
@@ -47,10 +56,8 @@ static void report(fit_run *fit, liana__fit_event event)
 static liana_status save_checkpoint(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
-    if (!options->checkpoint_folder) return LIANA_OK;
-    if (options->before_checkpoint) LIANA_TRY(options->before_checkpoint(options->user, fit->error));
-    LIANA_TRY(liana__checkpoint_save(options->checkpoint_folder, options->variables, fit->state, options->num_metrics,
-                                     options->keep, fit->error));
+    if (!options->save) return LIANA_OK;
+    LIANA_TRY(options->save(options->user, fit->error));
     fit->last_checkpoint = now();
     report(fit, (liana__fit_event){.kind = LIANA__FIT_CHECKPOINT,
                                    .step = fit->state->step,
@@ -80,11 +87,11 @@ static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
     const liana__fit_options *options = fit->options;
-    liana__run_state *state = fit->state;
+    liana__training_state *state = fit->state;
     liana__trainer_batch data = batch_of(batch, true);
     liana__trainer_sums sums = {{0}};
-    fit->rate = liana__learning_rate_at(&options->learning_rate, state->iteration);
-    LIANA_TRY(liana__trainer_step(options->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
+    fit->rate = liana__learning_rate_at(&fit->learning_rate, state->iteration);
+    LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
     LIANA_TRY(check_finite(fit, &sums));
     liana__totals_add(&state->running, &sums, batch->count, batch->num_positions - batch->count);
     for (int64_t i = 0; options->seen_classes && i < batch->count; i++) options->seen_classes[batch->labels[i]] = true;
@@ -97,7 +104,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
 
 static liana_status train_epoch(fit_run *fit)
 {
-    liana__run_state *state = fit->state;
+    liana__training_state *state = fit->state;
     double begin = now();
     fit->timing = (liana__timing_epoch){0};
     while (state->step < fit->steps_per_epoch && !fit->stopping) {
@@ -149,7 +156,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
 
 static liana_status finish_epoch(fit_run *fit)
 {
-    liana__run_state *state = fit->state;
+    liana__training_state *state = fit->state;
     const liana__fit_options *options = fit->options;
     liana__history_epoch epoch = {.training = state->running, .learning_rate = fit->rate};
     if (options->validation) {
@@ -157,8 +164,8 @@ static liana_status finish_epoch(fit_run *fit)
                                .totals = &epoch.validation,
                                .begin = now(),
                                .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
-        LIANA_TRY(liana__evaluate(options->trainer, options->validation, true, &epoch.validation, report_validation,
-                                  &progress, fit->error));
+        LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, true, &epoch.validation,
+                                  report_validation, &progress, fit->error));
     }
     if (!liana__history_add(&state->history, &epoch, &fit->timing))
         return liana__fail_memory(fit->error, "the history");
@@ -191,10 +198,11 @@ static liana_status stop(fit_run *fit)
 static liana_status prepare_epoch(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
-    uint64_t epoch = (uint64_t)fit->state->epoch, length = liana__loader_epoch_length(options->training, epoch);
+    uint64_t epoch = data_epoch(fit->state, fit->state->epoch),
+             length = liana__loader_epoch_length(options->training, epoch);
     int64_t left = (int64_t)(length % (uint64_t)options->batch_size);
     fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
-    return left ? liana__trainer_prepare(options->trainer, left, true, fit->error) : LIANA_OK;
+    return left ? liana__trainer_prepare(fit->training->trainer, left, true, fit->error) : LIANA_OK;
 }
 
 /* Compiles the sizes of batches of the validation. */
@@ -204,36 +212,54 @@ static liana_status prepare_validation(const fit_run *fit)
     if (!options->validation) return LIANA_OK;
     int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
     int64_t left = length % options->batch_size;
-    if (left) LIANA_TRY(liana__trainer_prepare(options->trainer, left, false, fit->error));
+    if (left) LIANA_TRY(liana__trainer_prepare(fit->training->trainer, left, false, fit->error));
     if (length < options->batch_size) return LIANA_OK;
-    return liana__trainer_prepare(options->trainer, options->batch_size, false, fit->error);
+    return liana__trainer_prepare(fit->training->trainer, options->batch_size, false, fit->error);
 }
 
-/* Of the whole run. */
-static int64_t count_steps(const liana__fit_options *options)
+/* The updates of the whole fit. */
+static int64_t count_steps(const fit_run *fit)
 {
     int64_t count = 0;
-    for (int64_t epoch = 0; epoch < options->epochs; epoch++) {
-        count += (int64_t)liana__loader_steps_per_epoch(options->training, (uint64_t)epoch);
+    for (int64_t epoch = 0; epoch < fit->options->epochs; epoch++) {
+        count += (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, epoch));
     }
     return count;
 }
 
-liana_status liana__fit(const liana__fit_options *given, liana__run_state *state, liana__error *error)
+/* The updates of this fit that are done, from a checkpoint of it on. */
+static int64_t count_done(const fit_run *fit)
+{
+    int64_t count = fit->state->step;
+    for (int64_t epoch = 0; epoch < fit->state->epoch; epoch++) {
+        count += (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, epoch));
+    }
+    return count;
+}
+
+/* Where epochs differ in length, the schedule's epochs are like the first one, and it ends when the last epoch does. A
+ * fit after others goes on where their schedule was, as if they had been one longer fit. */
+static void begin_schedule(fit_run *fit)
+{
+    fit->learning_rate = fit->training->learning_rate;
+    fit->learning_rate.steps_per_epoch =
+        (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, 0));
+    fit->learning_rate.total_steps = fit->state->iteration - count_done(fit) + count_steps(fit);
+}
+
+liana_status liana__fit(liana__training *training, const liana__fit_options *given, liana__error *error)
 {
     liana__fit_options options = *given;
-    fit_run fit = {.options = &options, .state = state, .error = error, .last_checkpoint = now()};
-    /* Where epochs differ in length, the schedule's epochs are like the first one, and its run ends when the last does.
-     */
-    options.learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options.training, 0);
-    options.learning_rate.total_steps = count_steps(&options);
+    liana__training_state *state = &training->state;
+    fit_run fit = {.options = &options, .training = training, .state = state, .error = error, .last_checkpoint = now()};
+    begin_schedule(&fit);
     LIANA_TRY(prepare_validation(&fit));
     if (state->epoch >= options.epochs) return LIANA_OK;
     LIANA_TRY(prepare_epoch(&fit));
     /* The rate of the last update, should the epoch be over already. */
-    if (state->iteration) fit.rate = liana__learning_rate_at(&options.learning_rate, state->iteration - 1);
+    if (state->iteration) fit.rate = liana__learning_rate_at(&fit.learning_rate, state->iteration - 1);
     bool epoch_trained = state->step >= fit.steps_per_epoch;
-    LIANA_TRY(liana__loader_begin(options.training, (uint64_t)(state->epoch + epoch_trained),
+    LIANA_TRY(liana__loader_begin(options.training, data_epoch(state, state->epoch + epoch_trained),
                                   epoch_trained ? 0 : (uint64_t)state->step, error));
     while (state->epoch < options.epochs) {
         LIANA_TRY(train_epoch(&fit));

@@ -1,18 +1,16 @@
-/* fit.h - epochs of updates, evaluation after each, checkpoints between. */
+/* fit.h - the loop of a training: epochs of updates, an evaluation after each, and calls to save between. */
 #ifndef LIANA_TRAIN_FIT_H
 #define LIANA_TRAIN_FIT_H
 
 #include "data/loader/loader.h"
-#include "optimizers/schedule.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/core/trainer.h"
+#include "train/core/training.h"
 
 typedef enum liana__fit_event_kind {
     LIANA__FIT_STEP,       /* an update is done */
     LIANA__FIT_VALIDATION, /* a batch of validation is done */
     LIANA__FIT_PREDICTION, /* a batch of the predictions after the last epoch is done; from liana__run_train */
     LIANA__FIT_EPOCH,      /* an epoch is done, validation included */
-    LIANA__FIT_CHECKPOINT, /* one was saved */
+    LIANA__FIT_CHECKPOINT, /* the state was saved */
 } liana__fit_event_kind;
 
 /* What a progress display needs. */
@@ -31,32 +29,27 @@ typedef struct liana__fit_event {
 } liana__fit_event;
 
 typedef struct liana__fit_options {
-    liana__trainer *trainer;
-    liana__variables *variables;
     liana__loader *training;
     liana__loader *validation; /* NULL: none */
     int64_t batch_size;
     int64_t epochs;
-    size_t num_metrics;
     bool *seen_classes; /* by class: becomes true when an example of it was trained on; NULL: nobody asks */
-    liana__learning_rate learning_rate; /* its step counts are filled in by fit */
-    /* Checkpoints; folder NULL: none. */
-    const char *checkpoint_folder;
+    /* When the state is to be saved, besides the end and a stop. */
     bool every_epoch;
     int64_t every_steps;
     double every_minutes;
-    int64_t keep;
-    /* Asked before a checkpoint is saved; may be NULL. A failure ends the run without one. */
-    liana_status (*before_checkpoint)(void *user, liana__error *error);
+    /* Saves the training's state and variables; NULL: nothing is saved. A failure ends the fit. */
+    liana_status (*save)(void *user, liana__error *error);
     /* Called after each event. Returning false stops the run in good order: with a checkpoint, and CANCELLED; out of a
      * validation too, which is then done again. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     void *user;
 } liana__fit_options;
 
-/* Trains from `state` (zeros: from the start) to the end of the last epoch, keeping `state` up to date. Errors: those
+/* Trains from training->state to the end of the last epoch, and keeps the state up to date. Errors: those
  * of the data (named by file and record), OUT_OF_RANGE when the loss is no longer finite, CANCELLED. */
-liana_status liana__fit(const liana__fit_options *options, liana__run_state *state, liana__error *error) LIANA_MUST_USE;
+liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
+    LIANA_MUST_USE;
 
 /* What receives the model's outputs of a batch, in order: [batch->count, classes]. */
 typedef liana_status (*liana__on_outputs)(void *user, const liana__batch *batch, const float *outputs,

@@ -86,7 +86,10 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
     }
     if (status == LIANA_OK) status = liana__weights_load(model, path, num_required, values, arena, NULL, error);
     float **old = status == LIANA_OK ? model->values : values;
-    if (status == LIANA_OK) model->values = values;
+    if (status == LIANA_OK) {
+        model->values = values;
+        model->values_version++;
+    }
     for (size_t i = 0; i < model->num_weights; i++) free(old[i]);
     free(old);
     return status;

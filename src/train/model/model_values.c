@@ -13,6 +13,7 @@ liana_status liana__model_values_complete(liana_model *model, liana__error *erro
         if (!values[i]) return liana__fail_memory(error, model->weights[i].name);
         liana__model_initialize(model, 0, i, values[i]);
         model->num_values++;
+        model->values_version++;
     }
     return LIANA_OK;
 }

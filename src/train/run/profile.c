@@ -33,7 +33,7 @@ double liana__profile_roofline_share(const liana__profile_row *row)
 static void note_step(const profiler *own, liana__event_kind kind, uint64_t begin, int64_t number)
 {
     liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
-    liana__recorder_add(own->workers, own->run->device->num_tracks, event);
+    liana__recorder_add(own->workers, own->run->core.device->num_tracks, event);
 }
 
 /* One update, as liana__fit does it. */
@@ -54,7 +54,7 @@ static liana_status step(profiler *own, int64_t number)
                                  .first_position = batch->first_position};
     liana__trainer_sums sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
-    liana_status status = liana__trainer_step(run->trainer, &data, rate, ++own->iteration, &sums, own->error);
+    liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, own->error);
     own->profile->images += batch->count;
     liana__loader_release(run->training.loader, batch);
     note_step(own, LIANA__EVENT_STEP, begin, number);
@@ -99,7 +99,7 @@ static size_t count_dropped(const liana__recorder *recorder)
 /* Runs one step to count its events, and makes room for as many on each track: any worker may get all the work. */
 static liana_status make_room(profiler *own)
 {
-    liana__device *device = own->run->device;
+    liana__device *device = own->run->core.device;
     size_t tracks = (size_t)device->num_tracks + 1;
     LIANA_TRY(liana__recorder_create(tracks, 1, &own->workers, own->error));
     device->recorder = own->workers;
@@ -146,10 +146,10 @@ static liana_status prepare(profiler *own)
     const liana__run *run = own->run;
     const liana__loader *loader = run->training.loader;
     int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
-    own->learning_rate = run->learning_rate;
+    own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
-    return left ? liana__trainer_prepare(run->trainer, left, true, own->error) : LIANA_OK;
+    return left ? liana__trainer_prepare(run->core.trainer, left, true, own->error) : LIANA_OK;
 }
 
 static liana_status record_steps(profiler *own, const liana__profile_options *options)
@@ -168,21 +168,21 @@ static liana_status check_recorded(const profiler *own)
     if (own->profile->by_node.count > 0) return LIANA_OK;
     return liana__fail(own->error, LIANA_UNIMPLEMENTED,
                        "the device '%s' does not say how long its nodes take; profile with train.device=cpu",
-                       own->run->device->backend->name);
+                       own->run->core.device->backend->name);
 }
 
 liana_status liana__profile_run(liana__run *run, const liana__profile_options *options, liana__profile *profile,
                                 liana__error *error)
 {
     *profile = (liana__profile){.context = run->context,
-                                .num_workers = (int)run->device->num_tracks,
+                                .num_workers = (int)run->core.device->num_tracks,
                                 .num_readers = liana__loader_num_threads(run->training.loader),
                                 .num_cores = liana__cpu_count(),
                                 .steps = options->steps};
     LIANA_TRY(liana__roofline_measure(run->context, &profile->roofline, error));
     profiler own = {.run = run, .profile = profile, .error = error};
     liana_status status = record_steps(&own, options);
-    run->device->recorder = NULL;
+    run->core.device->recorder = NULL;
     liana__loader_record(run->training.loader, NULL);
     if (status == LIANA_OK) {
         profile->dropped = count_dropped(own.workers) + count_dropped(own.readers);

@@ -1,35 +1,19 @@
+#include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
 #include "base/format.h"
-#include "train/core/precision.h"
-#include "train/core/recompute.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-void liana__run_note(const liana__run_options *options, const char *format, ...)
-{
-    if (!options->on_note) return;
-    char note[2304];
-    va_list arguments;
-    va_start(arguments, format);
-    liana__format_list(note, sizeof note, format, arguments);
-    va_end(arguments);
-    options->on_note(options->user, note);
-}
 
 void liana__run_close(liana__run *run)
 {
     liana__run_close_data(&run->training);
     liana__run_close_data(&run->validation);
     liana__run_close_data(&run->test);
-    liana__trainer_destroy(run->trainer);
-    if (run->variables.device) liana__variables_free(&run->variables);
-    liana__device_close(run->device);
+    liana__training_close(&run->core);
     liana_model_destroy(run->model);
-    liana__history_free(&run->state.history);
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
     if (run->locked) close(run->lock);
@@ -37,49 +21,46 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
-/* What `auto` came to is said, and recorded: a run that goes on keeps it. */
-static void note_recomputation(liana__run *run, const liana__run_options *options, size_t limit)
-{
-    liana__train_config *train = &run->config->train;
-    liana__recompute_result result = liana__recompute_report(run->trainer, (liana_recompute)train->recompute, limit);
-    train->recompute = result.recompute;
-    if (result.recompute == LIANA_RECOMPUTE_AUTO) train->memory = result.memory;
-    run->state.recompute_memory = result.memory;
-    if (*result.note) liana__run_note(options, "%s", result.note);
-}
-
 liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    const liana__train_config *train = &run->config->train;
-    liana__trainer_options wanted = {.model = run->model,
-                                     .batch_size = train->batch_size,
-                                     .microbatch = train->microbatch,
-                                     .seed = (uint64_t)train->seed,
-                                     .scale = run->scale,
-                                     .class_weights = run->class_weights,
-                                     .num_class_weights = run->num_classes,
-                                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)};
-    LIANA_TRY(liana__run_find_loss(run, &wanted, error));
-    if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &wanted, error));
-    LIANA_TRY(liana__device_open(run->context, train->device, &run->device, error));
-    liana__precision_choice choice = liana__precision_choose(run->device, (liana_precision)train->precision);
-    wanted.mixed_precision = choice.precision == LIANA_MIXED_BFLOAT16;
-    run->config->train.precision = choice.precision;
-    snprintf(run->state.precision, sizeof run->state.precision, "%s", liana__precision_names[choice.precision]);
-    if (*choice.note) liana__run_note(options, "%s", choice.note);
-    liana__variables_init(&run->variables, run->device);
-    liana_recompute recompute = options->training ? (liana_recompute)train->recompute : LIANA_RECOMPUTE_NONE;
-    wanted.memory_limit = liana__recompute_limit(recompute, train->memory, liana__run_data_memory(run));
-    LIANA_TRY(liana__trainer_create(run->device, &wanted, &run->variables, &run->trainer, error));
-    if (options->training) note_recomputation(run, options, wanted.memory_limit);
-    run->config->train.microbatch = liana__trainer_microbatch(run->trainer);
-    liana__run_note(options,
-                    "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %d "
-                    "threads, %s",
-                    liana__model_name(run->model), (long long)liana_model_num_parameters(run->model, false),
-                    (long long)liana_model_num_parameters(run->model, true), run->model->num_layers,
-                    (long long)train->batch_size, (long long)liana__trainer_microbatch(run->trainer),
-                    (int)run->device->num_tracks, liana__isa_name(run->context->isa));
+    liana__train_config *train = &run->config->train;
+    liana__optimizer_choice optimizer;
+    liana__training_options wanted = {
+        .device = train->device,
+        .optimizer = options->training ? &optimizer : NULL,
+        .trainer = {.model = run->model,
+                    .batch_size = train->batch_size,
+                    .microbatch = train->microbatch,
+                    .seed = (uint64_t)train->seed,
+                    .scale = run->scale,
+                    .class_weights = run->class_weights,
+                    .num_class_weights = run->num_classes,
+                    .mixes = run->training.augment && liana__augment_mixes(run->training.augment)},
+        .precision = (liana_precision)train->precision,
+        .recompute = (liana_recompute)train->recompute,
+        .memory = train->memory,
+        .data_memory = liana__run_data_memory(run),
+        .notes = {options->on_note, options->user},
+    };
+    LIANA_TRY(liana__run_find_loss(run, &wanted.trainer, error));
+    if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
+    LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));
+    LIANA_TRY(liana__training_open(&run->core, &wanted, error));
+    train->precision = run->core.precision;
+    train->microbatch = liana__trainer_microbatch(run->core.trainer);
+    if (options->training) {
+        train->recompute = run->core.recompute;
+        train->memory = run->core.memory;
+    }
+    run->warnings = (liana__warnings){.training = &run->core,
+                                      .notes = wanted.notes,
+                                      .configured = true,
+                                      .num_classes = run->num_classes,
+                                      .class_names = run->class_names.items,
+                                      .num_class_names = run->class_names.count,
+                                      .label_offset = run->config->data.label_offset,
+                                      .seen = run->warnings.seen,
+                                      .knows_classes = run->warnings.knows_classes};
     return LIANA_OK;
 }
 
@@ -87,13 +68,13 @@ liana_status liana__run_note_data(liana__run *run, liana__error *error)
 {
     liana__data_state *data = liana__arena_allocate(&run->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
-    run->state.data = data;
+    run->core.state.data = data;
     return liana__data_state_find(run->training.source, &run->arena, data, error);
 }
 
 void liana__run_note_contents(liana__run *run, const liana__run_options *options)
 {
-    liana__data_state *data = run->state.data;
+    liana__data_state *data = run->core.state.data;
     if (!data) return;
     if (*data->note) liana__run_note(options, "%s", data->note);
     liana__data_state_read_contents(data);
@@ -136,64 +117,33 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
                            folder);
     }
     if (loaded) *loaded = path;
-    return liana__checkpoint_load(path, &run->variables, run->num_metrics, NULL, error);
-}
-
-liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
-                                          const char **path, liana__error *error)
-{
-    liana__paths all;
-    liana__error damage = {0};
-    *path = NULL;
-    LIANA_TRY(liana__checkpoint_list(checkpoints, &run->arena, &all, error));
-    for (size_t i = all.count; i-- > 0 && !*path;) {
-        liana__error own = {0};
-        liana_status status =
-            liana__checkpoint_load(all.items[i], &run->variables, run->num_metrics, &run->state, &own);
-        if (status == LIANA_OK) *path = all.items[i];
-        if (status == LIANA_DATA_LOSS) liana__run_note(options, "%s", own.message);
-        if (status != LIANA_OK) damage = own;
-        if (status != LIANA_OK && status != LIANA_DATA_LOSS) break;
-    }
-    if (!*path && damage.status != LIANA_OK) {
-        if (error) *error = damage;
-        if (damage.status != LIANA_DATA_LOSS) return damage.status;
-        return liana__fail_within(error,
-                                  "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
-                                  checkpoints);
-    }
-    const liana__train_config *train = &run->config->train;
-    run->state.recompute_memory = train->recompute == LIANA_RECOMPUTE_AUTO ? train->memory : 0;
-    for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
-        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
-        liana__run_note(options, "the damaged checkpoint was set aside as '%s.damaged'", all.items[i]);
-    }
-    return LIANA_OK;
+    return liana__checkpoint_load(path, &run->core.variables, run->core.num_metrics, NULL, error);
 }
 
 static liana_status resume(liana__run *run, const liana__run_options *options, bool *resumed, liana__error *error)
 {
     const char *checkpoints = checkpoint_folder(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(liana__run_load_newest_whole(run, options, checkpoints, &path, error));
+    const liana__notes notes = {options->on_note, options->user};
+    LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
     *resumed = path != NULL;
     if (!path) {
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
         return LIANA_OK;
     }
     LIANA_TRY(liana__run_read_bad_records(run, error));
-    if (run->state.epoch >= run->config->train.epochs) {
+    if (run->core.state.epoch >= run->config->train.epochs) {
         liana__run_note(options, "'%s' is of the last epoch: nothing is left to train", path);
         return LIANA_OK;
     }
-    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path, (long long)run->state.epoch + 1,
-                    (long long)run->state.step);
+    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path,
+                    (long long)run->core.state.epoch + 1, (long long)run->core.state.step);
     const char *isa = liana__isa_name(run->context->isa);
-    if (strcmp(run->state.isa, isa) != 0) {
+    if (strcmp(run->core.state.isa, isa) != 0) {
         liana__run_note(options,
                         "it was saved under %s and goes on under %s, which rounds otherwise: the result will not "
                         "be the same to the last bit (LIANA_MAX_ISA can lower this machine's)",
-                        run->state.isa, isa);
+                        run->core.state.isa, isa);
     }
     return LIANA_OK;
 }
@@ -211,14 +161,16 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(open_model(run, options, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     bool resumed = false, has_weights = run->config->model.weights != NULL;
-    if (options->training && !has_weights) LIANA_TRY(liana__run_find_new_averages(run, error));
+    if (options->training && !has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, &resumed, error));
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
-    if (options->training && !resumed && has_weights) LIANA_TRY(liana__run_find_new_averages(run, error));
+    if (options->training && !resumed && has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     LIANA_TRY(liana__run_start_loaders(run, options, error));
-    if (options->training) liana__run_warn_of_warmup(run, options);
+    if (options->training) {
+        liana__warn_of_warmup(&run->warnings, run->training.loader, run->config->train.epochs);
+    }
     return LIANA_OK;
 }
 
@@ -254,6 +206,7 @@ liana_status liana__run_open_model(liana_context *context, const liana__config *
 typedef struct watcher {
     liana__run *run;
     const liana__run_options *options;
+    const char *checkpoints; /* the folder */
     liana__error *error;
     liana_status status;
 } watcher;
@@ -264,9 +217,13 @@ static liana_status write_history(const liana__run *run, liana__error *error)
     return liana__run_write_history(run, error);
 }
 
-static liana_status before_checkpoint(void *user, liana__error *error)
+static liana_status save(void *user, liana__error *error)
 {
-    return liana__run_check_there(((const watcher *)user)->run, error);
+    const watcher *own = user;
+    liana__run *run = own->run;
+    LIANA_TRY(liana__run_check_there(run, error));
+    return liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state, run->core.num_metrics,
+                                  run->config->checkpoint.keep, error);
 }
 
 static bool watch(void *user, const liana__fit_event *event)
@@ -278,7 +235,7 @@ static bool watch(void *user, const liana__fit_event *event)
     if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
     if (own->status != LIANA_OK) return false;
     bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
-    if (event->kind == LIANA__FIT_EPOCH) liana__run_warn_after_epoch(own->run, own->options);
+    if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->run->warnings);
     return goes_on;
 }
 
@@ -287,27 +244,22 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__config *config = run->config;
     liana__error write_error = {0};
     watcher own = {.run = run, .options = options, .error = &write_error};
-    liana__fit_options wanted = {.trainer = run->trainer,
-                                 .variables = &run->variables,
-                                 .training = run->training.loader,
+    if (run->folder) {
+        own.checkpoints = checkpoint_folder(run, run->folder);
+        if (!own.checkpoints) return liana__fail_memory(error, "the run folder");
+    }
+    liana__fit_options wanted = {.training = run->training.loader,
                                  .validation = run->validation.loader,
                                  .batch_size = config->train.batch_size,
                                  .epochs = config->train.epochs,
-                                 .num_metrics = run->num_metrics,
-                                 .seen_classes = liana__run_classes_to_see(run),
-                                 .learning_rate = run->learning_rate,
+                                 .seen_classes = liana__warn_classes_to_see(&run->warnings),
                                  .every_epoch = config->checkpoint.every_epoch,
                                  .every_steps = config->checkpoint.every_steps,
                                  .every_minutes = config->checkpoint.every_minutes,
-                                 .keep = config->checkpoint.keep,
-                                 .before_checkpoint = before_checkpoint,
+                                 .save = run->folder ? save : NULL,
                                  .on_event = watch,
                                  .user = &own};
-    if (run->folder) {
-        wanted.checkpoint_folder = checkpoint_folder(run, run->folder);
-        if (!wanted.checkpoint_folder) return liana__fail_memory(error, "the run folder");
-    }
-    liana_status status = liana__fit(&wanted, &run->state, error);
+    liana_status status = liana__fit(&run->core, &wanted, error);
     if (own.status != LIANA_OK) {
         *error = write_error;
         return own.status;

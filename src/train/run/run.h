@@ -7,8 +7,10 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
+#include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/fit.h"
+#include "train/core/warnings.h"
 
 #include <liana/dataset.h>
 
@@ -27,10 +29,9 @@ typedef struct liana__run {
     liana__arena arena;
     liana__config *config; /* the run's own copy, in which what was left open is filled in as it is found */
     const char *folder;    /* NULL: nothing is written */
-    liana__device *device;
     liana_model *model;
-    liana__variables variables;
-    liana__trainer *trainer;
+    liana__training core; /* the model compiled, and all that changes while it trains */
+    liana__warnings warnings;
     liana__run_data training;
     liana__run_data validation;
     liana__run_data test;
@@ -41,17 +42,8 @@ typedef struct liana__run {
     liana_scale scale;
     liana__bad_records bad_records; /* met so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
-    bool *seen_classes;             /* by class, training only: whether there are examples of it */
-    bool knows_classes;             /* ... which was known before the first step; else of those seen so far */
     size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
-    /* Training only. */
-    liana__learning_rate learning_rate;
-    double new_averages_momentum; /* the greatest of batch normalisations whose averages began anew; 0: there is none */
-    bool told_of_averages;
-    const char *metric_names[LIANA__MAX_METRICS];
-    size_t num_metrics;
-    liana__run_state state;
-    liana__remote *remote; /* where URLs of the configuration are local files */
+    liana__remote *remote;          /* where URLs of the configuration are local files */
     struct liana__run_fetch *fetch;
     bool locked; /* the folder, by `lock` */
     int lock;

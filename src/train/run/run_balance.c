@@ -26,10 +26,10 @@ static liana_status count_classes(balance *own, liana__error *error)
     if (!own->labels || !own->counts) return liana__fail_memory(error, "labels");
     LIANA_TRY(liana__source_labels(source, run->config->data.label_offset, own->num_classes, own->labels, error));
     liana__count_labels(own->labels, own->num_records, own->num_classes, own->counts);
-    run->seen_classes = liana__arena_allocate(&run->arena, (size_t)own->num_classes + 1);
-    if (!run->seen_classes) return liana__fail_memory(error, "the classes");
-    for (int64_t c = 0; c < own->num_classes; c++) run->seen_classes[c] = own->counts[c] > 0;
-    run->knows_classes = true;
+    run->warnings.seen = liana__arena_allocate(&run->arena, (size_t)own->num_classes + 1);
+    if (!run->warnings.seen) return liana__fail_memory(error, "the classes");
+    for (int64_t c = 0; c < own->num_classes; c++) run->warnings.seen[c] = own->counts[c] > 0;
+    run->warnings.knows_classes = true;
     return LIANA_OK;
 }
 

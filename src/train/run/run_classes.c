@@ -51,10 +51,10 @@ static liana_status check_count(const liana__run *run, liana__error *error)
 /* Which of them occur is known then, too. */
 static liana_status count_classes(liana__run *run, const liana__source *source, liana__error *error)
 {
-    run->seen_classes = liana__arena_allocate(&run->arena, LIANA__MAX_CLASSES * sizeof *run->seen_classes);
-    if (!run->seen_classes) return liana__fail_memory(error, "the classes");
-    run->knows_classes = true;
-    return liana__source_count_classes(source, run->config->data.label_offset, &run->num_classes, run->seen_classes,
+    run->warnings.seen = liana__arena_allocate(&run->arena, LIANA__MAX_CLASSES * sizeof *run->warnings.seen);
+    if (!run->warnings.seen) return liana__fail_memory(error, "the classes");
+    run->warnings.knows_classes = true;
+    return liana__source_count_classes(source, run->config->data.label_offset, &run->num_classes, run->warnings.seen,
                                        error);
 }
 

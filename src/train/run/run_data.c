@@ -5,8 +5,6 @@
 #include "data/check/quarantine.h"
 #include "train/config/source_dataset.h"
 
-enum { DEFAULT_MEMORY = 1024 }; /* MiB */
-
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
@@ -178,7 +176,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
 size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
-    size_t total = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    size_t total = (size_t)(data->memory ? data->memory : LIANA__DEFAULT_DATA_MEMORY) << 20;
     if (!run->training.source) return total;
     return part == &run->training ? total / 2 : total / 4;
 }
@@ -186,7 +184,7 @@ size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part
 size_t liana__run_data_memory(const liana__run *run)
 {
     const liana__data_config *data = &run->config->data;
-    size_t memory = (size_t)(data->memory ? data->memory : DEFAULT_MEMORY) << 20;
+    size_t memory = (size_t)(data->memory ? data->memory : LIANA__DEFAULT_DATA_MEMORY) << 20;
     return data->cache == LIANA__CACHE_MEMORY ? memory + liana__machine_memory() / 4 : memory;
 }
 
@@ -346,5 +344,5 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                     (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
                     (long long)run->image_shape[2]);
     LIANA_TRY(liana__run_find_balance(run, options, error));
-    return liana__run_find_seen_classes(run, options, error);
+    return liana__warn_find_classes(&run->warnings, run->training.source, &run->arena, error);
 }

@@ -39,21 +39,6 @@ void liana__run_note_cache_events(const liana__run *run, const liana__run_option
  * Needs the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run_warnings.c: what a run is told that trains otherwise than was probably meant.
- * Which classes have no training example: at once, where labels are known without reading the data; else
- * run->seen_classes is to be filled in by the first epoch. */
-liana_status liana__run_find_seen_classes(liana__run *run, const liana__run_options *options, liana__error *error);
-/* ... which is this, or NULL: then they are known, or the first epoch has begun before. */
-bool *liana__run_classes_to_see(liana__run *run);
-/* That the warm-up does not end in this run. Not an error: trials of a long configuration are short. */
-void liana__run_warn_of_warmup(const liana__run *run, const liana__run_options *options);
-/* Notes which moving averages are as their layers were made: those that were loaded hold statistics of images, if of
- * others. Before training, and before a checkpoint is loaded. */
-liana_status liana__run_find_new_averages(liana__run *run, liana__error *error);
-/* At the end of each epoch, before run->state counts it: classes that were not seen; moving averages that still hold
- * much of their initial values. */
-void liana__run_warn_after_epoch(liana__run *run, const liana__run_options *options);
-
 /* run_model.c: builds the model and finds how its images are scaled. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 /* Loads model.weights into the variables. */
@@ -63,20 +48,15 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
  * configuration names, and chooses the shard size. */
 liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run.c: loads variables and state from the newest checkpoint of a folder that is whole; *path is NULL if there is none
- * at all. Damaged ones are set aside, not trusted and not removed, once it is known that an older one is whole: what
- * came after it is trained again. */
-liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_options *options, const char *checkpoints,
-                                          const char **path, liana__error *error);
-
 /* run_data.c: the bytes that reading, decoding and the cache may take. */
 size_t liana__run_data_memory(const liana__run *run);
 /* What of it a part of the data may take besides its cache; all three together have data.memory. Where nothing is
  * trained on, one part is read at a time, and has all. */
 size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
-/* run_optimizer.c: reads optimizer, schedule, loss and metrics. */
-liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error);
+/* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
+liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
+liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error);
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);
 
 /* run_folder.c: what is written besides checkpoints. Before anything else is done: that the folder holds no run, or,
@@ -92,6 +72,6 @@ liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);
 liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
-void liana__run_note(const liana__run_options *options, const char *format, ...) LIANA__PRINTF(2, 3);
+#define liana__run_note(options, ...) liana__note(&(liana__notes){(options)->on_note, (options)->user}, __VA_ARGS__)
 
 #endif

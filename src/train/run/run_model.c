@@ -117,7 +117,7 @@ static liana_status read_values(liana__run *run, float **values, liana__error *e
 {
     const liana_model *model = run->model;
     for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__variable *variable = liana__variables_find(&run->variables, model->weights[i].name);
+        const liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
         values[i] = malloc(variable->buffer->size);
         if (!values[i]) return liana__fail_memory(error, "the weights");
         LIANA_TRY(liana__variable_read(variable, values[i], error));
@@ -129,7 +129,7 @@ static liana_status write_values(liana__run *run, float *const *values, liana__e
 {
     const liana_model *model = run->model;
     for (size_t i = 0; i < model->num_weights; i++) {
-        liana__variable *variable = liana__variables_find(&run->variables, model->weights[i].name);
+        liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
         LIANA_TRY(liana__variable_write(variable, values[i], error));
     }
     return LIANA_OK;

@@ -10,14 +10,18 @@ static liana_status fail_unknown(const liana__run *run, const char *key, const c
                           liana__hint(nearest).text);
 }
 
-liana_status liana__run_find_optimizer(liana__run *run, liana__trainer_options *options, liana__error *error)
+liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
-    liana__optimizer_choice choice;
-    LIANA_TRY(liana__optimizer_read(run->config->train.optimizer, "train.optimizer", &run->arena, &choice, error));
-    options->optimizer = choice.optimizer;
-    options->optimizer_options = choice.options;
-    run->learning_rate = choice.learning_rate;
-    return LIANA_OK;
+    return liana__optimizer_read(run->config->train.optimizer, "train.optimizer", &run->arena, choice, error);
+}
+
+liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error)
+{
+    liana_status status = liana__strategy_find(run->config->train.strategy, strategy, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana__place place = liana__config_place(run->config, "train.strategy");
+    liana__error found = *error;
+    return liana__fail_at(error, &place, "train.strategy", "%s", found.message);
 }
 
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error)
@@ -40,8 +44,7 @@ liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *optio
             liana__place place = liana__config_place(run->config, "train.metrics");
             return liana__fail_at(error, &place, "train.metrics", "'%s' is named twice; name each metric once", name);
         }
-        run->metric_names[i] = options->metrics[i]->name;
     }
-    options->num_metrics = run->num_metrics = train->metrics.count;
+    options->num_metrics = train->metrics.count;
     return LIANA_OK;
 }

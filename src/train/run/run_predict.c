@@ -37,7 +37,7 @@ static void add_class(const liana__run *run, liana__text *text, int64_t label)
 
 static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
 {
-    int64_t num_classes = liana__trainer_num_classes(own->run->trainer), best = 0;
+    int64_t num_classes = liana__trainer_num_classes(own->run->core.trainer), best = 0;
     for (int64_t i = 1; i < num_classes; i++) {
         if (output[i] > output[best]) best = i;
     }
@@ -73,7 +73,7 @@ static bool report(predictions *own, const liana__batch *batch)
                               .steps = own->steps,
                               .wait = batch->wait_seconds,
                               .images = own->totals.count,
-                              .training = &own->run->state.running,
+                              .training = &own->run->core.state.running,
                               .validation = &own->totals};
     return options->on_event(options->user, &event);
 }
@@ -81,7 +81,7 @@ static bool report(predictions *own, const liana__batch *batch)
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
-    int64_t num_classes = liana__trainer_num_classes(own->run->trainer);
+    int64_t num_classes = liana__trainer_num_classes(own->run->core.trainer);
     for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * num_classes);
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
@@ -104,7 +104,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
     liana__text_add(&own.text, "%s", headers[columns]);
     liana_status status =
-        liana__evaluate(run->trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
+        liana__evaluate(run->core.trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__file_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {

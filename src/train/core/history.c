@@ -1,4 +1,4 @@
-#include "train/checkpoint/history.h"
+#include "train/core/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>

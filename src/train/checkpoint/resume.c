@@ -1,0 +1,44 @@
+/* Finds the newest checkpoint that is whole. */
+#include "train/checkpoint/resume.h"
+
+/* The newest that can be loaded; *damage is the last failure. */
+static liana_status load_newest(const liana__paths *all, liana__training *training, const liana__notes *notes,
+                                const char **path, liana__error *damage)
+{
+    for (size_t i = all->count; i-- > 0;) {
+        liana__error own = {0};
+        liana_status status =
+            liana__checkpoint_load(all->items[i], &training->variables, training->num_metrics, &training->state, &own);
+        if (status == LIANA_OK) {
+            *path = all->items[i];
+            return LIANA_OK;
+        }
+        *damage = own;
+        if (status != LIANA_DATA_LOSS) return status;
+        liana__note(notes, "%s", own.message);
+    }
+    return damage->status;
+}
+
+liana_status liana__checkpoint_resume(const char *folder, liana__training *training, const liana__notes *notes,
+                                      liana__arena *arena, const char **path, liana__error *error)
+{
+    liana__paths all;
+    liana__error damage = {0};
+    *path = NULL;
+    LIANA_TRY(liana__checkpoint_list(folder, arena, &all, error));
+    liana_status status = load_newest(&all, training, notes, path, &damage);
+    if (status != LIANA_OK) {
+        if (error) *error = damage;
+        if (status != LIANA_DATA_LOSS) return status;
+        return liana__fail_within(error,
+                                  "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
+                                  folder);
+    }
+    training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
+    for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
+        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
+        liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", all.items[i]);
+    }
+    return LIANA_OK;
+}

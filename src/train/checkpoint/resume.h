@@ -1,0 +1,14 @@
+/* resume.h - a training goes on from the newest checkpoint of a folder that is whole. */
+#ifndef LIANA_TRAIN_RESUME_H
+#define LIANA_TRAIN_RESUME_H
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/core/training.h"
+
+/* Loads variables and state; *path (in the arena) is NULL if there is no checkpoint at all. Damaged ones are set aside,
+ * not trusted and not removed, once it is known that an older one is whole: what came after it is trained again.
+ * Errors: those of liana__checkpoint_load; DATA_LOSS if none is whole. */
+liana_status liana__checkpoint_resume(const char *folder, liana__training *training, const liana__notes *notes,
+                                      liana__arena *arena, const char **path, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,53 @@
+/* training.h - a training: a model, compiled with a loss, metrics, an optimizer and a strategy. It knows no file and no
+ * configuration; `liana train` (train/run) and liana_fit (train/model) are its users.
+ *
+ * It keeps its programs, variables and iteration: what is fitted again goes on where it ended. */
+#ifndef LIANA_TRAIN_TRAINING_H
+#define LIANA_TRAIN_TRAINING_H
+
+#include "optimizers/schedule.h"
+#include "train/core/notes.h"
+#include "train/core/precision.h"
+#include "train/core/recompute.h"
+#include "train/core/trainer.h"
+#include "train/core/training_state.h"
+
+typedef struct liana__training {
+    liana_context *context;
+    liana_model *model; /* borrowed */
+    liana__device *device;
+    liana__variables variables;
+    liana__trainer *trainer; /* NULL: not compiled */
+    liana__learning_rate learning_rate;
+    const char *metric_names[LIANA__MAX_METRICS];
+    size_t num_metrics;
+    uint64_t seed;
+    /* What `auto` came to. */
+    liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory; /* MiB; 0: no limit */
+    liana__training_state state;
+} liana__training;
+
+typedef struct liana__training_options {
+    const char *device;                       /* "cpu" */
+    const liana__strategy *strategy;          /* NULL: one_device */
+    const liana__optimizer_choice *optimizer; /* NULL: for evaluation and prediction only. Its options are borrowed */
+    liana__trainer_options trainer;           /* all but optimizer, strategy, precision and memory limit */
+    liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory;     /* MiB that training may take; 0: three quarters of what there is beyond data_memory */
+    size_t data_memory; /* bytes */
+    liana__notes notes;
+} liana__training_options;
+
+/* MiB that reading, decoding and batches made ahead may take, unless told otherwise. */
+enum { LIANA__DEFAULT_DATA_MEMORY = 1024 };
+
+/* Opens the device and compiles. Close it in any case. Errors: those of liana__device_open and liana__trainer_create.
+ */
+liana_status liana__training_open(liana__training *training, const liana__training_options *options,
+                                  liana__error *error) LIANA_MUST_USE;
+void liana__training_close(liana__training *training);
+
+#endif

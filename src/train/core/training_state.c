@@ -1,0 +1,86 @@
+/* The state of a training as one. */
+#include "train/core/training_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DIFFERENCE_SIZE = 160 };
+
+void liana__training_state_free(liana__training_state *state)
+{
+    liana__history_free(&state->history);
+    *state = (liana__training_state){0};
+}
+
+void liana__training_state_next_fit(liana__training_state *state)
+{
+    state->earlier_epochs += state->epoch;
+    state->epoch = state->step = 0;
+    state->running = (liana__totals){0};
+    liana__history_free(&state->history);
+    state->history = (liana__history){0};
+}
+
+static bool same_totals(const liana__totals *a, const liana__totals *b, size_t num_metrics)
+{
+    return a->count == b->count && a->bad_records == b->bad_records &&
+           memcmp(a->values, b->values, (1 + num_metrics) * sizeof *a->values) == 0;
+}
+
+static bool same_place(const liana__training_state *a, const liana__training_state *b, size_t num_metrics)
+{
+    return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
+           a->iteration == b->iteration && same_totals(&a->running, &b->running, num_metrics);
+}
+
+static bool same_history(const liana__history *a, const liana__history *b, size_t num_metrics)
+{
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const liana__history_epoch *left = &a->epochs[i], *right = &b->epochs[i];
+        if (!same_totals(&left->training, &right->training, num_metrics) ||
+            !same_totals(&left->validation, &right->validation, num_metrics) ||
+            left->learning_rate != right->learning_rate) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static liana_status same_variable(const liana__variable *a, const liana__variable *b, bool *equal, liana__error *error)
+{
+    size_t size = a->buffer->size;
+    *equal = false;
+    if (strcmp(a->name, b->name) != 0 || a->buffer->dtype != b->buffer->dtype || size != b->buffer->size)
+        return LIANA_OK;
+    char *values = malloc(2 * size + 1);
+    if (!values) return liana__fail_memory(error, a->name);
+    liana_status status = liana__variable_read(a, values, error);
+    if (status == LIANA_OK) status = liana__variable_read(b, values + size, error);
+    *equal = status == LIANA_OK && memcmp(values, values + size, size) == 0;
+    free(values);
+    return status;
+}
+
+liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
+                                         const liana__training_state *b, const liana__variables *b_variables,
+                                         size_t num_metrics, bool *equal, char *difference, liana__error *error)
+{
+    *equal = false;
+    const char *what = !same_place(a, b, num_metrics)                         ? "the place in training"
+                       : !same_history(&a->history, &b->history, num_metrics) ? "the history"
+                       : a_variables->count != b_variables->count             ? "the number of variables"
+                                                                              : NULL;
+    if (what) {
+        snprintf(difference, DIFFERENCE_SIZE, "%s", what);
+        return LIANA_OK;
+    }
+    for (size_t i = 0; i < a_variables->count; i++) {
+        LIANA_TRY(same_variable(&a_variables->items[i], &b_variables->items[i], equal, error));
+        if (*equal) continue;
+        snprintf(difference, DIFFERENCE_SIZE, "the variable '%.120s'", a_variables->items[i].name);
+        return LIANA_OK;
+    }
+    *equal = true;
+    return LIANA_OK;
+}

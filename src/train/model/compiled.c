@@ -1,0 +1,187 @@
+/* Compiles a model for fit, evaluate and predict, and keeps the results. */
+#include "train/model/compiled.h"
+
+#include "base/text.h"
+#include "formats/yaml.h"
+#include "train/model/model_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One for fits, and one for evaluations and predictions. */
+enum { OF_FIT, OF_EVALUATION, NUM_KEPT };
+
+typedef struct kept {
+    char *key; /* what was asked for; NULL: nothing is kept */
+    liana__arena arena;
+    liana__training training;
+    uint64_t values_version; /* of the model's weights that the variables have */
+} kept;
+
+typedef struct compiled {
+    kept items[NUM_KEPT];
+} compiled;
+
+static void drop(kept *item)
+{
+    if (!item->key) return;
+    liana__training_close(&item->training);
+    liana__arena_free(&item->arena);
+    free(item->key);
+    *item = (kept){0};
+}
+
+static void destroy(void *user)
+{
+    compiled *own = user;
+    for (int i = 0; i < NUM_KEPT; i++) drop(&own->items[i]);
+    free(own);
+}
+
+void liana__compiled_forget(liana_model *model)
+{
+    compiled *own = model->compiled;
+    if (own) drop(&own->items[OF_FIT]);
+}
+
+/* Everything that what is compiled depends on, as text. NULL: out of memory. */
+static char *make_key(const liana__compile_request *request)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "%s\n%s\n%s\n", request->strategy ? request->strategy : "",
+                    request->optimizer ? request->optimizer : "", request->loss ? request->loss : "");
+    for (size_t i = 0; request->metrics && i < LIANA_MAX_METRICS && request->metrics[i]; i++) {
+        liana__text_add(&text, "%s\n", request->metrics[i]);
+    }
+    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
+                    (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
+                    (int)request->mixes, (int)request->precision, (int)request->recompute, (long long)request->memory,
+                    (long long)request->data_memory, (unsigned long long)request->model->structure_version);
+    return text.data;
+}
+
+/* ---- names ---- */
+
+static liana_status fail_unknown(const char *kind, const char *name, const char *nearest, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_CONFIG, "there is no %s '%s' among those that 'liana list' shows%s", kind,
+                       name, liana__hint(nearest).text);
+}
+
+static liana_status read_optimizer(const char *text, liana__arena *arena, liana__optimizer_choice *choice,
+                                   liana__error *error)
+{
+    liana__value *value, *map;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "optimizer", arena, &value, error));
+    map = value;
+    if (value->kind == LIANA__VALUE_STRING) {
+        map = liana__value_map(arena);
+        liana__value_set(arena, map, "name", value);
+    }
+    if (!map) return liana__fail_memory(error, "the optimizer");
+    return liana__optimizer_read(map, "optimizer", arena, choice, error);
+}
+
+static liana_status find_metrics(const liana__compile_request *request, liana__trainer_options *options,
+                                 liana__error *error)
+{
+    static const char *const usual[LIANA_MAX_METRICS] = {"accuracy"};
+    const char *const *names = request->metrics && request->metrics[0] ? request->metrics : usual;
+    for (size_t i = 0; i < LIANA_MAX_METRICS && names[i]; i++) {
+        const char *nearest = NULL;
+        options->metrics[i] = liana__metric_find(names[i], &nearest);
+        if (!options->metrics[i]) return fail_unknown("metric", names[i], nearest, error);
+        for (size_t before = 0; before < i; before++) {
+            if (options->metrics[before] != options->metrics[i]) continue;
+            return liana__fail(error, LIANA_INVALID_CONFIG, "the metric '%s' is named twice; name each metric once",
+                               names[i]);
+        }
+        options->num_metrics = i + 1;
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_loss(const liana__compile_request *request, liana__trainer_options *options,
+                              liana__error *error)
+{
+    const char *name = request->loss ? request->loss : "sparse_categorical_crossentropy", *nearest = NULL;
+    options->loss = liana__loss_find(name, &nearest);
+    return options->loss ? LIANA_OK : fail_unknown("loss", name, nearest, error);
+}
+
+/* ---- compiling ---- */
+
+/* What reading, decoding and batches made ahead may take besides, and the cache of decoded images. */
+static size_t data_bytes(int64_t mebibytes)
+{
+    return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
+}
+
+static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
+{
+    liana__optimizer_choice optimizer;
+    liana__training_options options = {.device = "cpu",
+                                       .optimizer = request->optimizer ? &optimizer : NULL,
+                                       .trainer = {.model = request->model,
+                                                   .batch_size = request->batch_size,
+                                                   .microbatch = request->microbatch,
+                                                   .seed = request->seed,
+                                                   .scale = request->scale,
+                                                   .mixes = request->mixes},
+                                       .precision = request->precision,
+                                       .recompute = request->recompute,
+                                       .memory = request->memory,
+                                       .data_memory = data_bytes(request->data_memory),
+                                       .notes = request->notes};
+    if (request->optimizer) LIANA_TRY(read_optimizer(request->optimizer, &item->arena, &optimizer, error));
+    LIANA_TRY(find_loss(request, &options.trainer, error));
+    LIANA_TRY(find_metrics(request, &options.trainer, error));
+    if (request->strategy) LIANA_TRY(liana__strategy_find(request->strategy, &options.strategy, error));
+    return liana__training_open(&item->training, &options, error);
+}
+
+static liana_status get_item(const liana__compile_request *request, kept **item, liana__error *error)
+{
+    liana_model *model = request->model;
+    if (!model->compiled) {
+        model->compiled = calloc(1, sizeof(compiled));
+        if (!model->compiled) return liana__fail_memory(error, "the model's programs");
+        model->destroy_compiled = destroy;
+    }
+    *item = &((compiled *)model->compiled)->items[request->optimizer ? OF_FIT : OF_EVALUATION];
+    return LIANA_OK;
+}
+
+liana_status liana__compiled_get(const liana__compile_request *request, liana__training **training, liana__error *error)
+{
+    liana_model *model = request->model;
+    kept *item = NULL;
+    LIANA_TRY(liana__model_values_complete(model, error));
+    LIANA_TRY(get_item(request, &item, error));
+    char *key = make_key(request);
+    if (!key) return liana__fail_memory(error, "the model's programs");
+    bool same = item->key && strcmp(item->key, key) == 0;
+    liana_status status = LIANA_OK;
+    if (same) {
+        free(key);
+    } else {
+        drop(item);
+        item->key = key;
+        status = compile(request, item, error);
+    }
+    if (status == LIANA_OK && (!same || item->values_version != model->values_version)) {
+        status = liana__model_values_write(model, &item->training.variables, error);
+        item->values_version = model->values_version;
+    }
+    if (status != LIANA_OK) drop(item);
+    *training = &item->training;
+    return status;
+}
+
+liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
+{
+    LIANA_TRY(liana__model_values_read(model, &training->variables, error));
+    model->values_version++;
+    ((compiled *)model->compiled)->items[OF_FIT].values_version = model->values_version;
+    return LIANA_OK;
+}

@@ -1,0 +1,37 @@
+/* compiled.h - what fit, evaluate and predict compiled of a model, which keeps it: the next call that asks for the same
+ * compiles nothing, and a fit goes on where the last one ended. */
+#ifndef LIANA_TRAIN_COMPILED_H
+#define LIANA_TRAIN_COMPILED_H
+
+#include "train/core/training.h"
+
+/* What is asked for, by name, as public options say it. */
+typedef struct liana__compile_request {
+    liana_model *model;
+    const char *strategy;       /* NULL: one_device */
+    const char *optimizer;      /* of a fit, as YAML; NULL: none */
+    const char *loss;           /* NULL: sparse_categorical_crossentropy */
+    const char *const *metrics; /* LIANA_MAX_METRICS, those before the first NULL count; NULL or none: accuracy */
+    int64_t batch_size, microbatch;
+    uint64_t seed;
+    liana_scale scale;
+    bool mixes;
+    liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory, data_memory; /* MiB */
+    liana__notes notes;
+} liana__compile_request;
+
+/* The training for a request: the kept one if the request, the model's layers and what of them trains are the same,
+ * else a new one in its place. Its variables have the model's weights. Borrowed until the model is compiled again.
+ * Errors: those of names and options (INVALID_CONFIG), and of compiling. */
+liana_status liana__compiled_get(const liana__compile_request *request, liana__training **training, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The model's weights become those of the training: after a fit. */
+liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
+    LIANA_MUST_USE;
+/* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */
+void liana__compiled_forget(liana_model *model);
+
+#endif

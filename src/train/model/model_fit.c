@@ -1,0 +1,463 @@
+/* fit, evaluate and predict of the public interface: thin users of the training core. */
+#include "data/augment/augment.h"
+#include "data/dataset/dataset_source.h"
+#include "formats/yaml.h"
+#include "models/preprocessing.h"
+#include "train/checkpoint/data_state.h"
+#include "train/checkpoint/resume.h"
+#include "train/core/fit.h"
+#include "train/core/warnings.h"
+#include "train/model/compiled.h"
+#include "train/model/model_classes.h"
+#include "train/model/model_preprocessing.h"
+
+#include <liana/train.h>
+#include <string.h>
+
+/* A dataset as what a training reads. */
+typedef struct part {
+    liana__source *source;
+    liana__loader *loader;
+} part;
+
+/* One call. */
+typedef struct session {
+    liana_model *model;
+    liana__arena arena;
+    liana__training *training;
+    int64_t batch_size;
+    uint64_t seed;
+    size_t data_bytes; /* that reading, decoding and batches made ahead may take */
+    bool antialias, fast_decode;
+    liana_scale scale;
+    bool skips_bad_records;
+    liana__bad_records bad_records;
+    part fitted, measured;
+    liana__augment *augment; /* NULL: none */
+    liana__stage stage;
+    liana__mixer mixer;
+} session;
+
+/* ---- options ---- */
+
+static liana_status check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory, liana__error *error)
+{
+    if (batch_size < 1 || batch_size > INT32_MAX || microbatch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "batch_size is %lld and microbatch %lld, expected at least 1 and 0 (or 0: the default)",
+                           (long long)batch_size, (long long)microbatch);
+    }
+    if (data_memory >= 0 && data_memory <= 1 << 24) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "data_memory is %lld, expected 0 to %d MiB",
+                       (long long)data_memory, 1 << 24);
+}
+
+static liana_status check_modes(liana_precision precision, liana_recompute recompute, int64_t memory,
+                                liana__error *error)
+{
+    if ((unsigned)precision > LIANA_PRECISION_AUTO) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the precision %d, expected a liana_precision",
+                           (int)precision);
+    }
+    if ((unsigned)recompute <= LIANA_RECOMPUTE_AUTO && memory >= 0 && memory <= 1 << 24) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "recompute is %d and memory %lld, expected a liana_recompute and 0 to %d MiB", (int)recompute,
+                       (long long)memory, 1 << 24);
+}
+
+/* What is resumed keeps its precision. */
+static liana_status find_precision(const char *resumed_from, liana__arena *arena, liana_precision *precision,
+                                   liana__error *error)
+{
+    const char *recorded = resumed_from ? liana__checkpoint_precision(resumed_from, arena) : NULL;
+    if (!recorded) return LIANA_OK;
+    liana_precision before = liana__precision_named(recorded);
+    if (*precision == LIANA_PRECISION_AUTO) *precision = before;
+    if (*precision == before) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that, or for auto",
+                       liana__precision_names[*precision], resumed_from, liana__precision_names[before]);
+}
+
+/* And so with what it recomputes, unless it may now take another amount of memory. */
+static void find_recomputation(const char *resumed_from, liana__arena *arena, liana__compile_request *request)
+{
+    bool is_open = request->recompute == LIANA_RECOMPUTE_AUTO && !request->memory && resumed_from;
+    int64_t recorded = is_open ? liana__checkpoint_recompute_memory(resumed_from, arena) : -1;
+    if (recorded == 0) request->recompute = LIANA_RECOMPUTE_NONE;
+    if (recorded > 0) request->memory = recorded;
+}
+
+/* What liana_fit_options.augment says. */
+static liana_status find_augmentation(session *own, const char *text, liana__error *error)
+{
+    liana__value *list;
+    liana_shape input = liana__model_input_shape(own->model);
+    liana__augment_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
+    if (!text) return LIANA_OK;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &own->arena, &list, error));
+    LIANA_TRY(liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error));
+    own->stage = liana__augment_stage(own->augment);
+    return LIANA_OK;
+}
+
+static liana_status check_scale(const liana_dataset *data, liana_scale expected, const char *what, liana__error *error)
+{
+    liana_scale found = data->scale;
+    if (found == LIANA_SCALE_AUTO || found == expected || (unsigned)found >= LIANA__NUM_SCALES) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the data are opened with the scale '%s', but %s '%s'; open both alike, or the data with "
+                       "LIANA_SCALE_AUTO",
+                       liana__scale_names[found], what, liana__scale_names[expected]);
+}
+
+/* How images enter the model: as it was trained, or, while it is, as the data say. */
+static liana_status find_preprocessing(session *own, const liana_dataset *data, bool training, liana__error *error)
+{
+    const liana_preprocessing *known = &own->model->preprocessing;
+    bool is_known = known->scale != LIANA_SCALE_AUTO;
+    if (is_known && !training) LIANA_TRY(check_scale(data, known->scale, "the model's images have", error));
+    own->scale = data->scale ? data->scale : is_known ? known->scale : LIANA_SCALE_ZERO_ONE;
+    own->antialias = data->antialias || known->antialias;
+    own->fast_decode = known->fast_decode;
+    return LIANA_OK;
+}
+
+/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, it learns none.
+ */
+static liana_status learn_preprocessing(session *own, const liana_dataset *data, liana__error *error)
+{
+    liana_model *model = own->model;
+    liana_preprocessing learnt = model->preprocessing;
+    liana__strings names;
+    learnt.scale = own->scale;
+    learnt.antialias = own->antialias;
+    bool known = liana__classes_of(data, &names);
+    if (known && names.count && (int64_t)names.count != liana__trainer_num_classes(own->training->trainer))
+        known = false;
+    if (known) {
+        learnt.class_names = names.items;
+        learnt.num_class_names = names.count;
+    }
+    return liana__preprocessing_set(model, &learnt, known || model->knows_classes, error);
+}
+
+/* ---- data ---- */
+
+/* The files of datasets are not the session's to close. */
+static void close_part(part *data)
+{
+    liana__loader_destroy(data->loader);
+    liana__dataset_close_view(data->source);
+}
+
+static void close_session(session *own)
+{
+    close_part(&own->fitted);
+    close_part(&own->measured);
+    liana__augment_destroy(own->augment);
+    liana__bad_records_free(&own->bad_records);
+    liana__arena_free(&own->arena);
+}
+
+/* What of its memory a part of the data may take besides a cache. */
+static size_t part_bytes(const session *own, const part *data)
+{
+    if (!own->fitted.source) return own->data_bytes;
+    return data == &own->fitted ? own->data_bytes / 2 : own->data_bytes / 4;
+}
+
+/* What the model reads of a dataset. `fit`: NULL to measure only. */
+static liana_status start_loader(session *own, const liana_dataset *data, const liana_fit_options *fit, part *opened,
+                                 liana__error *error)
+{
+    int64_t epoch = 0;
+    if (fit && __builtin_mul_overflow(fit->steps_per_epoch, own->batch_size, &epoch)) epoch = 0;
+    LIANA_TRY(liana__dataset_view(data, epoch, &opened->source, error));
+    liana_shape input = liana__model_input_shape(own->model);
+    liana__loader_options options = {.image = {.height = input.dims[1],
+                                               .width = input.dims[2],
+                                               .channels = (int)input.dims[3],
+                                               .antialias = data->antialias || own->antialias,
+                                               .fast = own->fast_decode},
+                                     .batch_size = own->batch_size,
+                                     .seed = own->seed,
+                                     .num_classes = liana__trainer_num_classes(own->training->trainer),
+                                     .label_offset = data->label_offset,
+                                     .shuffle = fit && !fit->keep_order && !opened->source->streams,
+                                     .steps_per_epoch = fit ? fit->steps_per_epoch : 0,
+                                     .memory = part_bytes(own, opened),
+                                     .cache_memory = fit ? (size_t)1 << 30 : 0};
+    if (own->skips_bad_records && !opened->source->streams) {
+        options.bad_records = &own->bad_records;
+        options.part = fit ? "train" : "validation";
+    }
+    if (input.dims[3] != 1 && input.dims[3] != 3) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
+                           (long long)input.dims[3]);
+    }
+    const liana__augment *augment = fit ? own->augment : NULL;
+    if (augment) options.stage = &own->stage;
+    if (augment && liana__augment_mixes(augment)) {
+        own->mixer = liana__augment_mixer(augment, liana__trainer_microbatch(own->training->trainer));
+        options.mixer = &own->mixer;
+    }
+    return liana__loader_create(opened->source, &options, &opened->loader, error);
+}
+
+static liana_results means(const liana__totals *totals, size_t num_metrics)
+{
+    liana_results results = {.num_examples = totals->count,
+                             .loss = liana__totals_mean(totals, 0),
+                             .bad_records = totals->bad_records};
+    for (size_t i = 0; i < num_metrics; i++) results.metrics[i] = liana__totals_mean(totals, i + 1);
+    return results;
+}
+
+/* ---- fit ---- */
+
+typedef struct watcher {
+    session *own;
+    const liana_fit_options *options;
+    liana__warnings warnings;
+} watcher;
+
+static bool watch(void *user, const liana__fit_event *event)
+{
+    watcher *own = user;
+    const liana_fit_options *options = own->options;
+    if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->warnings);
+    if (event->kind != LIANA__FIT_EPOCH || !options->on_epoch) return true;
+    const size_t num_metrics = own->own->training->num_metrics;
+    liana_epoch epoch = {.epoch = event->epoch,
+                         .epochs = event->epochs,
+                         .training = means(event->training, num_metrics),
+                         .validation = means(event->validation, num_metrics),
+                         .learning_rate = event->learning_rate,
+                         .seconds = event->seconds};
+    return options->on_epoch(options->user, &epoch);
+}
+
+enum { KEPT_CHECKPOINTS = 3 };
+
+static liana_status save(void *user, liana__error *error)
+{
+    const watcher *own = user;
+    const liana__training *training = own->own->training;
+    return liana__checkpoint_save(own->options->checkpoints, &training->variables, &training->state,
+                                  training->num_metrics, KEPT_CHECKPOINTS, error);
+}
+
+static liana_status open_data(session *own, const liana_fit_options *options, liana__error *error)
+{
+    own->skips_bad_records = options->skip_bad_records;
+    own->bad_records.most = options->max_bad_records;
+    own->bad_records.on_note = options->on_bad_record;
+    own->bad_records.user = options->user;
+    LIANA_TRY(start_loader(own, options->training, options, &own->fitted, error));
+    if (!options->validation) return LIANA_OK;
+    LIANA_TRY(check_scale(options->validation, own->scale, "the training data have", error));
+    return start_loader(own, options->validation, NULL, &own->measured, error);
+}
+
+/* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
+static liana_status prepare_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
+{
+    liana__training_state *state = &own->training->state;
+    state->data = NULL;
+    if (!options->checkpoints) return LIANA_OK;
+    liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
+    if (!data) return liana__fail_memory(error, "the state of the data");
+    state->data = data;
+    LIANA_TRY(liana__data_state_find(own->fitted.source, &own->arena, data, error));
+    const char *path;
+    if (options->resume) {
+        LIANA_TRY(liana__checkpoint_resume(options->checkpoints, own->training, &(liana__notes){0}, &own->arena, &path,
+                                           error));
+    }
+    if (*data->note && options->on_note) options->on_note(options->user, data->note);
+    liana__data_state_read_contents(data);
+    return LIANA_OK;
+}
+
+static liana_status run_fit(session *own, const liana_fit_options *options, liana__error *error)
+{
+    const int64_t epochs = options->epochs ? options->epochs : 1;
+    LIANA_TRY(open_data(own, options, error));
+    watcher watched = {own,
+                       options,
+                       {.training = own->training,
+                        .notes = {options->on_note, options->user},
+                        .num_classes = liana__trainer_num_classes(own->training->trainer),
+                        .label_offset = options->training->label_offset}};
+    LIANA_TRY(liana__warn_find_classes(&watched.warnings, own->fitted.source, &own->arena, error));
+    LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
+    LIANA_TRY(prepare_checkpoints(own, options, error));
+    liana__warn_of_warmup(&watched.warnings, own->fitted.loader, epochs);
+    liana__fit_options wanted = {.training = own->fitted.loader,
+                                 .validation = own->measured.loader,
+                                 .batch_size = own->batch_size,
+                                 .epochs = epochs,
+                                 .seen_classes = liana__warn_classes_to_see(&watched.warnings),
+                                 .every_epoch = true,
+                                 .every_steps = options->checkpoint_steps,
+                                 .save = options->checkpoints ? save : NULL,
+                                 .on_event = watch,
+                                 .user = &watched};
+    liana_status status = liana__fit(own->training, &wanted, error);
+    own->training->state.data = NULL;
+    if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
+    LIANA_TRY(learn_preprocessing(own, options->training, error));
+    LIANA_TRY(liana__compiled_take_weights(own->model, own->training, error));
+    own->model->precision = own->training->precision;
+    return status;
+}
+
+static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
+{
+    if (options->epochs < 0 || options->steps_per_epoch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
+                           (long long)options->epochs, (long long)options->steps_per_epoch);
+    }
+    if (options->checkpoint_steps < 0 || options->max_bad_records < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
+                           (long long)options->checkpoint_steps, (long long)options->max_bad_records);
+    }
+    if (options->training && options->validation) {
+        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
+    }
+    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
+    return LIANA_OK;
+}
+
+enum { DEFAULT_BATCH_SIZE = 32 };
+
+static liana_status compile_fit(session *own, const liana_fit_options *options, liana__error *error)
+{
+    const char *resumed_from = options->resume ? options->checkpoints : NULL;
+    liana__compile_request request = {.model = own->model,
+                                      .strategy = options->strategy.name,
+                                      .optimizer = options->optimizer ? options->optimizer : "Adam",
+                                      .loss = options->loss,
+                                      .metrics = options->metrics,
+                                      .batch_size = own->batch_size,
+                                      .microbatch = options->microbatch,
+                                      .seed = options->seed,
+                                      .scale = own->scale,
+                                      .mixes = own->augment && liana__augment_mixes(own->augment),
+                                      .precision = options->precision,
+                                      .recompute = options->recompute,
+                                      .memory = options->memory,
+                                      .data_memory = options->data_memory,
+                                      .notes = {options->on_note, options->user}};
+    LIANA_TRY(find_precision(resumed_from, &own->arena, &request.precision, error));
+    find_recomputation(resumed_from, &own->arena, &request);
+    LIANA_TRY(liana__compiled_get(&request, &own->training, error));
+    liana__training_state_next_fit(&own->training->state);
+    return LIANA_OK;
+}
+
+static size_t data_bytes(int64_t mebibytes)
+{
+    return (size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20;
+}
+
+static liana_status open_fit(session *own, const liana_fit_options *options, liana__error *error)
+{
+    if (!options->training) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
+    LIANA_TRY(check_sizes(own->batch_size, options->microbatch, options->data_memory, error));
+    LIANA_TRY(check_modes(options->precision, options->recompute, options->memory, error));
+    LIANA_TRY(liana__model_check(own->model, error));
+    LIANA_TRY(find_preprocessing(own, options->training, true, error));
+    LIANA_TRY(find_augmentation(own, options->augment, error));
+    return compile_fit(own, options, error);
+}
+
+liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+{
+    liana__error *error = &model->context->error;
+    LIANA_TRY(check_fit(model, options, error));
+    session own = {.model = model,
+                   .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
+                   .seed = options->seed,
+                   .data_bytes = data_bytes(options->data_memory)};
+    liana_status status = open_fit(&own, options, error);
+    if (status == LIANA_OK) {
+        status = run_fit(&own, options, error);
+        if (status != LIANA_OK && status != LIANA_CANCELLED) liana__compiled_forget(model);
+    }
+    close_session(&own);
+    return status;
+}
+
+/* ---- evaluate and predict ---- */
+
+static bool has_labels(const liana_dataset *dataset)
+{
+    return liana__spec_find(&dataset->spec, "label") >= 0;
+}
+
+/* Runs over the data once. */
+static liana_status measure(liana__compile_request *request, const liana_dataset *data, liana__on_outputs on_outputs,
+                            void *user, liana_results *results, liana__error *error)
+{
+    liana_model *model = request->model;
+    if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
+    LIANA_TRY(check_sizes(request->batch_size, 0, 0, error));
+    LIANA_TRY(liana__model_check(model, error));
+    session own = {.model = model, .batch_size = request->batch_size, .data_bytes = data_bytes(0)};
+    liana__totals totals;
+    liana_status status = find_preprocessing(&own, data, false, error);
+    request->scale = own.scale;
+    request->precision = model->precision;
+    if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
+    if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.measured, error);
+    if (status == LIANA_OK) {
+        status = liana__evaluate(own.training->trainer, own.measured.loader, has_labels(data), &totals, on_outputs,
+                                 user, error);
+    }
+    if (status == LIANA_OK && results) *results = means(&totals, own.training->num_metrics);
+    close_session(&own);
+    return status;
+}
+
+liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
+                            liana_results *results)
+{
+    static const liana_evaluate_options defaults;
+    if (!options) options = &defaults;
+    liana__error *error = &model->context->error;
+    liana__compile_request request = {.model = model,
+                                      .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
+                                      .loss = options->loss,
+                                      .metrics = options->metrics};
+    if (dataset && !has_labels(dataset)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
+    }
+    if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
+    return measure(&request, dataset, NULL, NULL, results, error);
+}
+
+typedef struct destination {
+    float *next;
+    size_t num_classes;
+} destination;
+
+static liana_status copy_outputs(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    (void)error;
+    destination *own = user;
+    size_t count = (size_t)batch->count * own->num_classes;
+    memcpy(own->next, outputs, count * sizeof *outputs);
+    own->next += count;
+    return LIANA_OK;
+}
+
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
+{
+    liana__compile_request request = {.model = model, .batch_size = DEFAULT_BATCH_SIZE};
+    liana_shape output = liana__model_output_shape(model);
+    destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
+    return measure(&request, dataset, copy_outputs, &own, NULL, &model->context->error);
+}

@@ -52,15 +52,6 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         train->recompute = run->core.recompute;
         train->memory = run->core.memory;
     }
-    run->warnings = (liana__warnings){.training = &run->core,
-                                      .notes = wanted.notes,
-                                      .configured = true,
-                                      .num_classes = run->num_classes,
-                                      .class_names = run->class_names.items,
-                                      .num_class_names = run->class_names.count,
-                                      .label_offset = run->config->data.label_offset,
-                                      .seen = run->warnings.seen,
-                                      .knows_classes = run->warnings.knows_classes};
     return LIANA_OK;
 }
 

@@ -344,5 +344,14 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                     (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
                     (long long)run->image_shape[2]);
     LIANA_TRY(liana__run_find_balance(run, options, error));
+    run->warnings = (liana__warnings){.training = &run->core,
+                                      .notes = {options->on_note, options->user},
+                                      .configured = true,
+                                      .num_classes = run->num_classes,
+                                      .class_names = run->class_names.items,
+                                      .num_class_names = run->class_names.count,
+                                      .label_offset = run->config->data.label_offset,
+                                      .seen = run->warnings.seen,
+                                      .knows_classes = run->warnings.knows_classes};
     return liana__warn_find_classes(&run->warnings, run->training.source, &run->arena, error);
 }

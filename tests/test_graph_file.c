@@ -455,7 +455,7 @@ static void test_writer_refuses(void **state)
     uint8_t *data = (uint8_t *)1;
     size_t size = 1;
     liana_graph *graph = build_example();
-    liana_op_add(liana__node_tensor(graph, graph->inputs[0]), liana__node_tensor(graph, graph->inputs[1]));
+    liana_op_add(liana__node_tensor(graph, graph->inputs[0]), liana__node_tensor(graph, graph->variables[0]));
     assert_fails(liana__graph_write(graph, &data, &size, &error), LIANA_INVALID_ARGUMENT, &error, "building the graph",
                  "liana_graph_status");
     assert_null(data);

@@ -337,7 +337,7 @@ static liana_status read_named(reader *r, const node_head *head, bool is_input, 
     liana_graph *graph = r->graph;
     const char *name;
     LIANA_TRY(get_text(r, "the name", &name));
-    size_t count = is_input ? graph->num_inputs : graph->num_variables;
+    size_t id = graph->num_nodes, count = is_input ? graph->num_inputs : graph->num_variables;
     if (count >= LIANA__GRAPH_FILE_MAX_NAMES) {
         return liana__fail(r->error, LIANA_INVALID_DATA, "found more than %d %s", LIANA__GRAPH_FILE_MAX_NAMES,
                            is_input ? "inputs" : "variables");
@@ -346,7 +346,7 @@ static liana_status read_named(reader *r, const node_head *head, bool is_input, 
                      : liana_graph_variable_at(head->where, graph, name, head->dtype, head->shape);
     LIANA_TRY(check_built(r));
     /* A variable of the same name and type is the same node. */
-    if (made->id + (size_t)1 == graph->num_nodes) return LIANA_OK;
+    if (made->id == id) return LIANA_OK;
     return liana__fail(r->error, LIANA_INVALID_DATA, "the variable '%.100s' is node %u already", name, made->id);
 }
 

@@ -2,10 +2,10 @@
  * signal, and nothing is lost. */
 #include "harness/tiny_records.h"
 
+#include "base/crc32c.h"
 #include "base/file_view.h"
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
-#include "formats/crc32c.h"
 #include "formats/gzip.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

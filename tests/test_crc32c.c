@@ -1,7 +1,7 @@
 #include "harness/harness.h"
 
+#include "base/crc32c.h"
 #include "base/random.h"
-#include "formats/crc32c.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* The cache of decoded images: in memory, and in files that outlive runs, crashes and other processes. */
 #include "harness/harness.h"
 
+#include "base/crc32c.h"
 #include "base/memory.h"
 #include "data/cache/image_cache.h"
 #include "data/cache/image_file.h"
 #include "data/loader/loader.h"
-#include "formats/crc32c.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,9 +2,9 @@
  * (make asan) this also finds what the eye does not. */
 #include "harness/harness.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "formats/crc32c.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 #include "harness/try_bytes.h"

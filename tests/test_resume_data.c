@@ -2,8 +2,8 @@
 #include "harness/command_run.h"
 #include "harness/tiny_records.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
-#include "formats/crc32c.h"
 #include "formats/image.h"
 #include "formats/json.h"
 #include "train/checkpoint/data_state.h"

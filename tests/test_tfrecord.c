@@ -1,8 +1,8 @@
 #include "harness/harness.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/threads.h"
-#include "formats/crc32c.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 

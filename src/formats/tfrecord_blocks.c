@@ -1,9 +1,9 @@
 #include "formats/tfrecord_blocks.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/search.h"
-#include "formats/crc32c.h"
 #include "formats/gzip.h"
 #include "formats/gzip_index.h"
 #include "formats/sniff.h"

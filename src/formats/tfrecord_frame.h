@@ -2,7 +2,8 @@
 #ifndef LIANA_FORMATS_TFRECORD_FRAME_H
 #define LIANA_FORMATS_TFRECORD_FRAME_H
 
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
+#include "base/little_endian.h"
 #include "formats/gzip.h"
 
 #include <stdbool.h>
@@ -15,16 +16,6 @@ enum {
     LIANA__TFRECORD_CHECKSUM = 4,
     LIANA__TFRECORD_HEADER = LIANA__TFRECORD_LENGTH + LIANA__TFRECORD_CHECKSUM,
 };
-
-static inline uint32_t liana__load_u32(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-static inline uint64_t liana__load_u64(const uint8_t *bytes)
-{
-    return liana__load_u32(bytes) | (uint64_t)liana__load_u32(bytes + 4) << 32;
-}
 
 static inline uint32_t liana__tfrecord_checksum(const uint8_t *bytes, size_t size)
 {

@@ -420,6 +420,14 @@ liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int 
                              -rank, rank - 1);
 }
 
+liana_status liana__infer_by_axis(liana__infer *infer, const liana__ints *numbers)
+{
+    int rank = infer->inputs[0]->shape.rank;
+    if (numbers->count == rank) return LIANA_OK;
+    return liana__infer_fail(infer, "an attribute has %lld numbers, expected %d, one for each axis of the input",
+                             (long long)numbers->count, rank);
+}
+
 liana_status liana__infer_like_input(liana__infer *infer)
 {
     infer->dtype = infer->inputs[0]->dtype;

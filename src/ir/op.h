@@ -250,6 +250,9 @@ liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b);
 /* -rank..rank-1 to 0..rank-1. */
 liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal);
 
+/* That an attribute has one number for each axis of input 0. */
+liana_status liana__infer_by_axis(liana__infer *infer, const liana__ints *numbers);
+
 /* For ops whose result has the shape and dtype of input 0. */
 liana_status liana__infer_like_input(liana__infer *infer);
 

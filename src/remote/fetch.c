@@ -1,6 +1,6 @@
 /* Fetching: one loop, in the caller's thread, keeps a number of requests under way, piece after piece and file after
  * file. */
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
 #include "remote/piece.h"
 
 #include <errno.h>

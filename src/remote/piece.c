@@ -1,6 +1,6 @@
 #include "remote/piece.h"
 
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
 #include "remote/calls.h"
 
 #include <errno.h>

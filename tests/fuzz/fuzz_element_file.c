@@ -1,7 +1,7 @@
 /* The file of elements: whatever bytes it holds, it is refused or each element can be read to its last byte or is said
  * to be damaged. Then the bytes are taken as an element, in a file whose table, footer and checksums are right. */
+#include "base/crc32c.h"
 #include "data/dataset/element_file.h"
-#include "formats/crc32c.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "harness/try_bytes.h"
 
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
 #include "formats/csv.h"
 #include "formats/example.h"
 #include "formats/gzip_index.h"

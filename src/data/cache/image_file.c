@@ -1,7 +1,7 @@
 #include "data/cache/image_file.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
-#include "formats/crc32c.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "data/dataset/element_file.h"
 
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
 
 #include <inttypes.h>
 #include <stdio.h>

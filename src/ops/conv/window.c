@@ -30,6 +30,9 @@ const liana__fields liana__window_fields = {"window", sizeof(liana__window), siz
 /* Keeps products of two of these, added to a dimension, far inside 64 bits. */
 enum { MAX_CELLS = 65535 };
 
+/* No tensor has more elements along an axis (liana__shape_valid). */
+static const int64_t MAX_INPUT = (int64_t)1 << 46;
+
 liana__window liana__window_of(const int64_t strides[2], liana_padding padding, const int64_t explicit_padding[4],
                                const int64_t dilations[2])
 {
@@ -58,6 +61,11 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
     LIANA_TRY(check_range(infer, "the stride", *stride, 1));
     LIANA_TRY(check_range(infer, "the dilation", *dilation, 1));
     LIANA_TRY(check_range(infer, "the window's size", size, 1));
+    /* A gradient's images are as large as its attributes say, which may come from a file. */
+    if (input < 1 || input > MAX_INPUT) {
+        return liana__infer_fail(infer, "the images have %lld %s, expected 1 to %lld", (long long)input, cells[axis],
+                                 (long long)MAX_INPUT);
+    }
     int64_t extent = (size - 1) * *dilation + 1;
     if (window->padding == LIANA_PADDING_SAME) {
         int64_t total = ((input + *stride - 1) / *stride - 1) * *stride + extent - input;
@@ -66,10 +74,9 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
         padding[1] = total - total / 2;
     } else if (window->padding == LIANA_PADDING_VALID) {
         padding[0] = padding[1] = 0;
-    } else {
-        LIANA_TRY(check_range(infer, "the padding", padding[0], 0));
-        LIANA_TRY(check_range(infer, "the padding", padding[1], 0));
     }
+    LIANA_TRY(check_range(infer, "the padding", padding[0], 0));
+    LIANA_TRY(check_range(infer, "the padding", padding[1], 0));
     int64_t padded = input + padding[0] + padding[1];
     if (padded < extent) {
         return liana__infer_fail(infer,

@@ -57,6 +57,13 @@ static liana_status infer_pooled(liana__infer *infer, const liana_shape *x, cons
         return liana__infer_fail(infer, "the pooling's window has the size %lld, expected 1 to %lld",
                                  (long long)attributes->pool[i], (long long)output[i]);
     }
+    /* Winners are numbers of the images' dtype, which must tell them apart. */
+    const int64_t most = infer->dtype == LIANA_BF16 ? 1 << 8 : 1 << 24;
+    if (attributes->pool[0] > most / attributes->pool[1]) {
+        return liana__infer_fail(infer, "the pooling's window has %lld x %lld elements, %s counts up to %lld",
+                                 (long long)attributes->pool[0], (long long)attributes->pool[1],
+                                 liana_dtype_name(infer->dtype), (long long)most);
+    }
     *pooled = liana_shape_of(2, x->dims[0], output[0] / attributes->pool[0], output[1] / attributes->pool[1],
                              kernel->dims[3]);
     return LIANA_OK;

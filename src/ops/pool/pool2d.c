@@ -43,6 +43,10 @@ static liana_status infer_output(liana__infer *infer, const liana_shape *x, lian
     }
     *y = liana_shape_of(x->dims[0], 0, 0, x->dims[3]);
     LIANA_TRY(liana__window_resolve(infer, window, &x->dims[1], attributes->size, &y->dims[1]));
+    if (window->dilations[0] != 1 || window->dilations[1] != 1) {
+        return liana__infer_fail(infer, "the dilations are %lld and %lld, expected 1: pooling has none",
+                                 (long long)window->dilations[0], (long long)window->dilations[1]);
+    }
     const int64_t *padding[] = {window->vertical_padding, window->horizontal_padding};
     for (int i = 0; i < 4; i++) {
         if (padding[i / 2][i % 2] < attributes->size[i / 2]) continue;

@@ -61,17 +61,23 @@ static liana_status infer_gather(liana__infer *infer)
     return LIANA_OK;
 }
 
-/* Only gather's gradient makes this op, with an axis that gather has checked. */
 static liana_status infer_scatter(liana__infer *infer)
 {
     const scatter_attributes *options = infer->attributes;
     const liana_shape *updates = &infer->inputs[0]->shape, *indices = &infer->inputs[1]->shape;
     LIANA_TRY(infer_indices(infer));
     LIANA_TRY(liana__infer_float(infer, 0));
-    int axis = (int)options->axis;
-    bool fits = axis >= 0 && axis + indices->rank <= updates->rank;
+    bool fits = options->axis >= 0 && options->axis <= updates->rank - indices->rank;
+    const int axis = fits ? (int)options->axis : 0;
     for (int i = 0; fits && i < indices->rank; i++) fits = updates->dims[axis + i] == indices->dims[i];
-    if (!fits) return liana__infer_fail(infer, "the updates do not have the indices' axes at axis %d", axis);
+    if (!fits) {
+        return liana__infer_fail(infer, "the updates do not have the indices' axes at axis %lld",
+                                 (long long)options->axis);
+    }
+    int rank = updates->rank - indices->rank + 1;
+    if (rank > LIANA_MAX_RANK) {
+        return liana__infer_fail(infer, "the result would have rank %d, expected at most %d", rank, LIANA_MAX_RANK);
+    }
     infer->dtype = infer->inputs[0]->dtype;
     infer->shape.rank = 0;
     for (int i = 0; i < axis; i++) infer->shape.dims[infer->shape.rank++] = updates->dims[i];

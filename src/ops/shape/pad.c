@@ -31,6 +31,8 @@ static liana_status infer_pad(liana__infer *infer)
 {
     const liana__pad_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
+    const liana__ints *const lists[] = {&attributes->low, &attributes->high, &attributes->interior};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) LIANA_TRY(liana__infer_by_axis(infer, lists[i]));
     for (int i = 0; i < infer->shape.rank; i++) {
         int64_t low = attributes->low.values[i], high = attributes->high.values[i];
         int64_t interior = attributes->interior.values[i], dim = infer->shape.dims[i];

@@ -23,9 +23,11 @@ static const liana__fields slice_fields = {"slice", sizeof(liana__slice_attribut
 
 static liana_status infer_slice(liana__infer *infer)
 {
-    const liana__slice_attributes *attributes = infer->attributes;
+    liana__slice_attributes *attributes = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
     liana_shape *shape = &infer->shape;
+    const liana__ints *const lists[] = {&attributes->start, &attributes->limit, &attributes->strides};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) LIANA_TRY(liana__infer_by_axis(infer, lists[i]));
     for (int i = 0; i < shape->rank; i++) {
         int64_t start = attributes->start.values[i], limit = attributes->limit.values[i];
         int64_t stride = attributes->strides.values[i];
@@ -38,6 +40,8 @@ static liana_status infer_slice(liana__infer *infer)
             return liana__infer_fail(infer, "axis %d has the stride %lld, expected at least 1", i, (long long)stride);
         }
         shape->dims[i] = (limit - start - 1) / stride + 1;
+        /* A longer stride takes the same one element; kernels multiply strides with sizes. */
+        if (stride > limit - start) attributes->strides.values[i] = limit - start;
     }
     return LIANA_OK;
 }

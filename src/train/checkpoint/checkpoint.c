@@ -1,7 +1,7 @@
 #include "train/checkpoint/checkpoint.h"
 
+#include "base/crc32c.h"
 #include "base/file.h"
-#include "formats/crc32c.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "train/checkpoint/data_state.h"

@@ -1,8 +1,8 @@
 #include "train/checkpoint/data_state.h"
 
+#include "base/crc32c.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/fingerprint.h"
-#include "formats/crc32c.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

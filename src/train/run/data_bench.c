@@ -1,7 +1,7 @@
 #include "train/run/data_bench.h"
 
+#include "base/crc32c.h"
 #include "base/recorder.h"
-#include "formats/crc32c.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* crc32c.h - CRC-32C (Castagnoli), the checksum of TFRecord and event files.
+/* crc32c.h - CRC-32C (Castagnoli), the checksum of TFRecord files, checkpoints, caches and serialised graphs.
  *
  * The polynomial is 0x1EDC6F41, processed bit-reversed (0x82F63B78), with all bits inverted before and after: RFC 3720,
  * appendix B.4. */
-#ifndef LIANA_FORMATS_CRC32C_H
-#define LIANA_FORMATS_CRC32C_H
+#ifndef LIANA_BASE_CRC32C_H
+#define LIANA_BASE_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-#include "formats/crc32c.h"
+#include "base/crc32c.h"
 
-#include "formats/crc32c_table.h"
+#include "base/crc32c_table.h"
 
 #include <string.h>
 

@@ -2,12 +2,14 @@
  * of their results on the cpu device. */
 #include "harness/harness.h"
 
+#include "backends/cpu/cpu.h"
+#include "backends/host.h"
 #include "base/random.h"
 #include "harness/graph_run.h"
 #include "ir/graph_file.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/core/program.h"
+#include "train/core/slice_update.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>
@@ -144,7 +146,7 @@ static liana_graph *round_trip(const liana_graph *graph)
 static liana__buffer *make_variable(const liana__node *node, uint32_t index)
 {
     liana__buffer *buffer;
-    assert_ok(cpu->backend->buffer_create(cpu, node->dtype, &node->shape, &buffer, &error), &error);
+    assert_ok(liana__host_buffer_create(cpu, node->dtype, &node->shape, &buffer, &error), &error);
     char *data = malloc(buffer->size);
     assert_non_null(data);
     liana__philox_key key = liana__philox_make_key(5, LIANA__STREAM_TEST, index);
@@ -153,7 +155,7 @@ static liana__buffer *make_variable(const liana__node *node, uint32_t index)
         liana__philox(key, (const uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
         liana__store(data, node->dtype, i, 0.25 * liana__uniform_double(words[0], words[1]));
     }
-    assert_ok(cpu->backend->buffer_write(buffer, data, &error), &error);
+    assert_ok(liana__host_buffer_write(buffer, data, &error), &error);
     free(data);
     return buffer;
 }
@@ -161,8 +163,8 @@ static liana__buffer *make_variable(const liana__node *node, uint32_t index)
 static liana__buffer *make_buffer(const liana__node *node, const void *data)
 {
     liana__buffer *buffer;
-    assert_ok(cpu->backend->buffer_create(cpu, node->dtype, &node->shape, &buffer, &error), &error);
-    if (data) assert_ok(cpu->backend->buffer_write(buffer, data, &error), &error);
+    assert_ok(liana__host_buffer_create(cpu, node->dtype, &node->shape, &buffer, &error), &error);
+    if (data) assert_ok(liana__host_buffer_write(buffer, data, &error), &error);
     return buffer;
 }
 
@@ -171,7 +173,7 @@ static void take_contents(liana__buffer *buffer, liana__text *all)
 {
     char *data = malloc(buffer->size);
     assert_non_null(data);
-    assert_ok(cpu->backend->buffer_read(buffer, data, &error), &error);
+    assert_ok(cpu->backend->download(buffer, data, &error), &error);
     liana__text_add_bytes(all, data, buffer->size);
     free(data);
     cpu->backend->buffer_destroy(buffer);
@@ -191,7 +193,7 @@ static liana__text run(const liana_graph *graph)
     for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(graph->inputs[i], values[i].data);
     for (size_t i = 0; i < graph->num_variables; i++) variables[i] = make_variable(graph->variables[i], (uint32_t)i);
     for (size_t i = 0; i < graph->num_outputs; i++) out[i] = make_buffer(graph->outputs[i].node, NULL);
-    assert_ok(cpu->backend->execute(executable, 0, in, variables, out, &error), &error);
+    assert_ok(liana__cpu_execute(executable, 0, in, variables, out, &error), &error);
     liana__text all = {0};
     for (size_t i = 0; i < graph->num_outputs; i++) take_contents(out[i], &all);
     for (size_t i = 0; i < graph->num_variables; i++) take_contents(variables[i], &all);
@@ -367,17 +369,39 @@ static void check_optimized(const liana_graph *graph)
     check(optimized);
 }
 
+/* The graph of the update of all variables. */
+static liana_graph *update_graph(const liana__trainer_options *options, const liana__leaf_sums *sums)
+{
+    liana__update_items items;
+    liana_graph *graph;
+    bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
+    assert_non_null(updated);
+    for (size_t i = 0; i < sums->count; i++) updated[sums->weights[i]] = true;
+    assert_ok(liana__update_items_create(options->model, options->optimizer, options->optimizer_options, sums->averages,
+                                         updated, &items, &context->error),
+              &context->error);
+    liana__slice_piece *pieces = calloc(items.num_items, sizeof *pieces);
+    assert_non_null(pieces);
+    for (size_t i = 0; i < items.num_items; i++) pieces[i] = (liana__slice_piece){i, 0, items.items[i].size};
+    const liana__update_slice slice = {pieces, items.num_items};
+    assert_ok(liana__build_slice_update(context, &items, &slice, &graph), &context->error);
+    free(pieces);
+    free(updated);
+    liana__update_items_free(&items);
+    return graph;
+}
+
 static void check_training(training *own)
 {
-    liana__average *averages = calloc(own->model->num_weights + 1, sizeof *averages);
-    assert_non_null(averages);
+    liana__leaf_sums sums;
+    assert_ok(liana__leaf_sums_create(own->model, &sums, &context->error), &context->error);
     for (int mixed = 0; mixed < 2; mixed++) {
         liana_graph *shard, *evaluation, *update;
         own->options.mixed_precision = mixed;
-        assert_ok(liana__build_training_shard(context, &own->options, SHARD, averages, &shard), &context->error);
+        assert_ok(liana__build_training_leaf(context, &own->options, SHARD, false, &sums, &shard), &context->error);
         assert_true(shard->first_gradient > 0 && shard->mixed_precision == (bool)mixed);
-        assert_ok(liana__build_evaluation_shard(context, &own->options, SHARD, &evaluation), &context->error);
-        assert_ok(liana__build_update(context, &own->options, shard, averages, &update), &context->error);
+        assert_ok(liana__build_evaluation_leaf(context, &own->options, SHARD, false, &evaluation), &context->error);
+        update = update_graph(&own->options, &sums);
         assert_true(update->num_assignments >= own->model->num_weights);
         check_optimized(shard);
         check_optimized(evaluation);
@@ -385,7 +409,7 @@ static void check_training(training *own)
         check(evaluation);
         check(update);
     }
-    free(averages);
+    liana__leaf_sums_free(&sums);
     liana__arena_free(&own->arena);
 }
 

@@ -45,21 +45,20 @@ static bool is_small(const liana_graph *graph)
 }
 
 /* Bytes of all kinds: indices out of range, NaNs, zeros. */
-static liana__buffer *make_buffer(liana__device *device, const liana__node *node, bool fill)
+static liana__buffer *make_buffer(liana__device *device, const liana__node *node)
 {
     liana__error error = {0};
-    liana__buffer *buffer;
-    demand(device->backend->buffer_create(device, node->dtype, &node->shape, &buffer, &error) == LIANA_OK);
-    if (!fill) return buffer;
-    uint8_t *data = malloc(buffer->size);
+    liana__buffer *buffer = NULL;
+    size_t size = liana__byte_size(node->dtype, &node->shape);
+    uint8_t *data = malloc(size + 1);
     demand(data != NULL);
     uint32_t random = node->id;
-    for (size_t i = 0; i < buffer->size; i++) {
+    for (size_t i = 0; i < size; i++) {
         random = random * 1664525 + 1013904223;
         bool is_bool = node->dtype == LIANA_BOOL;
         data[i] = is_bool ? random >> 31 : random >> 30 ? (uint8_t)(random >> 22) : 0;
     }
-    demand(device->backend->buffer_write(buffer, data, &error) == LIANA_OK);
+    demand(device->backend->upload(device, node->dtype, &node->shape, data, &buffer, NULL, &error) == LIANA_OK);
     free(data);
     return buffer;
 }
@@ -68,13 +67,15 @@ static liana__buffer **make_buffers(liana__device *device, liana__node *const *n
 {
     liana__buffer **buffers = calloc(count + 1, sizeof *buffers);
     demand(buffers != NULL);
-    for (size_t i = 0; i < count; i++) buffers[i] = make_buffer(device, nodes[i], true);
+    for (size_t i = 0; i < count; i++) buffers[i] = make_buffer(device, nodes[i]);
     return buffers;
 }
 
 static void free_buffers(liana__buffer **buffers, size_t count)
 {
-    for (size_t i = 0; i < count; i++) buffers[i]->device->backend->buffer_destroy(buffers[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (buffers[i]) buffers[i]->device->backend->buffer_destroy(buffers[i]);
+    }
     free(buffers);
 }
 
@@ -91,8 +92,11 @@ static void run(liana__device *device, const liana_graph *graph)
                   **variables = make_buffers(device, graph->variables, graph->num_variables),
                   **outputs = calloc(graph->num_outputs + 1, sizeof *outputs);
     demand(outputs != NULL);
-    for (size_t i = 0; i < graph->num_outputs; i++) outputs[i] = make_buffer(device, graph->outputs[i].node, false);
-    demand(backend->execute(executable, 0, inputs, variables, outputs, &error) == LIANA_OK || error.message[0]);
+    liana__execution execution = {.name = "a graph from a file",
+                                  .inputs = inputs,
+                                  .variables = variables,
+                                  .outputs = outputs};
+    demand(backend->execute(executable, &execution, &error) == LIANA_OK || error.message[0]);
     free_buffers(inputs, graph->num_inputs);
     free_buffers(variables, graph->num_variables);
     free_buffers(outputs, graph->num_outputs);

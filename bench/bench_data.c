@@ -135,7 +135,7 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
 {
     liana__arena arena = {0};
     liana__augment *augment = NULL;
-    liana__stage stage;
+    liana__augmenter augmenter;
     liana__image_cache_file_options file = {.folder = b->folder, .name = "bench", .settings = ""};
     liana__loader_options options = plain_options(b);
     if (cached) options.cache_file = &file;
@@ -144,8 +144,8 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
         liana__augment_shape shape = {b->height, b->width, 3};
         demand(b, liana__yaml_parse(augment_list, strlen(augment_list), "list", &arena, &list, &b->error));
         demand(b, liana__augment_create(b->context, list, "augment", &shape, &augment, &b->error));
-        stage = liana__augment_stage(augment);
-        options.stage = &stage;
+        augmenter = liana__augmenter_of(augment);
+        options.augmenter = &augmenter;
     }
     liana__loader *loader;
     demand(b, liana__loader_create(b->source, &options, &loader, &b->error));

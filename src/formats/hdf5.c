@@ -1,6 +1,6 @@
 #include "formats/hdf5.h"
 
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5_calls.h"
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

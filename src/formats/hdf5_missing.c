@@ -1,5 +1,5 @@
 #ifndef LIANA_HAVE_HDF5
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 liana_status liana__hdf5_library_open(const char *path, uint64_t file_size, liana__hdf5_source **source,
                                       liana__error *error)

@@ -1,7 +1,7 @@
 #include "formats/image.h"
 
 #include "base/memory.h"
-#include "formats/image_codec.h"
+#include "formats/image_internal.h"
 #include "formats/sniff.h"
 
 #include <ctype.h>

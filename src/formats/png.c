@@ -1,4 +1,4 @@
-#include "formats/image_codec.h"
+#include "formats/image_internal.h"
 
 #include <png.h>
 #include <setjmp.h>

@@ -31,17 +31,17 @@ static bool is_norm_gradient(const liana__node *node)
 
 static int activation_of(const liana__op *op)
 {
-    if (op == &liana__op_relu) return LIANA__BATCH_NORM_RELU;
-    if (op == &liana__op_relu6) return LIANA__BATCH_NORM_RELU6;
-    return op == &liana__op_swish ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+    if (op == &liana__op_relu) return LIANA__FUSED_RELU;
+    if (op == &liana__op_relu6) return LIANA__FUSED_RELU6;
+    return op == &liana__op_swish ? LIANA__FUSED_SWISH : LIANA__FUSED_LINEAR;
 }
 
 /* The same of an op that passes a gradient through an activation. */
 static int activation_of_gate(const liana__op *op)
 {
-    if (op == &liana__op_relu_gradient) return LIANA__BATCH_NORM_RELU;
-    if (op == &liana__op_relu6_gradient) return LIANA__BATCH_NORM_RELU6;
-    return op == &liana__op_swish_gradient ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+    if (op == &liana__op_relu_gradient) return LIANA__FUSED_RELU;
+    if (op == &liana__op_relu6_gradient) return LIANA__FUSED_RELU6;
+    return op == &liana__op_swish_gradient ? LIANA__FUSED_SWISH : LIANA__FUSED_LINEAR;
 }
 
 /* Nobody but one node reads it. */
@@ -73,7 +73,7 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
 static void find_forward(const liana__rewriter *rewriter, const liana__node *node, const uint32_t *gates, fusion *found)
 {
     int activation = activation_of(node->op);
-    if (activation == LIANA__BATCH_NORM_LINEAR) {
+    if (activation == LIANA__FUSED_LINEAR) {
         if (node->op == &liana__op_add) find_residual(rewriter, node, found);
         return;
     }
@@ -89,9 +89,9 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
 static const liana__node *norm_before(const liana__node *gate)
 {
     int activation = activation_of_gate(gate->op);
-    if (activation == LIANA__BATCH_NORM_LINEAR || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
+    if (activation == LIANA__FUSED_LINEAR || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
     const liana__node *norm = gate->inputs[0];
-    if (activation != LIANA__BATCH_NORM_SWISH) {
+    if (activation != LIANA__FUSED_SWISH) {
         if (activation_of(norm->op) != activation) return NULL;
         norm = norm->inputs[0];
     }

@@ -1,4 +1,4 @@
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 liana_status liana__remote_changed(const char *name, liana__error *error)
 {

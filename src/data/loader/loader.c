@@ -377,7 +377,7 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
-    size_t each = options->stage ? loader->plan.decoded_size + options->stage->scratch_size : 0, order = 0;
+    size_t each = options->augmenter ? loader->plan.decoded_size + options->augmenter->scratch_size : 0, order = 0;
     if (options->mixer) each += options->mixer->scratch_size;
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
@@ -464,9 +464,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     plan->source = source;
     plan->options = &loader->options;
     plan->decoded = options->image;
-    if (options->stage) {
-        plan->decoded.height = options->stage->height;
-        plan->decoded.width = options->stage->width;
+    if (options->augmenter) {
+        plan->decoded.height = options->augmenter->height;
+        plan->decoded.width = options->augmenter->width;
     }
     plan->image_size = image_bytes(&options->image);
     plan->decoded_size = image_bytes(&plan->decoded);

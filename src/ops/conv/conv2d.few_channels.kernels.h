@@ -5,9 +5,9 @@
  * Vectors run over filters. The taps of a row of the window, all their channels, are neighbours in memory, one list of
  * numbers; so are those of the next pixel, `step` numbers further on. Rows of images are copied into scratch memory,
  * as floats and with their border of zeros, each once. */
+#include "kernels/applicable.h"
 #include "kernels/vector.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/conv/conv2d.h"
 
 enum {

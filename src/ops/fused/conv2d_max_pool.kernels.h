@@ -11,10 +11,10 @@
  * weights of all filters that won at the same place of the window; the gradient of the kernel adds for one filter the
  * pixels of all the places where it won. Few channels do not fill a vector: then the gradient of the kernel runs over
  * filters, with zeros for those that did not win. */
+#include "kernels/applicable.h"
 #include "kernels/vector.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_pooling.h"
-#include "ops/applicable.h"
 #include "ops/fused/conv2d_max_pool.h"
 
 enum {

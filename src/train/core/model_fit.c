@@ -131,7 +131,7 @@ static liana_status find_augmentation(liana__run *run, const char *text, liana__
     if (!text) return LIANA_OK;
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &run->arena, &list, error));
     LIANA_TRY(liana__augment_create(run->context, list, "augment", &shape, &run->training.augment, error));
-    run->training.stage = liana__augment_stage(run->training.augment);
+    run->training.stage = liana__augmenter_of(run->training.augment);
     return LIANA_OK;
 }
 
@@ -237,7 +237,7 @@ static liana_status start_loader(liana__run *run, const liana_dataset *data, con
                            (long long)input.dims[3]);
     }
     const liana__augment *augment = fit ? run->training.augment : NULL;
-    if (augment) options.stage = &run->training.stage;
+    if (augment) options.augmenter = &run->training.stage;
     if (augment && liana__augment_mixes(augment)) {
         run->training.mixer = liana__augment_mixer(augment, run->config->train.microbatch);
         options.mixer = &run->training.mixer;

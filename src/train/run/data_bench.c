@@ -112,10 +112,10 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana__re
     const liana__decode_options *options = &own->decoded;
     const liana__source *source = own->run->training.source;
     liana_example_address address = address_of(own, index);
-    liana__image_part part, *wanted = NULL;
+    liana__image_region part, *wanted = NULL;
     double begin = now();
     if (own->in_parts) {
-        liana__augment_find_part(own->augment, &address, &part);
+        liana__augment_find_region(own->augment, &address, &part);
         if (part.height != options->height || part.width != options->width) wanted = &part;
     }
     if (liana__decode_pixels(&own->decoder, options, record, wanted, own->resized, error) != LIANA_OK) {

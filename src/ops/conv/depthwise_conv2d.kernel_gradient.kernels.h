@@ -1,4 +1,4 @@
-/* depthwise_kernel_gradient.kernels.h - the gradient of the kernel of depthwise convolutions, in tiles.
+/* depthwise_conv2d.kernel_gradient.kernels.h - the gradient of the kernel of depthwise convolutions, in tiles.
  *
  * The sums of several taps of one vector of channels stay in registers while a tile of pixels of dy, also in
  * registers, meets the rows of x below them: a pixel of x is loaded once for all columns of the window. Products are
@@ -8,7 +8,7 @@
 #define LIANA_OPS_DEPTHWISE_KERNEL_GRADIENT_KERNELS_H
 
 #include "base/memory.h"
-#include "ops/conv/depthwise_tiles.kernels.h"
+#include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 
 enum {
     PIXELS_IN_REGISTERS = 96, /* at most so many products are added to one register, */

@@ -1,4 +1,4 @@
-/* depthwise_rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
+/* depthwise_conv2d.rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
  *
  * A row of the result is a sum over a few rows of the source, each with a row of the window's taps. A tile is up to
  * eight neighbouring pixels of it, one vector of channels of which is summed in registers: a row of taps is loaded once
@@ -7,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 
-#include "ops/conv/depthwise_moments.kernels.h"
+#include "ops/conv/depthwise_conv2d.moments.kernels.h"
 
 /* A tile for a run of channels. Places are counted in floats from the start of the tensors; those of pixels in the
  * padding lie anywhere and are not used. */
@@ -299,8 +299,8 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
     epilogue after;
     float waiting[WAITING_STEPS * MAX_TILE * MAX_PARTS * VECTOR_LENGTH] __attribute__((aligned(64)));
-    if (liana__is_conv_affine(call->node)) {
-        after = epilogue_of(call, g->channels);
+    if (liana__has_epilogue(call->node)) {
+        after = epilogue_of(call, g->channels, liana__conv_activation_of(call->node));
         t.after = &after;
         if (after.swish) t.waiting = waiting;
     }

@@ -1,10 +1,11 @@
-/* depthwise_tiles.kernels.h - what the tiled depthwise convolutions share: how a row is cut into tiles of pixels. */
+/* depthwise_conv2d.tiles.kernels.h - what the tiled depthwise convolutions share: how a row is cut into tiles of
+ * pixels. */
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
 #include "kernels/vector.h"
+#include "kernels/vector_epilogue.h"
 #include "ops/conv/depthwise_conv2d.h"
-#include "ops/fused/conv2d_affine.kernels.h"
 
 enum {
     MAX_TILE = 8,

@@ -1,4 +1,4 @@
-/* depthwise_lines.kernels.h - depthwise convolutions with any window, stride and dilation.
+/* depthwise_conv2d.lines.kernels.h - depthwise convolutions with any window, stride and dilation.
  *
  * All three passes are made of lines: equally spaced pixels of a row of the result (or of dy), with the list of taps
  * that reach them. In the gradient of the images, a stride s splits a row into s lines, each reached by every s-th tap;
@@ -7,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 
-#include "ops/conv/depthwise_tiles.kernels.h"
+#include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 
 enum { MAX_TAPS = 121, TAPS_AT_ONCE = 9 };
 

@@ -1,4 +1,5 @@
-/* depthwise_strided.kernels.h - the gradient of the images of depthwise convolutions whose horizontal stride is 2.
+/* depthwise_conv2d.strided.kernels.h - the gradient of the images of depthwise convolutions whose horizontal stride
+ * is 2.
  *
  * Column q of dx, counted from the left edge of the padding, is reached by the taps of its own parity: 2i by taps 0, 2,
  * ... from columns i, i - 1, ... of dy, and 2i + 1 by taps 1, 3, ... from the same columns. So a tile is up to eight
@@ -6,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 
-#include "ops/conv/depthwise_rows.kernels.h"
+#include "ops/conv/depthwise_conv2d.rows.kernels.h"
 
 /* Adds one row of dy, of which the tile's first column is (window - 1) / 2 to the left of its first pair. */
 LIANA__INLINE void add_row_to_pairs(const int parts, const int window, const int tile, const bool border,

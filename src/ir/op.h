@@ -257,6 +257,18 @@ liana_status liana__infer_like_input(liana__infer *infer);
  * can be kept until the variable changes. */
 bool liana__is_of_weights(const liana__node *node);
 
+/* Whether nothing is run for a node: it is an input, a variable or a constant. */
+static inline bool liana__is_leaf(const liana__node *node)
+{
+    return !node->op->kernels;
+}
+
+/* Of the result. */
+static inline double liana__node_bytes(const liana__node *node)
+{
+    return (double)liana__byte_size(node->dtype, &node->shape);
+}
+
 static inline const liana_shape *liana__input_shape(const liana__node *node, size_t index)
 {
     return &node->inputs[index]->shape;

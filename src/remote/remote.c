@@ -1,6 +1,6 @@
 #include "remote/remote.h"
 
-#include "base/text.h"
+#include "base/named.h"
 #include "remote/query.h"
 #include "remote/remote_internal.h"
 
@@ -103,18 +103,15 @@ void liana__remote_destroy(liana__remote *remote)
 
 static liana_status find_scheme(const char *name, const liana__scheme **scheme, liana__error *error)
 {
-    size_t length = strcspn(name, ":");
-    const char *names[NUM_SCHEMES];
-    for (size_t i = 0; i < NUM_SCHEMES; i++) {
-        *scheme = SCHEMES[i];
-        names[i] = SCHEMES[i]->name;
-        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return LIANA_OK;
-    }
     char word[32];
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, ":"), name);
+    const char *nearest;
+    size_t index = liana__named_find(LIANA__NAMED_POINTERS(liana__scheme, SCHEMES, NUM_SCHEMES), word, &nearest);
+    *scheme = index < NUM_SCHEMES ? SCHEMES[index] : NULL;
+    if (*scheme) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "'%s://' is no kind of URL that can be read; https, gs and s3 are%s", word,
-                       liana__hint(liana__nearest(word, names, NUM_SCHEMES)).text);
+                       liana__hint(nearest).text);
 }
 
 /* "https://host/path?query" as it is shown: what is no signature of the query becomes eight digits, for it may be a

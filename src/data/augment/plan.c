@@ -67,18 +67,13 @@ static liana_status split_entry(const liana__value *entry, const char *where, co
 static liana_status fail_unknown(const liana_context *context, const char *name, const liana__place *place,
                                  const char *where, liana__error *error)
 {
-    const char *names[MAX_STAGES];
-    size_t count = 0;
-    while (liana__augmentations[count]) {
-        names[count] = liana__augmentations[count]->name;
-        count++;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; liana__augmentations[i]; i++) liana__nearest_add(&search, liana__augmentations[i]->name);
+    for (const liana__registered *own = context->registered; own; own = own->next) {
+        if (strcmp(own->kind, "augmentation") == 0) liana__nearest_add(&search, own->name);
     }
-    for (const liana__registered *own = context->registered; own && count < MAX_STAGES; own = own->next) {
-        if (strcmp(own->kind, "augmentation") == 0) names[count++] = own->name;
-    }
-    const char *nearest = liana__nearest(name, names, count);
-    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name,
-                          nearest ? liana__hint(nearest).text : "; 'liana list augmentations' shows them");
+    const char *hint = search.nearest ? liana__hint(search.nearest).text : "; 'liana list augmentations' shows them";
+    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name, hint);
 }
 
 /* Reads the options of a stage; its shapes come later. */

@@ -1,5 +1,6 @@
 #include "data/loader/loader.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { MAX_CHUNK = 32 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
@@ -579,13 +579,6 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
     return LIANA_OK;
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Tells of the gaps of a batch that is complete. */
 static liana_status report_gaps(const liana__loader *loader, const liana__ring_slot *slot, liana__error *error)
 {
@@ -605,7 +598,7 @@ static liana_status report_gaps(const liana__loader *loader, const liana__ring_s
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
 {
     *batch = NULL;
-    double start = seconds_now();
+    double start = liana__clock_seconds();
     liana_status status = LIANA_OK;
     pthread_mutex_lock(&loader->mutex);
     if (!loader->begun) {
@@ -624,7 +617,7 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         }
         if (status == LIANA_OK) {
             slot->state = LIANA__SLOT_TAKEN;
-            slot->batch.wait_seconds = seconds_now() - start;
+            slot->batch.wait_seconds = liana__clock_seconds() - start;
             advance(loader, &loader->next);
             *batch = &slot->batch;
         }

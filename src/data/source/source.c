@@ -18,17 +18,18 @@ enum { NUM_KINDS = sizeof KINDS / sizeof *KINDS };
 
 static liana_status find_kind(const char *name, const liana__source_kind **kind, liana__error *error)
 {
-    const char *names[NUM_KINDS + 1] = {"auto"};
     *kind = NULL;
     if (!name || strcmp(name, "auto") == 0) return LIANA_OK;
+    liana__nearest_search search = liana__nearest_begin(name);
+    liana__nearest_add(&search, "auto");
     liana__text known = {0};
     for (size_t i = 0; i < NUM_KINDS; i++) {
-        names[i + 1] = KINDS[i]->name;
         if (strcmp(KINDS[i]->name, name) == 0) *kind = KINDS[i];
+        liana__nearest_add(&search, KINDS[i]->name);
         liana__text_add(&known, ", %s", KINDS[i]->name);
     }
     if (!*kind) {
-        const char *nearest = liana__nearest(name, names, NUM_KINDS + 1);
+        const char *nearest = search.nearest;
         liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; known are: auto%s", name,
                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
                     known.data ? known.data : "");

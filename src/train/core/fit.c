@@ -1,8 +1,8 @@
 #include "train/core/fit.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A fit that is running. */
 typedef struct fit_run {
@@ -15,13 +15,6 @@ typedef struct fit_run {
     double rate;
     bool stopping;
 } fit_run;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
 {
@@ -51,7 +44,7 @@ static liana_status save_checkpoint(fit_run *fit)
     if (options->before_checkpoint) LIANA_TRY(options->before_checkpoint(options->user, fit->error));
     LIANA_TRY(liana__checkpoint_save(options->checkpoint_folder, options->variables, fit->state, options->num_metrics,
                                      options->keep, fit->error));
-    fit->last_checkpoint = now();
+    fit->last_checkpoint = liana__clock_seconds();
     report(fit, (liana__fit_event){.kind = LIANA__FIT_CHECKPOINT,
                                    .step = fit->state->step,
                                    .steps = fit->steps_per_epoch,
@@ -64,7 +57,7 @@ static bool checkpoint_due(const fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (options->every_steps > 0 && fit->state->iteration % options->every_steps == 0) return true;
-    return options->every_minutes > 0 && now() - fit->last_checkpoint >= 60 * options->every_minutes;
+    return options->every_minutes > 0 && liana__clock_seconds() - fit->last_checkpoint >= 60 * options->every_minutes;
 }
 
 static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *sums)
@@ -98,7 +91,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
 static liana_status train_epoch(fit_run *fit)
 {
     liana__run_state *state = fit->state;
-    double begin = now();
+    double begin = liana__clock_seconds();
     fit->timing = (liana__timing_epoch){0};
     while (state->step < fit->steps_per_epoch && !fit->stopping) {
         liana__batch *batch;
@@ -106,7 +99,7 @@ static liana_status train_epoch(fit_run *fit)
         liana_status status = train_step(fit, batch);
         liana__loader_release(fit->options->training, batch);
         LIANA_TRY(status);
-        fit->timing.seconds = now() - begin;
+        fit->timing.seconds = liana__clock_seconds() - begin;
         report(fit, (liana__fit_event){.kind = LIANA__FIT_STEP,
                                        .step = state->step,
                                        .steps = fit->steps_per_epoch,
@@ -139,7 +132,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     report(own->fit, (liana__fit_event){.kind = LIANA__FIT_VALIDATION,
                                         .step = own->batches,
                                         .steps = own->steps,
-                                        .seconds = now() - own->begin,
+                                        .seconds = liana__clock_seconds() - own->begin,
                                         .wait = own->wait,
                                         .images = own->totals->count,
                                         .training = &own->fit->state->running,
@@ -155,7 +148,7 @@ static liana_status finish_epoch(fit_run *fit)
     if (options->validation) {
         validation progress = {.fit = fit,
                                .totals = &epoch.validation,
-                               .begin = now(),
+                               .begin = liana__clock_seconds(),
                                .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
         LIANA_TRY(liana__evaluate(options->trainer, options->validation, true, &epoch.validation, report_validation,
                                   &progress, fit->error));
@@ -222,7 +215,7 @@ static int64_t count_steps(const liana__fit_options *options)
 liana_status liana__fit(const liana__fit_options *given, liana__run_state *state, liana__error *error)
 {
     liana__fit_options options = *given;
-    fit_run fit = {.options = &options, .state = state, .error = error, .last_checkpoint = now()};
+    fit_run fit = {.options = &options, .state = state, .error = error, .last_checkpoint = liana__clock_seconds()};
     /* Where epochs differ in length, the schedule's epochs are like the first one, and its run ends when the last does.
      */
     options.learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options.training, 0);

@@ -1,3 +1,4 @@
+/* Parts of src/base: random numbers, near names, files, threads, instruction sets, memory. */
 #include "harness/harness.h"
 
 #include "base/context.h"

@@ -1,3 +1,4 @@
+/* Reads and writes structs by the tables that describe their members, and fills in defaults. */
 #include "base/field.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Writes events into rings, and reads them back in order. */
 #include "base/recorder.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* The growing text builder, near names, and how texts begin and end. */
 #include "base/text.h"
 
 #include "base/format.h"

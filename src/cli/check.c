@@ -1,3 +1,4 @@
+/* liana check: reads data whole and lists what is wrong with them. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* The list of subcommands, and what they share. */
 #include "cli/command.h"
 
 #include "base/named.h"

@@ -1,3 +1,4 @@
+/* Reads a command line by the subcommand's table of options. */
 #include "cli/command.h"
 #include "train/config/config.h"
 

@@ -1,3 +1,4 @@
+/* liana train: trains a model as a configuration says. */
 #include "base/clock.h"
 #include "cli/reporter.h"
 #include "cli/session.h"

@@ -1,3 +1,4 @@
+/* Reads and writes cells and rows of tables. */
 #include "formats/csv.h"
 
 #include "base/memory.h"

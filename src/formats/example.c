@@ -1,3 +1,4 @@
+/* Reads and writes tf.Example messages. */
 #include "formats/example.h"
 
 #include "base/text.h"

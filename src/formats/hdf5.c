@@ -1,3 +1,4 @@
+/* Keras weight files: layers and weights from the groups of an HDF5 file. */
 #include "formats/hdf5.h"
 
 #include "formats/hdf5_internal.h"

@@ -1,3 +1,4 @@
+/* Reads HDF5 files of the newer layouts through libhdf5. */
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5_calls.h"
 #include "formats/hdf5_internal.h"

@@ -1,3 +1,4 @@
+/* What both image formats share: choosing the decoder, memory and checks. */
 #include "formats/image.h"
 
 #include "base/memory.h"

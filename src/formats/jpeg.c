@@ -1,3 +1,4 @@
+/* JPEG through libjpeg-turbo, and EXIF through libexif. */
 #include "formats/image_internal.h"
 
 #include <libexif/exif-data.h>

@@ -1,3 +1,4 @@
+/* PNG through libpng. */
 #include "formats/image_internal.h"
 
 #include <png.h>

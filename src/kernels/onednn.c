@@ -1,3 +1,4 @@
+/* Plans and runs products and convolutions with oneDNN. */
 #include "kernels/onednn.h"
 
 #include "base/memory.h"

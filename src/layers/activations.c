@@ -1,3 +1,4 @@
+/* The table of activations. */
 #include "layers/activations.h"
 
 #include "base/named.h"

@@ -1,3 +1,4 @@
+/* BatchNormalization: normalises each channel by the statistics of the batch, or by their moving averages. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

@@ -1,3 +1,4 @@
+/* Concatenate: joins inputs along an axis. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

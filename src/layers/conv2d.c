@@ -1,3 +1,4 @@
+/* Conv2D: convolution of images. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {

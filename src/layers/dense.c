@@ -1,3 +1,4 @@
+/* Dense: a product with a matrix of weights, and a bias. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {

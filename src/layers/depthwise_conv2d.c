@@ -1,3 +1,4 @@
+/* DepthwiseConv2D: convolves each channel by itself. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {

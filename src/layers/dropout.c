@@ -1,3 +1,4 @@
+/* Dropout: sets elements to zero by chance while a model is trained. */
 #include "layers/option_rows.h"
 
 #include <stdio.h>

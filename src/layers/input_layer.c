@@ -1,3 +1,4 @@
+/* InputLayer: the shape of a model's input. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

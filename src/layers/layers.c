@@ -1,3 +1,4 @@
+/* The list of layers, and checks that several of them make. */
 #include "base/format.h"
 #include "base/named.h"
 #include "layers/activations.h"

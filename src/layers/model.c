@@ -1,3 +1,4 @@
+/* Models: adding layers, naming them, and what they hold. */
 #include "layers/model.h"
 
 #include "base/named.h"

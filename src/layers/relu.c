@@ -1,3 +1,4 @@
+/* ReLU: with a maximum, a slope and a threshold. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

@@ -1,3 +1,4 @@
+/* Rescaling: multiplies by a scale and adds an offset. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

@@ -1,3 +1,4 @@
+/* SeparableConv2D: a depthwise convolution and one of single pixels. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {

@@ -1,3 +1,4 @@
+/* ZeroPadding2D: zeros around images. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {

@@ -1,3 +1,4 @@
+/* The list of losses, and finding one by its name. */
 #include "losses/loss.h"
 
 #include "base/named.h"

@@ -1,3 +1,4 @@
+/* The list of metrics, and finding one by its name. */
 #include "metrics/metric.h"
 
 #include "base/named.h"

@@ -1,3 +1,4 @@
+/* The list of architectures, adding one to a model, and layers that several of them add. */
 #include "models/models.h"
 
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* The list of optimizers, and reading their options. */
 #include "optimizers/optimizer.h"
 
 #include "base/named.h"

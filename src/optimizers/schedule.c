@@ -1,3 +1,4 @@
+/* The list of schedules, and the learning rate of an update. */
 #include "optimizers/schedule.h"
 
 #include "base/named.h"

@@ -1,3 +1,4 @@
+/* Runs passes over a graph. */
 #include "passes/pass.h"
 
 #include "base/named.h"

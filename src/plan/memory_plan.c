@@ -1,3 +1,4 @@
+/* Decides where each tensor lies while a graph runs. */
 #include "plan/memory_plan.h"
 
 #include <stdlib.h>

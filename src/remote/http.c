@@ -1,3 +1,4 @@
+/* Sends requests through libcurl, many at a time, and repeats those that fail. */
 #include "remote/http.h"
 
 #include "base/clock.h"

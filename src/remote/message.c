@@ -1,3 +1,4 @@
+/* Errors for what servers refuse. */
 #include "remote/remote_internal.h"
 
 liana_status liana__remote_changed(const char *name, liana__error *error)

@@ -1,3 +1,4 @@
+/* Writes pieces of a remote file to disk, and checks the whole. */
 #include "remote/piece.h"
 
 #include "formats/crc32c.h"

@@ -1,3 +1,4 @@
+/* Turns names of remote files, patterns and folders into local paths. */
 #include "remote/remote.h"
 
 #include "base/named.h"

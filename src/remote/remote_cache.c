@@ -1,3 +1,4 @@
+/* Keeps copies of remote files in a folder that processes share. */
 #include "remote/remote_cache.h"
 
 #include "base/file.h"

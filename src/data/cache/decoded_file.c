@@ -1,3 +1,4 @@
+/* Makes, opens, fills and reads a file of decoded images. */
 #include "data/cache/decoded_file.h"
 
 #include "base/file.h"

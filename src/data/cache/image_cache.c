@@ -1,3 +1,4 @@
+/* Keeps decoded images in memory or in a file. */
 #include "data/cache/image_cache.h"
 
 #include "base/memory.h"

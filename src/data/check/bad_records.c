@@ -1,3 +1,4 @@
+/* Collects records that cannot be used, writes them as CSV and reads them. */
 #include "data/check/bad_records.h"
 
 #include "base/file.h"

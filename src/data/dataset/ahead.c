@@ -1,3 +1,4 @@
+/* Threads that make elements of a dataset before they are asked for. */
 #include "data/dataset/dataset_internal.h"
 
 #include "base/denormals.h"

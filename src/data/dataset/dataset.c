@@ -1,3 +1,4 @@
+/* Makes stages, and reads their elements one by one or one after the other. */
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"

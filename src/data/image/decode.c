@@ -1,3 +1,4 @@
+/* Decodes and resizes the image of a record. */
 #include "data/image/decode.h"
 
 /* Raw pixels with the wanted channels: grey is repeated, colour weighted as everywhere else. */

@@ -1,3 +1,4 @@
+/* Resizes images: weights once for each pair of sizes, then rows and columns. */
 #include "data/image/resize.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Makes one example: reads, decodes, keeps and augments it. */
 #include "data/loader/example_maker.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* The threads of a loader and the ring of batches that they fill. */
 #include "data/loader/loader.h"
 
 #include "base/clock.h"

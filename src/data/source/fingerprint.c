@@ -1,3 +1,4 @@
+/* Adds bytes, texts and files to a fingerprint. */
 #include "data/source/fingerprint.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Opens sources: finds their files and kind, and reads their records. */
 #include "data/source/source.h"
 
 #include "base/text.h"

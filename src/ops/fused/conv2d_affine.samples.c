@@ -1,3 +1,4 @@
+/* Samples of conv2d_affine for the generated tests of ops. */
 #include "ops/fused/conv2d_affine.h"
 #include "ops/samples.h"
 

@@ -1,3 +1,4 @@
+/* Describes the training data for a checkpoint. */
 #include "train/checkpoint/data_state.h"
 
 #include "data/dataset/dataset_source.h"

@@ -1,3 +1,4 @@
+/* Writes and reads the history of a run. */
 #include "train/checkpoint/history.h"
 
 #include <stdio.h>

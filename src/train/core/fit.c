@@ -1,3 +1,4 @@
+/* Epochs of updates, evaluation after each, checkpoints between. */
 #include "train/core/fit.h"
 #include "base/clock.h"
 

@@ -1,3 +1,4 @@
+/* Builds the graphs of a step and compiles graphs. */
 #include "train/core/program.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Runs updates and evaluations on a device. */
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"

@@ -1,3 +1,4 @@
+/* Measures each stage of a run's input. */
 #include "train/run/data_bench.h"
 
 #include "base/clock.h"

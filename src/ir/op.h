@@ -179,6 +179,10 @@ struct liana__op {
     /* Given zero operations, the bytes of all inputs and the result, and the family "data movement": puts right what is
      * not so. NULL: all is. */
     void (*cost)(const liana__node *node, liana__cost *cost);
+    /* The op that does the same and, before it stores an element, what may follow: an epilogue (kernels/epilogue.h)
+     * behind a convolution; a residual and an activation behind a normalisation. NULL: there is none. */
+    const liana__op *with_epilogue;
+    const liana__op *with_activation;
     /* How many elements of the result, from the first on, hardly change when the inputs do; those behind them say which
      * of several was taken, which may hang on a rounding error. NULL: all. */
     int64_t (*continuous)(const liana__node *node);

@@ -19,11 +19,6 @@ typedef struct fusion {
 
 /* ---- patterns ---- */
 
-static bool is_norm(const liana__node *node)
-{
-    return node->op == &liana__op_batch_norm_training || node->op == &liana__op_batch_norm_inference;
-}
-
 static bool is_norm_gradient(const liana__node *node)
 {
     return node->op == &liana__op_batch_norm_gradient_sums || node->op == &liana__op_batch_norm_input_gradient;
@@ -60,7 +55,7 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
 {
     for (int i = 0; i < 2; i++) {
         const liana__node *norm = add->inputs[i], *residual = add->inputs[1 - i];
-        if (!is_norm(norm) || !has_one_reader(rewriter, norm) || !same_type(norm, residual)) continue;
+        if (!norm->op->with_activation || !has_one_reader(rewriter, norm) || !same_type(norm, residual)) continue;
         found->norm = norm;
         found->residual = residual;
         return true;
@@ -79,7 +74,7 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
     }
     const liana__node *seen = node->inputs[0];
     if (rewriter->num_uses[seen->id] != 1 + gates[seen->id]) return;
-    if (is_norm(seen)) found->norm = seen;
+    if (seen->op->with_activation) found->norm = seen;
     if (seen->op == &liana__op_add) find_residual(rewriter, seen, found);
     found->activation = activation;
 }
@@ -151,14 +146,11 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,
                                  const liana__batch_norm_attributes *attributes)
 {
-    bool training = f->norm->op == &liana__op_batch_norm_training;
     liana_tensor inputs[6];
     uint32_t count = f->norm->num_inputs;
     for (uint32_t i = 0; i < count; i++) inputs[i] = rewriter->map[f->norm->inputs[i]->id];
     if (f->residual) inputs[count++] = rewriter->map[f->residual->id];
-    const liana__op *op =
-        training ? &liana__op_batch_norm_training_activation : &liana__op_batch_norm_inference_activation;
-    return liana__build(node->where, rewriter->graph, op, inputs, count, attributes);
+    return liana__build(node->where, rewriter->graph, f->norm->op->with_activation, inputs, count, attributes);
 }
 
 static liana_tensor fuse_gradient(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,

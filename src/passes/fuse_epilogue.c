@@ -22,11 +22,6 @@ static bool is_norm(const liana__node *node)
     return node->op == &liana__op_batch_norm_inference || node->op == &liana__op_batch_norm_inference_activation;
 }
 
-static bool is_convolution(const liana__node *node)
-{
-    return node->op == &liana__op_conv2d || node->op == &liana__op_depthwise_conv2d;
-}
-
 /* Nodes that fuse_batch_norm left behind read convolutions too: those that are needed count. */
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
@@ -69,7 +64,7 @@ static bool find_chain(const liana__rewriter *rewriter, const liana__node *norm,
         node = node->inputs[0];
     }
     c->conv = node;
-    return is_convolution(node) && has_one_reader(rewriter, node) && node->dtype == norm->dtype;
+    return node->op->with_epilogue && has_one_reader(rewriter, node) && node->dtype == norm->dtype;
 }
 
 static liana__conv_attributes attributes_of(const liana__node *norm, const liana__node *conv)
@@ -83,8 +78,8 @@ static liana__conv_attributes attributes_of(const liana__node *norm, const liana
 
 static const liana__op *fused_op(const chain *c)
 {
-    if (c->conv->op == &liana__op_conv2d) return &liana__op_conv2d_affine;
-    return c->residual ? NULL : &liana__op_depthwise_conv2d_affine;
+    const liana__op *op = c->conv->op->with_epilogue;
+    return c->residual && op->max_inputs <= LIANA__RESIDUAL_INPUT ? NULL : op;
 }
 
 /* Whether a kernel better than the plain loop wants to compute all of it. */

@@ -242,28 +242,14 @@ static uint64_t make_mark(const liana__decoded_file *file, uint64_t record, cons
     return MARK | liana__crc32c_extend(crc, pixels, (size_t)file->header.image_size);
 }
 
-static bool read_all(int descriptor, void *bytes, size_t size, uint64_t offset)
-{
-    uint8_t *next = bytes;
-    while (size > 0) {
-        ssize_t done = pread(descriptor, next, size, (off_t)offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return false;
-        next += done;
-        size -= (size_t)done;
-        offset += (uint64_t)done;
-    }
-    return true;
-}
-
 liana__decoded_file_state liana__decoded_file_find(const liana__decoded_file *file, uint64_t record,
                                                    liana__decoded_file_room *room, liana__decoded_file_entry *entry)
 {
     entry_head head;
     uint64_t offset = entry_offset(file, record);
-    if (!read_all(file->descriptor, &head, sizeof head, offset)) return LIANA__DECODED_FILE_SHORTER;
+    if (!liana__file_read_at(file->descriptor, offset, &head, sizeof head)) return LIANA__DECODED_FILE_SHORTER;
     if (head.mark == 0) return LIANA__DECODED_FILE_EMPTY;
-    if (!read_all(file->descriptor, room->pixels, (size_t)file->header.image_size, offset + sizeof head)) {
+    if (!liana__file_read_at(file->descriptor, offset + sizeof head, room->pixels, (size_t)file->header.image_size)) {
         return LIANA__DECODED_FILE_SHORTER;
     }
     bool whole = (head.id_size <= sizeof head.id || head.id_size == NO_ID) &&

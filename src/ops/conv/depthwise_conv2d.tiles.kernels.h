@@ -3,6 +3,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
+#include "kernels/counts.h"
 #include "kernels/vector.h"
 #include "kernels/vector_epilogue.h"
 #include "ops/conv/depthwise_conv2d.h"
@@ -11,16 +12,6 @@ enum {
     MAX_TILE = 8,
     MAX_WINDOW = 7,
 };
-
-LIANA__INLINE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-LIANA__INLINE int64_t greatest(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 LIANA__INLINE int64_t divide_up(int64_t a, int64_t b)
 {
@@ -37,7 +28,7 @@ LIANA__INLINE int64_t count_vectors(int64_t channels)
 /* The first channel of vector number v. */
 LIANA__INLINE int64_t vector_start(int64_t v, int64_t channels)
 {
-    return least(v * VECTOR_LENGTH, channels - VECTOR_LENGTH);
+    return at_most(v * VECTOR_LENGTH, channels - VECTOR_LENGTH);
 }
 
 /* A value that is kept in a register: GCC would load it again for each use, and loads are what is scarce here. */

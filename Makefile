@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-registry check-docs-long install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -92,8 +92,11 @@ format: ## format every C file in place (clang-format 14)
 check-format: ## say which lines are not formatted
 	scripts/format.sh --check
 
-check-includes: ## includes go one way, files stay short, no path of one machine
+check-includes: ## includes go one way and in no circles, files and functions stay short and say what they are
 	scripts/check_includes.sh
+
+check-names: ## a name means one thing
+	scripts/check_names.sh
 
 check-registry: ## every file has its row, every row its file and a test
 	scripts/check_registry.sh

@@ -6,6 +6,7 @@
  * contenders take turns, ROUNDS (7) times, and the medians are printed as JSON lines: {"name", "threads", "rate",
  * "unit", "share"}; share is that of libjpeg-turbo with as many threads. Files come from the page cache but where it
  * says otherwise. */
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/file.h"
@@ -51,11 +52,6 @@ typedef struct bench {
     int threads;
     liana__error error;
 } bench;
-
-static double now(void)
-{
-    return (double)liana__clock() * 1e-9;
-}
 
 static void fail(const char *message)
 {
@@ -108,14 +104,14 @@ static double run_bare(bench *b)
 {
     pthread_t threads[MOST_THREADS];
     bare_part parts[MOST_THREADS];
-    double begin = now();
+    double begin = liana__clock_seconds();
     for (int i = 0; i < b->threads; i++) {
         size_t count = b->count, n = (size_t)b->threads, k = (size_t)i;
         parts[i] = (bare_part){b, count * k / n, count * (k + 1) / n};
         if (pthread_create(&threads[i], NULL, decode_bare, &parts[i]) != 0) fail("no thread");
     }
     for (int i = 0; i < b->threads; i++) pthread_join(threads[i], NULL);
-    return (double)b->count / (now() - begin);
+    return (double)b->count / (liana__clock_seconds() - begin);
 }
 
 /* ---- the pipeline: one epoch after another that warms up ---- */
@@ -135,7 +131,7 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
 {
     liana__arena arena = {0};
     liana__augment *augment = NULL;
-    liana__stage stage;
+    liana__augmenter augmenter;
     liana__image_cache_file_options file = {.folder = b->folder, .name = "bench", .settings = ""};
     liana__loader_options options = plain_options(b);
     if (cached) options.cache_file = &file;
@@ -144,27 +140,27 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
         liana__augment_shape shape = {b->height, b->width, 3};
         demand(b, liana__yaml_parse(augment_list, strlen(augment_list), "list", &arena, &list, &b->error));
         demand(b, liana__augment_create(b->context, list, "augment", &shape, &augment, &b->error));
-        stage = liana__augment_stage(augment);
-        options.stage = &stage;
+        augmenter = liana__augmenter_of(augment);
+        options.augmenter = &augmenter;
     }
     liana__loader *loader;
     demand(b, liana__loader_create(b->source, &options, &loader, &b->error));
     demand(b, liana__loader_begin(loader, 0, 0, &b->error));
     uint64_t steps = liana__loader_steps_per_epoch(loader, 0), epochs = cached ? 6 : 2;
-    double begin = now();
+    double begin = liana__clock_seconds();
     int64_t images = 0;
     for (uint64_t step = 0; step < epochs * steps; step++) {
         liana__batch *batch;
         demand(b, liana__loader_next(loader, &batch, &b->error));
         if (step == steps) {
-            begin = now();
+            begin = liana__clock_seconds();
             images = 0;
         }
         images += batch->count;
         if (consume) consume(batch, (size_t)(b->height * b->width * 3), memory);
         liana__loader_release(loader, batch);
     }
-    double rate = (double)images / (now() - begin);
+    double rate = (double)images / (liana__clock_seconds() - begin);
     liana__loader_destroy(loader);
     liana__augment_destroy(augment);
     liana__arena_free(&arena);
@@ -227,7 +223,7 @@ static double run_scan(bench *b)
     liana__paths paths;
     size_t bytes = 0;
     demand(b, liana__file_match(b->pattern, &arena, &paths, &b->error));
-    double begin = now();
+    double begin = liana__clock_seconds();
     for (int turn = 0; turn < 8; turn++) {
         for (size_t i = 0; i < paths.count; i++) {
             liana__tfrecord *file;
@@ -241,7 +237,7 @@ static double run_scan(bench *b)
             liana__tfrecord_close(file);
         }
     }
-    double rate = (double)bytes * 1e-9 / (now() - begin);
+    double rate = (double)bytes * 1e-9 / (liana__clock_seconds() - begin);
     liana__arena_free(&arena);
     return rate;
 }
@@ -249,7 +245,7 @@ static double run_scan(bench *b)
 /* From before the files are opened to the first batch: ms. */
 static double run_start(bench *b)
 {
-    double begin = now();
+    double begin = liana__clock_seconds();
     liana__source *source;
     liana__loader *loader;
     liana__batch *batch;
@@ -258,7 +254,7 @@ static double run_start(bench *b)
     demand(b, liana__loader_create(source, &options, &loader, &b->error));
     demand(b, liana__loader_begin(loader, 0, 0, &b->error));
     demand(b, liana__loader_next(loader, &batch, &b->error));
-    double seconds = now() - begin;
+    double seconds = liana__clock_seconds() - begin;
     liana__loader_destroy(loader);
     liana__source_close(source);
     return seconds * 1e3;
@@ -309,14 +305,14 @@ static double run_cold(bench *b, bool announced)
     close(descriptor);
     liana__loader_options options = plain_options(b);
     demand(b, liana__loader_create(source, &options, &loader, &b->error));
-    double begin = now();
+    double begin = liana__clock_seconds();
     demand(b, liana__loader_begin(loader, 0, 0, &b->error));
     for (int step = 0; step < COLD_STEPS; step++) {
         liana__batch *batch;
         demand(b, liana__loader_next(loader, &batch, &b->error));
         liana__loader_release(loader, batch);
     }
-    double rate = COLD_STEPS * BATCH / (now() - begin);
+    double rate = COLD_STEPS * BATCH / (liana__clock_seconds() - begin);
     liana__loader_destroy(loader);
     liana__source_close(source);
     liana__arena_free(&arena);

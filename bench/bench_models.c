@@ -1,3 +1,4 @@
+/* The models of the measurements. */
 #include "bench_models.h"
 
 #include "models/models.h"

@@ -1,3 +1,4 @@
+/* Draws the plot of the measurements. */
 #include "bench_plot.h"
 
 #include "report/canvas.h"

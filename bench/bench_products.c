@@ -9,6 +9,7 @@
  * A line for each layer and pass: GFLOP/s of each kernel by its name, the median of the repetitions, and its share of
  * the peak; an asterisk marks the one that the executor would choose. LIANA_MAX_ISA caps all of them. */
 #include "backends/kernel_choice.h"
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct layer {
     int64_t size, channels, filters; /* images of size x size pixels */
@@ -84,13 +84,6 @@ static const layer_set sets[] = {{"mobilenet035", mobilenet035, 1, 1},
                                  {"3x3", dense3x3, 3, 1}};
 
 static const char *const passes[] = {"forward", "input", "kernel"};
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -162,15 +155,15 @@ static void measure(contest *c)
     int64_t runs[MAX_KERNELS];
     for (int k = 0; k < c->count; k++) {
         (void)c->kernels[k]->run(&c->calls[k]);
-        double begin = now();
+        double begin = liana__clock_seconds();
         (void)c->kernels[k]->run(&c->calls[k]);
-        runs[k] = 1 + (int64_t)(least_seconds / (now() - begin));
+        runs[k] = 1 + (int64_t)(least_seconds / (liana__clock_seconds() - begin));
     }
     for (int i = 0; i < REPETITIONS; i++) {
         for (int k = 0; k < c->count; k++) {
-            double begin = now();
+            double begin = liana__clock_seconds();
             for (int64_t run = 0; run < runs[k]; run++) (void)c->kernels[k]->run(&c->calls[k]);
-            c->seconds[k][i] = (now() - begin) / (double)runs[k];
+            c->seconds[k][i] = (liana__clock_seconds() - begin) / (double)runs[k];
         }
     }
 }

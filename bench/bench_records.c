@@ -1,3 +1,4 @@
+/* Reads the records that measurements leave. */
 #include "bench_records.h"
 
 #include "base/file.h"

@@ -9,6 +9,7 @@
  * and the optimizer's slots hold denormal numbers, which the report counts. --memory is what training may take, as
  * train.memory. The report is one JSON line; peak_memory is of the whole process, in bytes. LIANA_THREADS and
  * LIANA_MAX_ISA say what is measured. */
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/random.h"
 #include "bench_models.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { MOST_STEPS = 100000 };
 
@@ -85,13 +85,6 @@ static bool draw_batch(bench *b)
                                       .labels = b->infer ? NULL : labels,
                                       .positions = positions};
     return true;
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -199,10 +192,10 @@ static liana_status measure(bench *b, liana__error *error)
     if (!draw_batch(b)) return liana__fail_memory(error, "the batch");
     if (b->converged) LIANA_TRY(converge(b, error));
     for (int step = 0; step < b->warmup; step++) LIANA_TRY(run_step(b, b->steps_before++, error));
-    double begin = now(), last = begin;
+    double begin = liana__clock_seconds(), last = begin;
     while (b->steps < MOST_STEPS && (b->steps < b->least_steps || last - begin < b->least_seconds)) {
         LIANA_TRY(run_step(b, b->steps_before + b->steps, error));
-        double end = now();
+        double end = liana__clock_seconds();
         b->seconds[b->steps++] = end - last;
         last = end;
     }

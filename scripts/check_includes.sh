@@ -1,6 +1,8 @@
 #!/bin/sh
-# Checks what keeps the house in order: which room may include which, what public headers may include, where a library
-# may be named, how long a file may be, and that no path of somebody's machine is in the tree.
+# Checks what keeps the house in order: which room may include which, that files do not include each other in circles,
+# what public headers may include, where a library may be named, how long files and functions may be, how many stems a
+# folder may have, that each file says first what it is, and that no path of somebody's machine is in the tree.
+# A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/..}
@@ -111,22 +113,114 @@ function check_include(file, line, text,    quoted, header, room, target, place)
         fail(file ":" line ": " room " must not include " target " (\"" header "\"); see the table in scripts/check_includes.sh")
 }
 
+# src/base/text.avx2.c and src/base/text_internal.h to base/text.
+function stem_of(file,    folder, name) {
+    sub(/^src\//, "", file)
+    folder = name = file
+    if (!sub(/\/[^\/]*$/, "", folder)) folder = ""
+    sub(/.*\//, "", name)
+    sub(/\..*/, "", name)
+    sub(/_internal$/, "", name)
+    return folder "/" name
+}
+function note_stem(file,    stem, folder) {
+    stem = folder = stem_of(file)
+    sub(/\/[^\/]*$/, "", folder)
+    if (stem in is_stem) return
+    is_stem[stem] = 1
+    stems_of[folder]++
+}
+
+# Circles that are known: those within this folder.
+function is_known_circle(from, to) { return from ~ /^train\/core\// && to ~ /^train\/core\// }
+# Samples are tests of an op, and may include what is made of it.
+function note_edge(file, text,    from, to) {
+    if (file !~ /^src\// || file ~ /\.samples\.c$/ || text !~ /^[ \t]*#[ \t]*include[ \t]*"[^"]*\/[^"]*\.h"/) return
+    sub(/^[^"]*"/, "", text)
+    sub(/".*/, "", text)
+    from = stem_of(file)
+    to = stem_of(text)
+    if (from == to || is_known_circle(from, to) || (from, to) in edge_file) return
+    edge_file[from, to] = file
+    edges_from[from] = edges_from[from] " " to
+}
+
+# The first step from a stem to one that is left; what is left are stems from which every way goes on.
+function next_stem(stem,    names, count, i) {
+    count = split(edges_from[stem], names, / +/)
+    for (i = 1; i <= count; i++) if (names[i] in left && (stem, names[i]) in edge_file) return names[i]
+    return ""
+}
+function drop_ends(    stem, dropped) {
+    do {
+        dropped = 0
+        for (stem in left) if (next_stem(stem) == "") {
+            delete left[stem]
+            dropped = 1
+        }
+    } while (dropped)
+}
+# Names a circle, and takes one step out of it, until there is none.
+function check_circles(    stem, at, text, order, seen, i) {
+    for (stem in edges_from) left[stem] = 1
+    drop_ends()
+    for (;;) {
+        stem = ""
+        for (at in left) if (stem == "" || at < stem) stem = at
+        if (stem == "") return
+        split("", seen)
+        split("", order)
+        for (i = 0; !(stem in seen); stem = next_stem(stem)) {
+            seen[stem] = i
+            order[i++] = stem
+        }
+        text = ""
+        for (at = seen[stem]; at < i; at++)
+            text = text order[at] " (" edge_file[order[at], next_stem(order[at])] ") -> "
+        fail("files include each other in a circle: " text stem)
+        delete edge_file[order[i - 1], stem]
+        drop_ends()
+    }
+}
+
+# A function begins with { in column 0, behind a head that begins there too, and ends with } in column 0.
+function check_function(file, line, text,    name) {
+    if (text ~ /^[A-Za-z_].*\(/) head = text
+    if (text ~ /^\{/) body = line
+    if (text !~ /^}/ || !body) return
+    name = head
+    sub(/\(.*/, "", name)
+    sub(/.*[ *]/, "", name)
+    if (line - body + 1 > 60) fail(file ":" body ": " name " has " line - body + 1 " lines; at most 60")
+    body = 0
+}
+
 BEGIN { rules() }
 {
     file = $0
     sub(/^\.\//, "", file)
     if (file !~ /\.[ch]$/) next
-    line = 0
+    in_source = file ~ /^src\//
+    line = body = 0
     while ((getline text < file) > 0) {
         line++
-        if (text ~ /^[ \t]*#[ \t]*include[ \t]*["<]/) check_include(file, line, text)
+        if (line == 1 && text !~ /^(\/\*|\/\/) *[A-Za-z0-9]/)
+            fail(file ":1: opens with no comment that says what it is")
+        if (in_source) check_function(file, line, text)
+        if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue
+        check_include(file, line, text)
+        note_edge(file, text)
     }
     close(file)
     checked++
+    if (in_source) note_stem(file)
     if (line > 900) fail(file ": " line " lines; at most 900, better 800: is it one thing?")
     else if (line > 800) print file ": " line " lines, more than 800: is it one thing?"
 }
 END {
+    check_circles()
+    for (folder in stems_of) if (stems_of[folder] > 40)
+        fail("src/" folder " has " stems_of[folder] " stems; at most 40: which rooms are in it?")
     if (failures) exit 1
     print checked " files: includes go one way"
 }'

@@ -217,8 +217,8 @@ static double check_part(const char *text, int height, int width, int channels)
     draw_image(src, &first);
     for (uint64_t position = 0; position < 64; position++) {
         liana_example_address address = at(position);
-        liana__image_part part;
-        liana__augment_find_part(augment, &address, &part);
+        liana__image_region part;
+        liana__augment_find_region(augment, &address, &part);
         assert_true(part.top >= 0 && part.left >= 0 && part.height > 0 && part.width > 0);
         assert_true(part.top + part.height <= first.height && part.left + part.width <= first.width);
         share += (double)(part.height * part.width) / (double)(first.height * first.width) / 64;

@@ -133,7 +133,7 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
     liana__augment_shape shape = {SIDE, SIDE, 3};
     liana__augment *augment;
     assert_ok(liana__augment_create(context, value, "augment", &shape, &augment, &error), &error);
-    liana__stage stage = liana__augment_stage(augment);
+    liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
     liana__loader_options options = {.image = {.height = SIDE, .width = SIDE, .channels = 3},
                                      .batch_size = BATCH,
@@ -143,7 +143,7 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
                                      .num_classes = 5,
                                      .num_threads = threads,
                                      .cache_memory = (size_t)100 * IMAGE,
-                                     .stage = &stage,
+                                     .augmenter = &augmenter,
                                      .mixer = mixes ? &mixer : NULL,
                                      .bad_records = list,
                                      .part = "train"};

@@ -1,11 +1,12 @@
+/* Parts of src/base: random numbers, near names, files, threads, instruction sets, memory. */
 #include "harness/harness.h"
 
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/named.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "base/threads.h"
 
 #include <errno.h>
@@ -88,6 +89,34 @@ static void test_edit_distance_and_nearest(void **state)
     assert_null(liana__nearest("zebra", names, 3));
     assert_string_equal(liana__hint("momentum").text, "; did you mean 'momentum'?");
     assert_string_equal(liana__hint(NULL).text, "");
+}
+
+/* Rows and lists of pointers to rows, whose names are not their first member. */
+static void test_things_are_found_by_name(void **state)
+{
+    (void)state;
+    typedef struct thing {
+        int number;
+        const char *name;
+    } thing;
+    static const thing rows[] = {{1, "Adam"}, {2, "SGD"}, {3, "RMSprop"}};
+    static const thing *const pointers[] = {&rows[2], &rows[0]};
+    liana__named list = LIANA__NAMED(thing, rows, 3);
+    const char *nearest = "unchanged";
+    assert_int_equal(liana__named_find(list, "RMSprop", &nearest), 2);
+    assert_string_equal(nearest, "unchanged");
+    assert_int_equal(liana__named_find(list, "Adm", &nearest), 3);
+    assert_string_equal(nearest, "Adam");
+    assert_int_equal(liana__named_find(list, "Lookahead", &nearest), 3);
+    assert_null(nearest);
+    assert_int_equal(liana__named_find(list, "sgd", NULL), 3);
+    list.any_case = true;
+    assert_int_equal(liana__named_find(list, "sgd", NULL), 1);
+    list = LIANA__NAMED_POINTERS(thing, pointers, 2);
+    assert_int_equal(liana__named_find(list, "Adam", NULL), 1);
+    assert_string_equal(liana__named_at(list, 0), "RMSprop");
+    assert_string_equal(liana__named_nearest(list, "rmsprob"), "RMSprop");
+    assert_null(liana__named_nearest(LIANA__NAMED(thing, rows, 0), "SGD"));
 }
 
 static void test_file_replace_leaves_no_half(void **state)
@@ -413,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_permute_is_a_bijection_that_changes_with_the_epoch),
         cmocka_unit_test(test_permute_spreads_evenly),
         cmocka_unit_test(test_edit_distance_and_nearest),
+        cmocka_unit_test(test_things_are_found_by_name),
         cmocka_unit_test(test_file_replace_leaves_no_half),
         cmocka_unit_test(test_file_match_sorts_by_bytes),
         cmocka_unit_test(test_pool_runs_each_task_once),

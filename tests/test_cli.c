@@ -1,3 +1,4 @@
+/* The liana command: what it prints, and how it ends. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Configurations: defaults, checks, overrides and messages. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* liana convert: data of each form as shards, and back. */
 #include "harness/harness.h"
 
 #include "base/file.h"

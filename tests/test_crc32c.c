@@ -1,3 +1,4 @@
+/* CRC-32C against published values. */
 #include "harness/harness.h"
 
 #include "base/crc32c.h"

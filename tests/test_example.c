@@ -1,3 +1,4 @@
+/* tf.Example against messages put together by hand. */
 #include "harness/harness.h"
 
 #include "formats/example.h"

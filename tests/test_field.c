@@ -1,3 +1,4 @@
+/* Tables of fields: reading, defaults, checks and messages. */
 #include "harness/harness.h"
 
 #include "base/field.h"

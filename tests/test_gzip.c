@@ -1,3 +1,4 @@
+/* Inflating and writing gzip, against zlib's own file functions. */
 #include "harness/harness.h"
 
 #include "base/file.h"

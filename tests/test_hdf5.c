@@ -1,3 +1,4 @@
+/* Keras weight files against what h5py says of them. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* IDX files against published counts and Python's sums. */
 #include "harness/harness.h"
 
 #include "base/file.h"

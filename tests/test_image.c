@@ -1,3 +1,4 @@
+/* JPEG and PNG against what Pillow makes of them. */
 #include "harness/harness.h"
 
 #include "base/file.h"

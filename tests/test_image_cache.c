@@ -3,8 +3,8 @@
 
 #include "base/crc32c.h"
 #include "base/memory.h"
+#include "data/cache/decoded_file.h"
 #include "data/cache/image_cache.h"
-#include "data/cache/image_file.h"
 #include "data/loader/loader.h"
 
 #include <fcntl.h>
@@ -21,17 +21,17 @@
 
 enum { COUNT = 20, SIZE = 100, PAGE = 4096, HEAD = 256, STRIDE = HEAD + 128 };
 
-static liana__image_file_contents usual_contents(void)
+static liana__decoded_file_contents usual_contents(void)
 {
-    return (liana__image_file_contents){COUNT, SIZE, {{1, 2}}, {{3, 4}}};
+    return (liana__decoded_file_contents){COUNT, SIZE, {{1, 2}}, {{3, 4}}};
 }
 
-static liana__image_file *open_file(const char *path, const liana__image_file_contents *contents, const char *why)
+static liana__decoded_file *open_file(const char *path, const liana__decoded_file_contents *contents, const char *why)
 {
     liana__error error = {0};
-    liana__image_file *file;
+    liana__decoded_file *file;
     char replaced[80] = "?";
-    assert_ok(liana__image_file_open(path, contents, &file, replaced, sizeof replaced, &error), &error);
+    assert_ok(liana__decoded_file_open(path, contents, &file, replaced, sizeof replaced, &error), &error);
     assert_string_equal(replaced, why);
     return file;
 }
@@ -41,33 +41,33 @@ static void fill(uint8_t pixels[SIZE], uint64_t record)
     for (int i = 0; i < SIZE; i++) pixels[i] = (uint8_t)(record * 7 + (uint64_t)i * 3);
 }
 
-static void write_entry(const liana__image_file *file, uint64_t record)
+static void write_entry(const liana__decoded_file *file, uint64_t record)
 {
     liana__error error = {0};
     uint8_t pixels[SIZE];
     char id[20];
     fill(pixels, record);
-    liana__image_file_entry entry = {pixels, (int32_t)record - 1, record % 3 ? id : NULL, record % 3 ? 4 : 0};
+    liana__decoded_file_entry entry = {pixels, (int32_t)record - 1, record % 3 ? id : NULL, record % 3 ? 4 : 0};
     snprintf(id, sizeof id, "id%02d", (int)record);
-    assert_ok(liana__image_file_write(file, record, &entry, &error), &error);
+    assert_ok(liana__decoded_file_write(file, record, &entry, &error), &error);
 }
 
 /* Reads an entry to memory of the test's, which the next one overwrites. */
-static liana__image_file_state find_entry(const liana__image_file *file, uint64_t record,
-                                          liana__image_file_entry *entry)
+static liana__decoded_file_state find_entry(const liana__decoded_file *file, uint64_t record,
+                                            liana__decoded_file_entry *entry)
 {
     static uint8_t pixels[SIZE];
-    static liana__image_file_room room;
+    static liana__decoded_file_room room;
     room.pixels = pixels;
-    return liana__image_file_find(file, record, &room, entry);
+    return liana__decoded_file_find(file, record, &room, entry);
 }
 
-static void assert_entry(const liana__image_file *file, uint64_t record)
+static void assert_entry(const liana__decoded_file *file, uint64_t record)
 {
-    liana__image_file_entry entry;
+    liana__decoded_file_entry entry;
     uint8_t pixels[SIZE];
     fill(pixels, record);
-    assert_int_equal(find_entry(file, record, &entry), LIANA__IMAGE_FILE_WHOLE);
+    assert_int_equal(find_entry(file, record, &entry), LIANA__DECODED_FILE_WHOLE);
     assert_memory_equal(entry.pixels, pixels, SIZE);
     assert_int_equal(entry.label, (int32_t)record - 1);
     assert_int_equal(entry.id_size, record % 3 ? 4 : 0);
@@ -77,9 +77,9 @@ static void assert_entry(const liana__image_file *file, uint64_t record)
     if (record % 3 == 0) assert_null(entry.id);
 }
 
-static void assert_state(const liana__image_file *file, uint64_t record, liana__image_file_state expected)
+static void assert_state(const liana__decoded_file *file, uint64_t record, liana__decoded_file_state expected)
 {
-    liana__image_file_entry entry;
+    liana__decoded_file_entry entry;
     assert_int_equal(find_entry(file, record, &entry), expected);
 }
 
@@ -97,31 +97,31 @@ static void test_entries_come_back(void **state)
 {
     (void)state;
     const char *path = liana__test_path("entries.images");
-    liana__image_file_contents contents = usual_contents();
-    liana__image_file *file = open_file(path, &contents, ""), *other = open_file(path, &contents, "");
-    for (uint64_t i = 0; i < COUNT; i++) assert_state(file, i, LIANA__IMAGE_FILE_EMPTY);
+    liana__decoded_file_contents contents = usual_contents();
+    liana__decoded_file *file = open_file(path, &contents, ""), *other = open_file(path, &contents, "");
+    for (uint64_t i = 0; i < COUNT; i++) assert_state(file, i, LIANA__DECODED_FILE_EMPTY);
     for (uint64_t i = 0; i < COUNT; i += 2) write_entry(i % 4 ? file : other, i);
     for (uint64_t i = 0; i < COUNT; i++) {
         if (i % 2 == 0) assert_entry(file, i);
-        if (i % 2) assert_state(other, i, LIANA__IMAGE_FILE_EMPTY);
+        if (i % 2) assert_state(other, i, LIANA__DECODED_FILE_EMPTY);
     }
-    liana__image_file_close(file);
-    liana__image_file_close(other);
+    liana__decoded_file_close(file);
+    liana__decoded_file_close(other);
     file = open_file(path, &contents, "");
     for (uint64_t i = 0; i < COUNT; i += 2) assert_entry(file, i);
     /* An id that does not fit, and one that just does. */
-    char id[LIANA__IMAGE_FILE_ID_SIZE + 1];
+    char id[LIANA__DECODED_FILE_ID_SIZE + 1];
     uint8_t pixels[SIZE] = {0};
     memset(id, 'x', sizeof id);
     liana__error error = {0};
-    liana__image_file_entry entry = {pixels, 1, id, sizeof id};
-    assert_ok(liana__image_file_write(file, 1, &entry, &error), &error);
-    assert_state(file, 1, LIANA__IMAGE_FILE_EMPTY);
+    liana__decoded_file_entry entry = {pixels, 1, id, sizeof id};
+    assert_ok(liana__decoded_file_write(file, 1, &entry, &error), &error);
+    assert_state(file, 1, LIANA__DECODED_FILE_EMPTY);
     entry.id_size--;
-    assert_ok(liana__image_file_write(file, 1, &entry, &error), &error);
-    assert_int_equal(find_entry(file, 1, &entry), LIANA__IMAGE_FILE_WHOLE);
-    assert_int_equal(entry.id_size, LIANA__IMAGE_FILE_ID_SIZE);
-    liana__image_file_close(file);
+    assert_ok(liana__decoded_file_write(file, 1, &entry, &error), &error);
+    assert_int_equal(find_entry(file, 1, &entry), LIANA__DECODED_FILE_WHOLE);
+    assert_int_equal(entry.id_size, LIANA__DECODED_FILE_ID_SIZE);
+    liana__decoded_file_close(file);
 }
 
 /* Whatever byte of an entry changes, it is found; the others stay, and it can be written again. */
@@ -129,12 +129,12 @@ static void test_each_damage_is_found(void **state)
 {
     (void)state;
     const char *path = liana__test_path("damage.images");
-    liana__image_file_contents contents = usual_contents();
-    liana__image_file *file = open_file(path, &contents, "");
+    liana__decoded_file_contents contents = usual_contents();
+    liana__decoded_file *file = open_file(path, &contents, "");
     for (uint64_t i = 0; i < COUNT; i++) write_entry(file, i);
     for (off_t i = 0; i < HEAD + SIZE; i++) {
         change_byte(path, PAGE + 7 * STRIDE + i);
-        assert_state(file, 7, LIANA__IMAGE_FILE_DAMAGED);
+        assert_state(file, 7, LIANA__DECODED_FILE_DAMAGED);
         assert_entry(file, 6);
         assert_entry(file, 8);
         write_entry(file, 7);
@@ -145,72 +145,72 @@ static void test_each_damage_is_found(void **state)
     uint8_t bytes[STRIDE];
     assert_int_equal(pread(descriptor, bytes, STRIDE, PAGE + 3 * STRIDE), STRIDE);
     assert_int_equal(pwrite(descriptor, bytes, STRIDE, PAGE + 4 * STRIDE), STRIDE);
-    assert_state(file, 4, LIANA__IMAGE_FILE_DAMAGED);
+    assert_state(file, 4, LIANA__DECODED_FILE_DAMAGED);
     assert_entry(file, 3);
     /* Of a file that is cut while it is in use, there is what comes before, wherever the cut is. */
     for (off_t end = PAGE + 3 * STRIDE; end > PAGE + 2 * STRIDE; end -= 40) {
         assert_int_equal(ftruncate(descriptor, end), 0);
         for (uint64_t i = 0; i < 2; i++) assert_entry(file, i);
-        liana__image_file_entry entry;
+        liana__decoded_file_entry entry;
         bool cut = end < PAGE + 2 * STRIDE + HEAD + SIZE;
-        assert_int_equal(find_entry(file, 2, &entry), cut ? LIANA__IMAGE_FILE_SHORTER : LIANA__IMAGE_FILE_WHOLE);
-        for (uint64_t i = 3; i < COUNT; i++) assert_state(file, i, LIANA__IMAGE_FILE_SHORTER);
+        assert_int_equal(find_entry(file, 2, &entry), cut ? LIANA__DECODED_FILE_SHORTER : LIANA__DECODED_FILE_WHOLE);
+        for (uint64_t i = 3; i < COUNT; i++) assert_state(file, i, LIANA__DECODED_FILE_SHORTER);
     }
     close(descriptor);
-    liana__image_file_close(file);
+    liana__decoded_file_close(file);
 }
 
 static void test_other_files_are_replaced(void **state)
 {
     (void)state;
     const char *path = liana__test_path("replaced.images");
-    liana__image_file_contents contents = usual_contents(), changed = contents;
-    liana__image_file *file = open_file(path, &contents, ""), *other;
+    liana__decoded_file_contents contents = usual_contents(), changed = contents;
+    liana__decoded_file *file = open_file(path, &contents, ""), *other;
     write_entry(file, 5);
     changed.sources.words[0]++;
     other = open_file(path, &changed, "the source files changed");
-    assert_state(other, 5, LIANA__IMAGE_FILE_EMPTY);
+    assert_state(other, 5, LIANA__DECODED_FILE_EMPTY);
     assert_entry(file, 5); /* of the file that was */
-    liana__image_file_close(other);
-    liana__image_file_close(file);
+    liana__decoded_file_close(other);
+    liana__decoded_file_close(file);
     changed.settings.words[1]++;
-    liana__image_file_close(open_file(path, &changed, "the images are decoded otherwise"));
+    liana__decoded_file_close(open_file(path, &changed, "the images are decoded otherwise"));
     changed.image_size++;
-    liana__image_file_close(open_file(path, &changed, "the images are decoded otherwise"));
+    liana__decoded_file_close(open_file(path, &changed, "the images are decoded otherwise"));
 
     char text[] = "id,label\n1,2\n";
-    liana__image_file_close(
+    liana__decoded_file_close(
         open_file(liana__test_write("text.images", text, sizeof text), &contents, "it is no cache of images"));
-    liana__image_file_close(
+    liana__decoded_file_close(
         open_file(liana__test_write("empty.images", text, 0), &contents, "it is no cache of images"));
     for (off_t i = 0; i < PAGE; i++) {
-        liana__image_file_close(open_file(path, &contents, i == 0 ? "the source files changed" : ""));
+        liana__decoded_file_close(open_file(path, &contents, i == 0 ? "the source files changed" : ""));
         change_byte(path, i);
         const char *why = i < 8    ? "it is no cache of images"
                           : i < 12 ? "it is of a machine with another byte order"
                           : i < 16 ? "it is of another version of liana"
                                    : "its header is damaged";
-        liana__image_file_close(open_file(path, &contents, why));
+        liana__decoded_file_close(open_file(path, &contents, why));
         if (i == 200) i = PAGE - 8;
     }
     assert_int_equal(truncate(path, PAGE + STRIDE), 0);
-    liana__image_file_close(open_file(path, &contents, "it was cut off or grew"));
+    liana__decoded_file_close(open_file(path, &contents, "it was cut off or grew"));
 }
 
 static void test_files_that_cannot_be(void **state)
 {
     (void)state;
     liana__error error = {0};
-    liana__image_file *file;
-    liana__image_file_contents contents = usual_contents();
-    assert_fails(liana__image_file_open(liana__test_path("none/x.images"), &contents, &file, NULL, 0, &error),
+    liana__decoded_file *file;
+    liana__decoded_file_contents contents = usual_contents();
+    assert_fails(liana__decoded_file_open(liana__test_path("none/x.images"), &contents, &file, NULL, 0, &error),
                  LIANA_NOT_FOUND, &error, "none/x.images");
     contents.num_records = UINT64_MAX / 2;
-    assert_fails(liana__image_file_open(liana__test_path("x.images"), &contents, &file, NULL, 0, &error),
+    assert_fails(liana__decoded_file_open(liana__test_path("x.images"), &contents, &file, NULL, 0, &error),
                  LIANA_OUT_OF_RANGE, &error, "x.images", "100 bytes");
     mkdir(liana__test_path("folder.images"), 0777);
     contents = usual_contents();
-    assert_fails(liana__image_file_open(liana__test_path("folder.images"), &contents, &file, NULL, 0, &error),
+    assert_fails(liana__decoded_file_open(liana__test_path("folder.images"), &contents, &file, NULL, 0, &error),
                  LIANA_IO_ERROR, &error, "folder.images", "directory");
 }
 
@@ -219,14 +219,14 @@ static void test_files_that_cannot_be(void **state)
 static void write_for_ever(const char *path)
 {
     liana__error error = {0};
-    liana__image_file_contents contents = usual_contents();
-    liana__image_file *file;
-    if (liana__image_file_open(path, &contents, &file, NULL, 0, &error) != LIANA_OK) _exit(1);
+    liana__decoded_file_contents contents = usual_contents();
+    liana__decoded_file *file;
+    if (liana__decoded_file_open(path, &contents, &file, NULL, 0, &error) != LIANA_OK) _exit(1);
     for (uint64_t i = 0;; i++) {
         uint8_t pixels[SIZE];
         fill(pixels, i % COUNT);
-        liana__image_file_entry entry = {pixels, (int32_t)(i % COUNT) - 1, NULL, 0};
-        if (liana__image_file_write(file, i % COUNT, &entry, &error) != LIANA_OK) _exit(1);
+        liana__decoded_file_entry entry = {pixels, (int32_t)(i % COUNT) - 1, NULL, 0};
+        if (liana__decoded_file_write(file, i % COUNT, &entry, &error) != LIANA_OK) _exit(1);
     }
 }
 
@@ -235,7 +235,7 @@ static void test_killed_writers_leave_whole_entries(void **state)
     (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", liana__test_path("killed.images"));
-    liana__image_file_contents contents = usual_contents();
+    liana__decoded_file_contents contents = usual_contents();
     int num_whole = 0;
     /* Where the writers come to nothing in so short a time, later trials give them more. */
     for (int trial = 0; trial < 30 || num_whole <= 100; trial++) {
@@ -253,17 +253,17 @@ static void test_killed_writers_leave_whole_entries(void **state)
             waitpid(writers[i], &status, 0);
             assert_true(WIFSIGNALED(status));
         }
-        liana__image_file *file = open_file(path, &contents, "");
+        liana__decoded_file *file = open_file(path, &contents, "");
         for (uint64_t i = 0; i < COUNT; i++) {
-            liana__image_file_entry entry;
+            liana__decoded_file_entry entry;
             uint8_t pixels[SIZE];
             fill(pixels, i);
-            liana__image_file_state found = find_entry(file, i, &entry);
-            if (found != LIANA__IMAGE_FILE_WHOLE) continue; /* the one that was being written */
+            liana__decoded_file_state found = find_entry(file, i, &entry);
+            if (found != LIANA__DECODED_FILE_WHOLE) continue; /* the one that was being written */
             assert_memory_equal(entry.pixels, pixels, SIZE);
             num_whole++;
         }
-        liana__image_file_close(file);
+        liana__decoded_file_close(file);
     }
 }
 

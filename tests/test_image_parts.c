@@ -110,11 +110,11 @@ static void encode(const jpeg_kind *kind, int height, int width, uint8_t **bytes
     free(row);
 }
 
-/* ---- decoding of parts ---- */
+/* ---- decoding of regions ---- */
 
 typedef struct wish {
-    liana__image_part part; /* as shares of 65536, made pixels when the size is known */
-    liana__image_part chosen;
+    liana__image_region region; /* as shares of 65536, made pixels when the size is known */
+    liana__image_region chosen;
     int64_t height, width; /* that were named */
     int num_calls;
 } wish;
@@ -125,28 +125,28 @@ static int64_t within(int64_t share, int64_t least, int64_t size)
     return value > size ? size : value;
 }
 
-static void choose(void *user, int64_t height, int64_t width, liana__image_part *part)
+static void choose(void *user, int64_t height, int64_t width, liana__image_region *region)
 {
     wish *own = user;
-    assert_true(part->top == 0 && part->left == 0 && part->height == height && part->width == width);
-    part->height = within(own->part.height, 1, height);
-    part->width = within(own->part.width, 1, width);
-    part->top = within(own->part.top, 0, height - part->height);
-    part->left = within(own->part.left, 0, width - part->width);
-    own->chosen = *part;
+    assert_true(region->top == 0 && region->left == 0 && region->height == height && region->width == width);
+    region->height = within(own->region.height, 1, height);
+    region->width = within(own->region.width, 1, width);
+    region->top = within(own->region.top, 0, height - region->height);
+    region->left = within(own->region.left, 0, width - region->width);
+    own->chosen = *region;
     own->height = height;
     own->width = width;
     own->num_calls++;
 }
 
-static bool covers(const liana__image *image, const liana__image_part *part)
+static bool covers(const liana__image *image, const liana__image_region *region)
 {
-    return image->top >= 0 && image->left >= 0 && image->top <= part->top && image->left <= part->left &&
-           image->top + image->height >= part->top + part->height &&
-           image->left + image->width >= part->left + part->width;
+    return image->top >= 0 && image->left >= 0 && image->top <= region->top && image->left <= region->left &&
+           image->top + image->height >= region->top + region->height &&
+           image->left + image->width >= region->left + region->width;
 }
 
-/* Decodes random parts and compares them with the whole; returns how many pixels were decoded for all pixels. */
+/* Decodes random regions and compares them with the whole; returns how many pixels were decoded for all pixels. */
 static double check_parts(const char *name, const uint8_t *bytes, size_t size, const liana__image_options *options,
                           uint32_t seed, int num_parts)
 {
@@ -159,12 +159,12 @@ static double check_parts(const char *name, const uint8_t *bytes, size_t size, c
     for (int i = 0; i < num_parts; i++) {
         uint32_t words[4];
         liana__philox(key, (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
-        /* Every fourth part reaches from border to border in one direction. */
-        wish own = {.part = {words[0] >> 16, words[1] >> 16, words[2] >> 16, words[3] >> 16}};
-        if (i % 8 == 3) own.part.height = 65536;
-        if (i % 8 == 7) own.part.width = 65536;
+        /* Every fourth region reaches from border to border in one direction. */
+        wish own = {.region = {words[0] >> 16, words[1] >> 16, words[2] >> 16, words[3] >> 16}};
+        if (i % 8 == 3) own.region.height = 65536;
+        if (i % 8 == 7) own.region.width = 65536;
         liana__image_options partial = *options;
-        partial.choose_part = choose;
+        partial.choose_region = choose;
         partial.user = &own;
         assert_ok(liana__image_decode(bytes, size, &partial, &image, &error), &error);
         assert_int_equal(own.num_calls, 1);
@@ -173,14 +173,15 @@ static double check_parts(const char *name, const uint8_t *bytes, size_t size, c
         assert_int_equal(image.channels, whole.channels);
         assert_true(covers(&image, &own.chosen));
         pixels += (double)(image.height * image.width) / (double)(whole.height * whole.width) / num_parts;
-        const liana__image_part *part = &own.chosen;
-        for (int64_t y = part->top; y < part->top + part->height; y++) {
+        const liana__image_region *region = &own.chosen;
+        for (int64_t y = region->top; y < region->top + region->height; y++) {
             const uint8_t *found =
-                image.pixels + ((y - image.top) * image.width + part->left - image.left) * image.channels;
-            const uint8_t *expected = whole.pixels + (y * whole.width + part->left) * whole.channels;
-            if (memcmp(found, expected, (size_t)(part->width * whole.channels)) == 0) continue;
-            fail_msg("%s, %d x %d: row %d of the part at %d, %d of %d x %d has other pixels", name, (int)whole.height,
-                     (int)whole.width, (int)y, (int)part->top, (int)part->left, (int)part->height, (int)part->width);
+                image.pixels + ((y - image.top) * image.width + region->left - image.left) * image.channels;
+            const uint8_t *expected = whole.pixels + (y * whole.width + region->left) * whole.channels;
+            if (memcmp(found, expected, (size_t)(region->width * whole.channels)) == 0) continue;
+            fail_msg("%s, %d x %d: row %d of the region at %d, %d of %d x %d has other pixels", name, (int)whole.height,
+                     (int)whole.width, (int)y, (int)region->top, (int)region->left, (int)region->height,
+                     (int)region->width);
         }
     }
     liana__image_free(&whole);
@@ -201,7 +202,7 @@ static void test_parts_have_the_pixels_of_the_whole(void **state)
                 if (channels == 2) continue;
                 liana__image_options options = {.channels = channels};
                 double pixels = check_parts(KINDS[i].name, bytes, size, &options, (uint32_t)(i * 16 + k), 24);
-                /* The parts are a quarter of the image in the mean, and wanted from border to border at times. */
+                /* The regions are a quarter of the image in the mean, and wanted from border to border at times. */
                 if (k == 7) assert_true(pixels < 0.65);
             }
             free(bytes);
@@ -257,7 +258,7 @@ static void test_parts_of_other_programs_files(void **state)
 
 static wish upper_left(void)
 {
-    return (wish){.part = {0, 0, 20000, 20000}};
+    return (wish){.region = {0, 0, 20000, 20000}};
 }
 
 static void test_cut_files_are_found_out(void **state)
@@ -271,7 +272,7 @@ static void test_cut_files_are_found_out(void **state)
         encode(&KINDS[kind], 97, 130, &bytes, &size);
         for (size_t cut = 2; cut<size; cut += cut> size - 40 ? 1 : 97) {
             wish own = upper_left();
-            liana__image_options options = {.choose_part = choose, .user = &own};
+            liana__image_options options = {.choose_region = choose, .user = &own};
             uint8_t *exact = malloc(cut); /* for the address sanitizer */
             assert_non_null(exact);
             memcpy(exact, bytes, cut);
@@ -300,11 +301,11 @@ static void test_what_follows_the_end_does_no_harm(void **state)
     check_parts("with bytes behind it", longer, size + 5, &(liana__image_options){.channels = 3}, 1, 12);
     /* The codes before the end are damaged: seen only where it must be read up to there. */
     wish own = upper_left();
-    liana__image_options options = {.choose_part = choose, .user = &own};
+    liana__image_options options = {.choose_region = choose, .user = &own};
     memset(longer + size - 300, 0xff, 200);
     assert_fails(liana__image_decode(longer, size + 5, &options, &image, &error), LIANA_DATA_LOSS, &error, "JPEG");
     assert_ok(liana__image_decode(longer, size, &options, &image, &error), &error);
-    options.choose_part = NULL;
+    options.choose_region = NULL;
     assert_fails(liana__image_decode(longer, size, &options, &image, &error), LIANA_DATA_LOSS, &error, "JPEG");
     free(longer);
     free(bytes);
@@ -313,7 +314,7 @@ static void test_what_follows_the_end_does_no_harm(void **state)
 
 /* ---- resized ---- */
 
-/* The part of a record that is written, and nothing around it. */
+/* The region of a record that is written, and nothing around it. */
 static void test_parts_of_records(void **state)
 {
     (void)state;
@@ -332,18 +333,18 @@ static void test_parts_of_records(void **state)
         encode(&KINDS[i % NUM_KINDS], from[0], from[1], &bytes, &size);
         liana__record record = {.bytes = bytes, .size = size};
         liana__decode_options options = {HEIGHT, WIDTH, i % 3 ? 3 : 1, i % 2, i % 5 == 0, 0};
-        liana__image_part part = {0, 0, 1 + words[0] % HEIGHT, 1 + words[1] % WIDTH};
-        part.top = words[2] % (HEIGHT - part.height + 1);
-        part.left = words[3] % (WIDTH - part.width + 1);
+        liana__image_region region = {0, 0, 1 + words[0] % HEIGHT, 1 + words[1] % WIDTH};
+        region.top = words[2] % (HEIGHT - region.height + 1);
+        region.left = words[3] % (WIDTH - region.width + 1);
         assert_ok(liana__decode_record(&decoder, &options, &record, NULL, whole, &error), &error);
         memset(found, 0x5A, sizeof found);
-        assert_ok(liana__decode_record(&decoder, &options, &record, &part, found, &error), &error);
-        bool is_whole = part.height == HEIGHT && part.width == WIDTH;
+        assert_ok(liana__decode_record(&decoder, &options, &record, &region, found, &error), &error);
+        bool is_whole = region.height == HEIGHT && region.width == WIDTH;
         for (int64_t y = 0; y < HEIGHT; y++) {
             for (int64_t x = 0; x < WIDTH * options.channels; x++) {
                 int64_t column = x / options.channels, at = y * WIDTH * options.channels + x;
-                bool inside = y >= part.top && y < part.top + part.height && column >= part.left &&
-                              column < part.left + part.width;
+                bool inside = y >= region.top && y < region.top + region.height && column >= region.left &&
+                              column < region.left + region.width;
                 assert_int_equal(found[at], inside || is_whole ? whole[at] : 0x5A);
             }
         }
@@ -359,5 +360,5 @@ int main(void)
         cmocka_unit_test(test_parts_of_other_programs_files),      cmocka_unit_test(test_cut_files_are_found_out),
         cmocka_unit_test(test_what_follows_the_end_does_no_harm),  cmocka_unit_test(test_parts_of_records),
     };
-    return cmocka_run_group_tests_name("image parts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("image regions", tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* liana inspect: what it says of files of each kind. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* JSON: values, positions and refusals. */
 #include "harness/harness.h"
 
 #include "formats/json.h"

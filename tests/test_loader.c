@@ -374,10 +374,10 @@ typedef struct noise_options {
     uint64_t failing_position;
 } noise_options;
 
-static liana_status add_noise(const liana__stage *stage, const liana_example_address *address, const uint8_t *src,
-                              uint8_t *dst, void *scratch, liana__error *error)
+static liana_status add_noise(const liana__augmenter *augmenter, const liana_example_address *address,
+                              const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
 {
-    const noise_options *options = stage->options;
+    const noise_options *options = augmenter->options;
     int64_t size = SIDE * SIDE;
     if (address->position == options->failing_position) return liana__fail(error, LIANA_INVALID_DATA, "too noisy");
     uint32_t *noise = scratch;
@@ -399,16 +399,16 @@ static void test_stages_draw_from_the_address(void **state)
     uint32_t plain[COUNT], expected[COUNT], sums[COUNT];
     computed_source source = make_computed(50);
     noise_options noise = {UINT64_MAX};
-    liana__stage stage = {.name = "noise",
-                          .height = SIDE,
-                          .width = SIDE,
-                          .apply = add_noise,
-                          .options = &noise,
-                          .scratch_size = SIDE * SIDE * sizeof(uint32_t)};
+    liana__augmenter augmenter = {.name = "noise",
+                                  .height = SIDE,
+                                  .width = SIDE,
+                                  .apply = add_noise,
+                                  .options = &noise,
+                                  .scratch_size = SIDE * SIDE * sizeof(uint32_t)};
     liana__loader_options options = small_options();
     for (int num_threads = 0; num_threads <= 3; num_threads++) {
         options.num_threads = num_threads ? num_threads : 1;
-        options.stage = num_threads ? &stage : NULL;
+        options.augmenter = num_threads ? &augmenter : NULL;
         options.cache_memory = num_threads == 3 ? 1 << 20 : 0; /* the cache keeps images from before the stages */
         liana__loader *loader = make_loader(&source.base, &options);
         assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
@@ -516,7 +516,7 @@ static void test_parts_make_the_same_batches(void **state)
     assert_ok(liana__yaml_parse(text, strlen(text), "list", &arena, &list, &error), &error);
     liana__augment_shape shape = {96, 80, 3};
     assert_ok(liana__augment_create(context, list, "data.augment", &shape, &augment, &error), &error);
-    liana__stage stage = liana__augment_stage(augment);
+    liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__source *source = open_data(liana__test_data("flowers192/train/*.tfrec"));
     for (int trial = 0; trial < 3; trial++) {
         liana__loader_options options = {.image = {.height = 96, .width = 80, .channels = 3},
@@ -525,7 +525,7 @@ static void test_parts_make_the_same_batches(void **state)
                                          .seed = 1,
                                          .num_classes = 5,
                                          .num_threads = 1 + trial,
-                                         .stage = &stage,
+                                         .augmenter = &augmenter,
                                          .cache_memory = (size_t)(trial == 1 ? 1605 : 800 * trial) * DECODED};
         liana__loader *loader = make_loader(source, &options);
         assert_ok(liana__loader_begin(loader, 0, 97, &error), &error);

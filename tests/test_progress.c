@@ -1,3 +1,4 @@
+/* The lines that show a running training. */
 #include "harness/harness.h"
 
 #include "cli/progress.h"

@@ -1,3 +1,4 @@
+/* The pictures of a run: grids and curves. */
 #include "harness/harness.h"
 
 #include "base/file.h"

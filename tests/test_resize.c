@@ -1,3 +1,4 @@
+/* Resizing against PyTorch and TensorFlow. */
 #include "harness/harness.h"
 
 #include "data/image/resize.h"

@@ -1,6 +1,7 @@
 /* Exact resume: a run that is killed, stopped or damaged at any instant ends in the same bytes as one that is not. */
 #include "harness/command_run.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "train/run/run.h"
@@ -168,13 +169,6 @@ static void sleep_microseconds(long microseconds)
     nanosleep(&time, NULL);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static const char *const environments[3][2] = {{"LIANA_THREADS=1"}, {"LIANA_THREADS=2"}, {"LIANA_THREADS=3"}};
 
 static pid_t start(const char *run, int threads, const char *const *more)
@@ -189,13 +183,14 @@ static void test_processes_killed_at_random(void **state)
     (void)state;
     make_data();
     static const char *const more[] = {SMALL, NULL};
-    double begin = now();
+    double begin = liana__clock_seconds();
     assert_code(liana__test_wait(start("whole", 0, more)), 0);
-    double whole = now() - begin;
+    double whole = liana__clock_seconds() - begin;
     liana__philox_key key = liana__philox_make_key((uint64_t)getpid(), LIANA__STREAM_TEST, 2);
     int num_killed = 0;
     /* A busy machine may make it slow: then fewer trials do, if one of them was killed. */
-    for (uint32_t trial = 0; num_killed == 0 || (trial < 12 && (trial < 3 || now() - begin < 12)); trial++) {
+    for (uint32_t trial = 0; num_killed == 0 || (trial < 12 && (trial < 3 || liana__clock_seconds() - begin < 12));
+         trial++) {
         liana__test_result got = {.code = -1};
         for (uint32_t attempt = 0; got.code != 0; attempt++) {
             assert_true(attempt < 100);

@@ -1,3 +1,4 @@
+/* safetensors files against their format's description. */
 #include "harness/harness.h"
 
 #include "base/random.h"

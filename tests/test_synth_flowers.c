@@ -1,3 +1,4 @@
+/* Drawn flowers: addresses, shapes and shards. */
 #include "harness/harness.h"
 
 #include "base/file.h"

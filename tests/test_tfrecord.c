@@ -1,3 +1,4 @@
+/* TFRecord files: records, checksums and damage. */
 #include "harness/harness.h"
 
 #include "base/crc32c.h"

@@ -1,3 +1,4 @@
+/* Trees of values against the tables of YAML's specification. */
 #include "harness/harness.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* YAML: values, positions and refusals. */
 #include "harness/harness.h"
 
 #include "formats/yaml.h"

@@ -1,3 +1,4 @@
+/* The list of backends, and finding one by its name. */
 #include "backends/backend.h"
 
 #include "base/text.h"

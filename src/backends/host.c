@@ -1,3 +1,4 @@
+/* Buffers in the host's memory. */
 #include "backends/host.h"
 
 #include "backends/host_add.h"

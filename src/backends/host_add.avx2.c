@@ -1,3 +1,4 @@
+/* The loops of host_add for AVX2. */
 #include "backends/host_add.kernels.h"
 
 void liana__host_add_avx2(float *dst, const float *src, int64_t count)

@@ -1,3 +1,4 @@
+/* Chooses the loop that adds tensors on this processor. */
 #include "backends/host_add.h"
 
 liana__host_add_loop liana__host_choose_add(liana__isa isa)

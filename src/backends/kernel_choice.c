@@ -1,3 +1,4 @@
+/* Chooses the kernel of each node. */
 #include "backends/kernel_choice.h"
 
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa)

@@ -1,3 +1,4 @@
+/* The loops of roofline for AMX. */
 #include "backends/roofline.h"
 
 #include "kernels/amx_tiles.h"

@@ -1,1 +1,2 @@
+/* The loops of roofline for AVX2. */
 #include "backends/roofline.kernels.h"

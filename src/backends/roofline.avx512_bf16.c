@@ -1,3 +1,4 @@
+/* The loops of roofline for AVX-512 with dot products of bf16. */
 #include "backends/roofline.h"
 
 #include <immintrin.h>

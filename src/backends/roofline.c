@@ -1,3 +1,4 @@
+/* Measures what this machine can do at most. */
 #include "backends/roofline.h"
 
 #include "base/memory.h"

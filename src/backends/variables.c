@@ -1,3 +1,4 @@
+/* Weights and slots on the device, found by name. */
 #include "backends/variables.h"
 
 #include <stdlib.h>

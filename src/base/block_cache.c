@@ -1,3 +1,4 @@
+/* A cache of blocks of bytes that threads share. */
 #include "base/block_cache.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* Creates a context and answers what is asked of it. */
 #include "base/context.h"
 
 #include "base/format.h"

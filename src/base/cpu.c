@@ -1,3 +1,4 @@
+/* Finds out which instruction sets may be used. */
 #include "base/cpu.h"
 
 #include <errno.h>

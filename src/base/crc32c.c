@@ -1,3 +1,4 @@
+/* Computes CRC-32C by tables or by the processor's instruction. */
 #include "base/crc32c.h"
 
 #include "base/crc32c_table.h"

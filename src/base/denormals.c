@@ -1,3 +1,4 @@
+/* Sets how this thread computes with denormal numbers. */
 #include "base/denormals.h"
 
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+/* Statuses by name, and the messages that go with them. */
 #include "base/error.h"
 
 #include "base/format.h"

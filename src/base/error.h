@@ -5,14 +5,10 @@
 #ifndef LIANA_BASE_ERROR_H
 #define LIANA_BASE_ERROR_H
 
+#include "base/printf_check.h"
+
 #include <liana/status.h>
 #include <stdarg.h>
-
-#if defined(__GNUC__)
-#define LIANA__PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
-#else
-#define LIANA__PRINTF(format_index, first_index)
-#endif
 
 typedef struct liana__error {
     liana_status status;

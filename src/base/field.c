@@ -1,7 +1,9 @@
+/* Reads and writes structs by the tables that describe their members, and fills in defaults. */
 #include "base/field.h"
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/named.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +25,15 @@ liana_status liana__fail_at(liana__error *error, const liana__place *place, cons
     return liana__fail_within(error, "%s", place->file);
 }
 
+static liana__named list_of(const liana__fields *fields)
+{
+    return LIANA__NAMED(liana__field, fields->items, fields->count);
+}
+
 const liana__field *liana__fields_find(const liana__fields *fields, const char *name)
 {
-    for (size_t i = 0; i < fields->count; i++) {
-        if (strcmp(fields->items[i].name, name) == 0) return &fields->items[i];
-    }
-    return NULL;
+    size_t index = liana__named_find(list_of(fields), name, NULL);
+    return index < fields->count ? &fields->items[index] : NULL;
 }
 
 /* A value that does not fit: "found X, expected Y". */
@@ -321,21 +326,17 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
 static liana_status fail_unknown(const liana__fields *fields, const liana__value *map, size_t index, const char *where,
                                  liana__error *error)
 {
-    enum { MOST = 64 };
-    const char *names[MOST];
-    size_t count = 0;
-    liana__text known = {0};
-    for (; count < fields->count && count < MOST; count++) {
-        names[count] = fields->items[count].name;
-        liana__text_add(&known, "%s%s", count ? ", " : "", names[count]);
-    }
     const char *key = map->keys[index];
-    const char *nearest = liana__nearest(key, names, count);
+    const char *nearest = liana__named_nearest(list_of(fields), key);
+    liana__text known = {0};
+    for (size_t i = 0; i < fields->count; i++) {
+        liana__text_add(&known, "%s%s", i ? ", " : "", fields->items[i].name);
+    }
     if (nearest) {
         liana__fail_at(error, &map->key_places[index], where, "unknown key '%.100s'; did you mean '%s'?", key, nearest);
     } else {
         liana__fail_at(error, &map->key_places[index], where, "unknown key '%.100s'; %s%s", key,
-                       count ? "the known keys are " : "there are no keys here", known.data ? known.data : "");
+                       fields->count ? "the known keys are " : "there are no keys here", known.data ? known.data : "");
     }
     liana__text_free(&known);
     return LIANA_INVALID_CONFIG;

@@ -59,6 +59,17 @@ typedef struct liana__fields {
     const liana__field *items;
 } liana__fields;
 
+/* A row for a member that is called as the option is; its kind is what comes behind LIANA__FIELD_. Further members of
+ * the row may follow. And the table itself, from an array of rows. */
+#define LIANA__FIELD_ROW(type, member, field_kind, ...)                                                   \
+    {                                                                                                     \
+        .name = #member, .kind = LIANA__FIELD_##field_kind, .offset = offsetof(type, member), __VA_ARGS__ \
+    }
+#define LIANA__FIELD_TABLE(table_name, type, rows)                        \
+    {                                                                     \
+        (table_name), sizeof(type), sizeof(rows) / sizeof *(rows), (rows) \
+    }
+
 /* Fills a struct with the defaults (zeros first). Errors: OUT_OF_MEMORY; INTERNAL for a default_text that its own field
  * refuses. */
 liana_status liana__fields_default(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)

@@ -1,3 +1,4 @@
+/* Whole files, atomic replacement, folders and patterns. */
 #include "base/file.h"
 
 #include "base/file_target.h"

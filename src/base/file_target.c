@@ -1,3 +1,4 @@
+/* Follows the links of a path that is to be written. */
 #include "base/file_target.h"
 
 #include "base/memory.h"

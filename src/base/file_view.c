@@ -1,3 +1,4 @@
+/* Copies pieces of a file that others may cut meanwhile. */
 #include "base/file_view.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Numbers as text and back, in the C locale. */
 #include "base/format.h"
 
 #include <locale.h>

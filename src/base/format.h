@@ -2,7 +2,7 @@
 #ifndef LIANA_BASE_FORMAT_H
 #define LIANA_BASE_FORMAT_H
 
-#include "base/error.h"
+#include "base/printf_check.h"
 
 #include <stdarg.h>
 #include <stddef.h>

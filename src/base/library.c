@@ -1,3 +1,4 @@
+/* Loads a shared library and looks its functions up. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Aligned buffers and arenas. */
 #include "base/memory.h"
 
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* Divides a bounded amount of memory among threads. */
 #include "base/memory_pool.h"
 
 void liana__memory_pool_init(liana__memory_pool *pool, size_t most)

@@ -1,3 +1,4 @@
+/* Philox, and permutations and draws made of it. */
 #include "base/random.h"
 
 liana__philox_key liana__philox_make_key(uint64_t seed, liana__stream stream, uint32_t salt)

@@ -1,10 +1,10 @@
+/* Writes events into rings, and reads them back in order. */
 #include "base/recorder.h"
 
 #include "base/memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Counts only grow; an event lies at its count modulo the capacity. Each track has cache lines of its own. */
 typedef struct track {
@@ -19,13 +19,6 @@ struct liana__recorder {
     size_t capacity;
     track *tracks;
 };
-
-uint64_t liana__clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void liana__recorder_destroy(liana__recorder *recorder)
 {

@@ -6,6 +6,7 @@
 #ifndef LIANA_BASE_RECORDER_H
 #define LIANA_BASE_RECORDER_H
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -34,9 +35,6 @@ typedef struct liana__event {
 } liana__event;
 
 typedef struct liana__recorder liana__recorder;
-
-/* Nanoseconds of the monotonic clock. */
-uint64_t liana__clock(void);
 
 /* `capacity` is in events of each track, at least 1. */
 liana_status liana__recorder_create(size_t num_tracks, size_t capacity, liana__recorder **recorder, liana__error *error)

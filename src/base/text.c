@@ -1,3 +1,4 @@
+/* The growing text builder, near names, and how texts begin and end. */
 #include "base/text.h"
 
 #include "base/format.h"
@@ -81,19 +82,25 @@ size_t liana__edit_distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
+liana__nearest_search liana__nearest_begin(const char *word)
+{
+    size_t third = strlen(word) / 3;
+    return (liana__nearest_search){.word = word, .limit = third ? third + 1 : 2};
+}
+
+void liana__nearest_add(liana__nearest_search *search, const char *name)
+{
+    size_t distance = liana__edit_distance(search->word, name);
+    if (distance >= search->limit) return;
+    search->limit = distance;
+    search->nearest = name;
+}
+
 const char *liana__nearest(const char *word, const char *const *names, size_t count)
 {
-    const char *nearest = NULL;
-    size_t limit = strlen(word) / 3;
-    size_t best = limit ? limit + 1 : 2;
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = liana__edit_distance(word, names[i]);
-        if (distance < best) {
-            best = distance;
-            nearest = names[i];
-        }
-    }
-    return nearest;
+    liana__nearest_search search = liana__nearest_begin(word);
+    for (size_t i = 0; i < count; i++) liana__nearest_add(&search, names[i]);
+    return search.nearest;
 }
 
 size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code)

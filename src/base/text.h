@@ -28,6 +28,14 @@ size_t liana__edit_distance(const char *a, const char *b);
 /* The name of names[0..count) nearest to `word`, if near enough to be meant (distance at most a third of its
  * length, at least 1); else NULL. */
 const char *liana__nearest(const char *word, const char *const *names, size_t count);
+/* The same for names that are given one by one. */
+typedef struct liana__nearest_search {
+    const char *word;
+    const char *nearest; /* so far, or NULL */
+    size_t limit;        /* the distance that a nearer one must be below */
+} liana__nearest_search;
+liana__nearest_search liana__nearest_begin(const char *word);
+void liana__nearest_add(liana__nearest_search *search, const char *name);
 
 /* The length of the UTF-8 character at `bytes` and its code point; 0 where there is none (size 0, or bytes that are not
  * well-formed: The Unicode Standard, table 3-7). */

@@ -1,3 +1,4 @@
+/* The compute threads. */
 #include "base/threads.h"
 
 #include "base/denormals.h"

@@ -1,3 +1,4 @@
+/* Trees of plain values: making, changing, finding and comparing them. */
 #include "base/value.h"
 
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* Writes trees of values as YAML and JSON. */
 #include "base/format.h"
 #include "base/value.h"
 

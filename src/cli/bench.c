@@ -1,3 +1,4 @@
+/* liana bench data: measures how fast the input of a run is. */
 #include "cli/session.h"
 #include "train/run/data_bench.h"
 

@@ -1,3 +1,5 @@
+/* liana check: reads data whole and lists what is wrong with them. */
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/file.h"
 #include "cli/fetching.h"
@@ -8,7 +10,6 @@
 #include "data/source/class_list.h"
 
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
 
 static const liana__option options[] = {
@@ -140,19 +141,12 @@ static liana_status open_config(checker *own, const liana__config *config)
 
 /* ---- progress ---- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool show_progress(void *user, uint64_t done, uint64_t total)
 {
     checker *own = user;
     FILE *err = own->invocation->err;
     bool terminal = isatty(fileno(err));
-    double time = now();
+    double time = liana__clock_seconds();
     if (time - own->last_shown >= (terminal ? 0.2 : 30)) {
         fprintf(err, "%schecked %" PRIu64 " of %" PRIu64 " records (%.0f%%)%s", terminal ? "\r" : "", done, total,
                 100 * (double)done / (double)total, terminal ? "\x1b[K" : "\n");
@@ -348,7 +342,7 @@ static liana_status check(checker *own)
     liana__invocation *invocation = own->invocation;
     own->options.on_progress = show_progress;
     own->options.user = own;
-    own->last_shown = now();
+    own->last_shown = liana__clock_seconds();
     liana_status status = liana__scan(own->parts, own->num_parts, &own->options, &own->result, &invocation->error);
     if (own->line_open) fprintf(invocation->err, "\r\x1b[K");
     if (status == LIANA_OK) {

@@ -1,4 +1,7 @@
+/* The list of subcommands, and what they share. */
 #include "cli/command.h"
+
+#include "base/named.h"
 
 #include <errno.h>
 #include <liana/context.h>
@@ -24,19 +27,15 @@ const liana__command *const *liana__commands(size_t *count)
 
 const liana__command *liana__command_find(const char *name)
 {
-    for (size_t i = 0; i < NUM_COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
-    }
-    return NULL;
+    size_t index = liana__named_find(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name, NULL);
+    return index < NUM_COMMANDS ? commands[index] : NULL;
 }
 
 liana_status liana__command_unknown(const char *name, liana__error *error)
 {
-    const char *names[NUM_COMMANDS];
-    for (size_t i = 0; i < NUM_COMMANDS; i++) names[i] = commands[i]->name;
-    const char *nearest = liana__nearest(name, names, NUM_COMMANDS);
+    const char *nearest = liana__named_nearest(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name);
     for (size_t i = 0; i < NUM_COMMANDS && !nearest && strlen(name) > 1; i++) {
-        if (liana__starts_with(names[i], name)) nearest = names[i];
+        if (liana__starts_with(commands[i]->name, name)) nearest = commands[i]->name;
     }
     if (nearest) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "unknown subcommand '%.100s'; did you mean '%s'?", name,

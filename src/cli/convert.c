@@ -1,3 +1,4 @@
+/* liana convert: data of any form as TFRecord shards. */
 #include "data/convert/convert.h"
 
 #include "base/file.h"

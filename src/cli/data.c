@@ -1,3 +1,4 @@
+/* liana data: pictures of the data that a run would be trained on. */
 #include "cli/session.h"
 
 #include "base/file.h"

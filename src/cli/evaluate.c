@@ -1,3 +1,4 @@
+/* liana evaluate: loss and metrics of a trained run. */
 #include "cli/session.h"
 
 static const liana__option options[] = {

@@ -1,3 +1,4 @@
+/* Shows how far remote files have come. */
 #include "cli/fetching.h"
 
 #include <unistd.h>

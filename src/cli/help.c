@@ -1,3 +1,4 @@
+/* liana help: the manual, from the tables of subcommands. */
 #include "cli/command.h"
 
 static liana_status run(liana__invocation *invocation)

@@ -1,3 +1,4 @@
+/* liana inspect: says what a file is and what it holds. */
 #include "cli/inspect.h"
 
 #include "base/file.h"

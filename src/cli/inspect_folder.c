@@ -1,3 +1,4 @@
+/* Describes run folders and data folders for liana inspect. */
 #include "base/file.h"
 #include "cli/inspect.h"
 #include "formats/json.h"

@@ -1,3 +1,4 @@
+/* Prints what liana inspect found, for people. */
 #include "cli/inspect.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Describes files of records for liana inspect. */
 #include "base/text.h"
 #include "cli/inspect.h"
 #include "formats/example.h"

@@ -1,3 +1,4 @@
+/* Describes files of weights for liana inspect. */
 #include "cli/inspect.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"

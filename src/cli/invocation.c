@@ -1,3 +1,4 @@
+/* Reads a command line by the subcommand's table of options. */
 #include "cli/command.h"
 #include "train/config/config.h"
 
@@ -51,19 +52,18 @@ static bool is_key(liana__invocation *invocation, const char *word, const char *
 
 static liana_status refuse_option(liana__invocation *invocation, const char *word, const char *next)
 {
-    enum { MOST = 32 };
-    const char *names[MOST];
-    size_t count = count_options(invocation->command), known = 0;
-    for (; known < count && known < MOST - 1; known++) names[known] = invocation->command->options[known].name;
-    names[known++] = "help";
     char plain[64] = "";
     const char *start = word + strspn(word, "-");
     size_t length = strcspn(start, "=");
     if (length < sizeof plain) memcpy(plain, start, length);
     if (*plain && is_key(invocation, word, plain, next)) return LIANA_INVALID_CONFIG;
-    const char *nearest = *plain ? liana__nearest(plain, names, known) : NULL;
-    if (nearest) {
-        return refuse(invocation, "unknown option '%.100s'; did you mean '--%s'?", word, nearest);
+    liana__nearest_search search = liana__nearest_begin(plain);
+    for (size_t i = 0; *plain && i < count_options(invocation->command); i++) {
+        liana__nearest_add(&search, invocation->command->options[i].name);
+    }
+    if (*plain) liana__nearest_add(&search, "help");
+    if (search.nearest) {
+        return refuse(invocation, "unknown option '%.100s'; did you mean '--%s'?", word, search.nearest);
     }
     return refuse(invocation, "unknown option '%.100s'; 'liana %s --help' lists them", word, invocation->command->name);
 }

@@ -1,6 +1,7 @@
 /* What a configuration can name, straight from the registries. */
 #include "backends/backend.h"
 #include "base/cpu.h"
+#include "base/named.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
@@ -223,13 +224,10 @@ static void fill(liana__invocation *invocation, const kind *which, entries *list
 
 static liana_status find_kind(liana__invocation *invocation, const char *name, const kind **found)
 {
-    const char *names[NUM_KINDS];
-    for (size_t i = 0; i < NUM_KINDS; i++) {
-        names[i] = kinds[i].name;
-        *found = &kinds[i];
-        if (strcmp(name, names[i]) == 0) return LIANA_OK;
-    }
-    const char *nearest = liana__nearest(name, names, NUM_KINDS);
+    const char *nearest;
+    size_t index = liana__named_find(LIANA__NAMED(kind, kinds, NUM_KINDS), name, &nearest);
+    *found = index < NUM_KINDS ? &kinds[index] : NULL;
+    if (*found) return LIANA_OK;
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no kind '%.100s'%s%s%s", name,
                        nearest ? "; did you mean '" : "; 'liana list' shows them", nearest ? nearest : "",
                        nearest ? "'?" : "");
@@ -244,15 +242,14 @@ static bool is_below(const char *key, const char *section)
 /* Leaves the entry of that name; of the configuration, a section's keys too. */
 static liana_status select_name(liana__invocation *invocation, const kind *which, const char *name, entries *list)
 {
-    const char *names[MAX_ENTRIES];
-    size_t kept = 0, count = list->count;
-    for (size_t i = 0; i < count; i++) names[i] = list->items[i].name;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0 || is_below(names[i], name)) list->items[kept++] = list->items[i];
+    const char *nearest = liana__named_nearest(LIANA__NAMED(entry, list->items, list->count), name);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const entry *item = &list->items[i];
+        if (strcmp(item->name, name) == 0 || is_below(item->name, name)) list->items[kept++] = *item;
     }
     list->count = kept;
     if (kept) return LIANA_OK;
-    const char *nearest = liana__nearest(name, names, count);
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no '%.100s' among the %s%s", name,
                        which->name, liana__hint(nearest).text);
 }

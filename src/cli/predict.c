@@ -1,3 +1,4 @@
+/* liana predict: classes of images, as lines or as a file. */
 #include "cli/session.h"
 
 enum { TOP_CLASSES = 5 };

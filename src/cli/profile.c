@@ -1,3 +1,4 @@
+/* liana profile: watches some steps of a run and says where the time goes. */
 #include "cli/session.h"
 #include "report/profile_report.h"
 

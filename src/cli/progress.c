@@ -1,3 +1,4 @@
+/* Numbers of a running training as lines of text. */
 #include "cli/progress.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* liana report: pictures of a run. */
 #include "cli/session.h"
 
 #include "base/file.h"

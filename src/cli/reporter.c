@@ -1,3 +1,4 @@
+/* Decides when progress is printed, and prints it. */
 #include "cli/reporter.h"
 
 #include "base/format.h"

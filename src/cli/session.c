@@ -1,3 +1,4 @@
+/* Opens the configuration or run folder that a subcommand is given. */
 #include "cli/session.h"
 
 #include "base/context.h"

@@ -1,3 +1,4 @@
+/* Lets Ctrl-C end a training after its current step. */
 #include "cli/command.h"
 
 #include <signal.h>

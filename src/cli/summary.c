@@ -1,3 +1,4 @@
+/* liana summary: the layers of a model, or what a file of weights holds. */
 #include "base/file.h"
 #include "cli/session.h"
 #include "formats/hdf5.h"

@@ -1,3 +1,4 @@
+/* liana synth: a data set of drawn flowers. */
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/synth/synth_flowers.h"

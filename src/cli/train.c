@@ -1,7 +1,7 @@
+/* liana train: trains a model as a configuration says. */
+#include "base/clock.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
-
-#include <time.h>
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
@@ -18,13 +18,6 @@ typedef struct watcher {
     double seconds, wait;
     double epoch_seconds, epoch_wait;
 } watcher;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void add_means(const liana__run *run, const liana__totals *totals, const char *prefix, liana__progress *progress,
                       liana__arena *arena)
@@ -81,7 +74,7 @@ static bool watch(void *user, const liana__fit_event *event)
     liana__arena arena = {0};
     add_means(own->run, event->training, "", &progress, &arena);
     if (event->validation->count) add_means(own->run, event->validation, "val_", &progress, &arena);
-    liana__reporter_update(&own->reporter, &progress, now());
+    liana__reporter_update(&own->reporter, &progress, liana__clock_seconds());
     notice_unread(own);
     liana__arena_free(&arena);
     return liana__signals_caught() == 0;

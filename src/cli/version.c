@@ -1,3 +1,4 @@
+/* liana version: the version, and what it was built with. */
 #include "cli/command.h"
 
 #include <liana/context.h>

@@ -1,3 +1,4 @@
+/* Loads libcairo. */
 #include "formats/cairo_calls.h"
 
 LIANA__LIBRARY_DEFINE(cairo, LIANA__CAIRO_NAMES, LIANA_CAIRO_FILE, "pictures need", "libcairo2");

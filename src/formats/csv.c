@@ -1,3 +1,4 @@
+/* Reads and writes cells and rows of tables. */
 #include "formats/csv.h"
 
 #include "base/memory.h"
@@ -152,4 +153,18 @@ void liana__csv_free(liana__csv *csv)
     free(csv->lines);
     free(csv->text);
     *csv = (liana__csv){0};
+}
+
+void liana__csv_add(liana__text *row, const char *cell)
+{
+    if (!strpbrk(cell, ",\"\r\n")) {
+        liana__text_add(row, "%s", cell);
+        return;
+    }
+    liana__text_add(row, "\"");
+    for (; *cell; cell++) {
+        if (*cell == '"') liana__text_add(row, "\"");
+        liana__text_add_bytes(row, cell, 1);
+    }
+    liana__text_add(row, "\"");
 }

@@ -5,7 +5,7 @@
 #ifndef LIANA_FORMATS_CSV_H
 #define LIANA_FORMATS_CSV_H
 
-#include "base/error.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +33,10 @@ typedef struct liana__csv {
 liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,
                               liana__error *error) LIANA_MUST_USE;
 void liana__csv_free(liana__csv *csv);
+
+/* Adds a cell to a row with commas: in quotes, its own quotes doubled, where it has a comma, a quote or a line break
+ * (RFC 4180). */
+void liana__csv_add(liana__text *row, const char *cell);
 
 static inline const char *liana__csv_cell(const liana__csv *csv, size_t row, size_t column)
 {

@@ -1,3 +1,4 @@
+/* Reads and writes tf.Example messages. */
 #include "formats/example.h"
 
 #include "base/text.h"
@@ -247,18 +248,14 @@ static LIANA__PRINTF(4, 5) liana_status
 static liana_status fail_missing(const liana__example *example, const char *name, liana__error *error)
 {
     size_t count = liana__example_num_features(example);
-    const char **names = calloc(count ? count : 1, sizeof *names);
-    const char *nearest = NULL;
-    if (names) {
-        for (size_t i = 0; i < count; i++) names[i] = liana__example_feature(example, i).name;
-        /* Only short lists are searched: the distance takes the product of the lengths. */
-        if (count <= LISTED_FEATURES) nearest = liana__nearest(name, names, count);
+    liana__nearest_search search = liana__nearest_begin(name);
+    /* Only short lists are searched: the distance takes the product of the lengths. */
+    for (size_t i = 0; i < count && count <= LISTED_FEATURES; i++) {
+        liana__nearest_add(&search, liana__example_feature(example, i).name);
     }
-    liana_status status =
-        nearest ? fail_feature(example, error, LIANA_NOT_FOUND, "no feature '%s', did you mean '%.64s'?", name, nearest)
-                : fail_feature(example, error, LIANA_NOT_FOUND, "no feature '%s'", name);
-    free(names);
-    return status;
+    if (!search.nearest) return fail_feature(example, error, LIANA_NOT_FOUND, "no feature '%s'", name);
+    return fail_feature(example, error, LIANA_NOT_FOUND, "no feature '%s', did you mean '%.64s'?", name,
+                        search.nearest);
 }
 
 liana_status liana__example_list(const liana__example *example, const char *name, liana__feature_kind kind,

@@ -1,3 +1,4 @@
+/* Loads libfontconfig. */
 #include "formats/fontconfig_calls.h"
 
 LIANA__LIBRARY_DEFINE(fontconfig, LIANA__FONTCONFIG_NAMES, LIANA_FONTCONFIG_FILE, "other fonts than the usual one need",

@@ -1,3 +1,4 @@
+/* Inflates and writes gzip through zlib. */
 #define ZLIB_CONST /* zlib does not write to its input, and says so only with this */
 #include "formats/gzip.h"
 

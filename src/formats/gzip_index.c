@@ -1,3 +1,4 @@
+/* Notes places in a compressed file from which reading can begin, and begins there. */
 #define ZLIB_CONST /* zlib does not write to its input, and says so only with this */
 #include "formats/gzip_index.h"
 

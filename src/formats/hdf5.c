@@ -1,6 +1,7 @@
+/* Keras weight files: layers and weights from the groups of an HDF5 file. */
 #include "formats/hdf5.h"
 
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Loads libhdf5. */
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5_calls.h"
 

@@ -1,3 +1,4 @@
+/* Reads the structure of classic HDF5 files: superblock, object headers, groups. */
 #include "formats/hdf5_classic.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef LIANA_FORMATS_HDF5_CLASSIC_H
 #define LIANA_FORMATS_HDF5_CLASSIC_H
 
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 /* Bytes of the file. */
 typedef struct liana__span {

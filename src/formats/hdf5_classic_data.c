@@ -1,3 +1,4 @@
+/* Reads the elements of datasets of classic HDF5 files. */
 #include "formats/hdf5_classic.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reads shapes, types and attributes of classic HDF5 files. */
 #include "formats/hdf5_classic.h"
 
 #include <string.h>

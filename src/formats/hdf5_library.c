@@ -1,6 +1,7 @@
+/* Reads HDF5 files of the newer layouts through libhdf5. */
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5_calls.h"
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
+/* What a build without libhdf5 says instead of reading and writing. */
 #ifndef LIANA_HAVE_HDF5
-#include "formats/hdf5_source.h"
+#include "formats/hdf5_internal.h"
 
 liana_status liana__hdf5_library_open(const char *path, uint64_t file_size, liana__hdf5_source **source,
                                       liana__error *error)

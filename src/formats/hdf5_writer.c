@@ -1,3 +1,4 @@
+/* Writes Keras weight files through libhdf5. */
 #ifdef LIANA_HAVE_HDF5
 #include "formats/hdf5.h"
 

@@ -1,3 +1,4 @@
+/* Reads and writes IDX files. */
 #include "formats/idx.h"
 
 #include "formats/sniff.h"

@@ -1,7 +1,8 @@
+/* What both image formats share: choosing the decoder, memory and checks. */
 #include "formats/image.h"
 
 #include "base/memory.h"
-#include "formats/image_codec.h"
+#include "formats/image_internal.h"
 #include "formats/sniff.h"
 
 #include <ctype.h>

@@ -21,12 +21,12 @@ typedef enum liana__image_kind {
 enum { LIANA__IMAGE_OFFSET = 8 };
 
 /* A rectangle of an image, in pixels. */
-typedef struct liana__image_part {
+typedef struct liana__image_region {
     int64_t top;
     int64_t left;
     int64_t height;
     int64_t width;
-} liana__image_part;
+} liana__image_region;
 
 /* Pixels in memory that is kept and reused by the next decode. Zero-initialise; free with liana__image_free. */
 typedef struct liana__image {
@@ -34,7 +34,7 @@ typedef struct liana__image {
     int64_t height;
     int64_t width;
     int channels; /* 1 (grey) or 3 (red, green, blue) */
-    int64_t top;  /* of the whole image, where the first pixel is: 0, 0 unless a part was asked for */
+    int64_t top;  /* of the whole image, where the first pixel is: 0, 0 unless a region was asked for */
     int64_t left;
     uint8_t *memory; /* the image's own; pixels begin LIANA__IMAGE_OFFSET bytes on */
     size_t capacity;
@@ -64,10 +64,11 @@ typedef struct liana__image_options {
      * blocks are then averaged in the frequency domain, at less cost than computing all pixels. */
     int64_t least_height;
     int64_t least_width;
-    /* Which part of the image is needed (NULL: all of it): called once its size is known, upright and as it is decoded,
-     * with `part` set to all of it. What is decoded then is no smaller than that part, and within it each pixel is what
-     * decoding all would give; around it pixels may be others. The part must not be empty and lie within the image. */
-    void (*choose_part)(void *user, int64_t height, int64_t width, liana__image_part *part);
+    /* Which region of the image is needed (NULL: all of it): called once its size is known, upright and as it is
+     * decoded, with `region` set to all of it. What is decoded then is no smaller than that region, and within it each
+     * pixel is what decoding all would give; around it pixels may be others. The region must not be empty and lie
+     * within the image. */
+    void (*choose_region)(void *user, int64_t height, int64_t width, liana__image_region *region);
     void *user;
 } liana__image_options;
 
@@ -80,7 +81,7 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are
  * dropped, not blended, and 16-bit samples keep their high byte.
  * Colour to grey is 0.299 R + 0.587 G + 0.114 B (the JPEG's own luma where it has one).
- * A part: of a JPEG only the rows and columns of blocks that it needs are computed. What comes behind its last row is
+ * A region: of a JPEG only the rows and columns of blocks that it needs are computed. What comes behind its last row is
  * not read where the file ends with its end marker as it should, so damage there is not seen, but a cut file is. A PNG
  * is decoded whole: its checksums cover all rows.
  * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg would paint the missing part grey), INVALID_DATA for bytes

@@ -1,4 +1,5 @@
-#include "formats/image_codec.h"
+/* JPEG through libjpeg-turbo, and EXIF through libexif. */
+#include "formats/image_internal.h"
 
 #include <libexif/exif-data.h>
 #include <setjmp.h>
@@ -185,11 +186,11 @@ static void choose_scale(struct jpeg_decompress_struct *jpeg, int64_t least_heig
     }
 }
 
-/* ---- parts ---- */
+/* ---- regions ---- */
 
-/* Whether parts of this image have the pixels that the whole has. Not so where libjpeg smooths blocks whose last bits a
- * progressive file never sends, by the blocks around them; arithmetic codes are too rare to be relied on here. */
-static bool has_exact_parts(const struct jpeg_decompress_struct *jpeg)
+/* Whether regions of this image have the pixels that the whole has. Not so where libjpeg smooths blocks whose last bits
+ * a progressive file never sends, by the blocks around them; arithmetic codes are too rare to be relied on here. */
+static bool has_exact_regions(const struct jpeg_decompress_struct *jpeg)
 {
     enum { SMOOTHED = 10 }; /* coefficients that smoothing looks at, the first one not counted */
     if (jpeg->arith_code) return false;
@@ -201,47 +202,48 @@ static bool has_exact_parts(const struct jpeg_decompress_struct *jpeg)
     return true;
 }
 
-/* The part of the stored image that an upright part is; `height` and `width` are the stored ones. */
-static liana__image_part turn_part(const liana__image_part *part, int64_t height, int64_t width, int orientation)
+/* The region of the stored image that an upright region is; `height` and `width` are the stored ones. */
+static liana__image_region turn_region(const liana__image_region *region, int64_t height, int64_t width,
+                                       int orientation)
 {
     bool flip_rows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     bool flip_columns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    liana__image_part stored = *part;
-    if (orientation >= 5) stored = (liana__image_part){part->left, part->top, part->width, part->height};
+    liana__image_region stored = *region;
+    if (orientation >= 5) stored = (liana__image_region){region->left, region->top, region->width, region->height};
     if (flip_rows) stored.top = height - stored.top - stored.height;
     if (flip_columns) stored.left = width - stored.left - stored.width;
     return stored;
 }
 
-/* Asks for the part that is needed, as it is stored. */
-static liana__image_part choose_part(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
-                                     int orientation)
+/* Asks for the region that is needed, as it is stored. */
+static liana__image_region choose_region(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
+                                         int orientation)
 {
     int64_t height = jpeg->output_height, width = jpeg->output_width;
-    liana__image_part whole = {0, 0, height, width}, part = whole;
-    if (!options->choose_part || !has_exact_parts(jpeg)) return whole;
-    if (orientation >= 5) part = (liana__image_part){0, 0, width, height};
-    options->choose_part(options->user, part.height, part.width, &part);
-    return turn_part(&part, height, width, orientation);
+    liana__image_region whole = {0, 0, height, width}, region = whole;
+    if (!options->choose_region || !has_exact_regions(jpeg)) return whole;
+    if (orientation >= 5) region = (liana__image_region){0, 0, width, height};
+    options->choose_region(options->user, region.height, region.width, &region);
+    return turn_region(&region, height, width, orientation);
 }
 
-/* Restricts libjpeg to the columns of the part, which become those that are decoded. Chroma is interpolated over two
+/* Restricts libjpeg to the columns of the region, which become those that are decoded. Chroma is interpolated over two
  * of its columns, and at a border of what is decoded as at the border of the image: so there is a block more on each
  * side. Reduced images whose chroma has still fewer columns than that leaves are computed wrong by jpeg_crop_scanline,
  * which takes all components to be reduced alike: with factors up to 2 x 2 none is left. */
-static void crop_columns(struct jpeg_decompress_struct *jpeg, liana__image_part *part)
+static void crop_columns(struct jpeg_decompress_struct *jpeg, liana__image_region *region)
 {
     bool exact = jpeg->scale_num == jpeg->scale_denom || jpeg->max_h_samp_factor * jpeg->max_v_samp_factor <= 4;
     int64_t block = (int64_t)jpeg->max_h_samp_factor * jpeg->scale_num, width = jpeg->output_width;
-    int64_t begin = part->left - block < 0 ? 0 : part->left - block, end = part->left + part->width + block;
+    int64_t begin = region->left - block < 0 ? 0 : region->left - block, end = region->left + region->width + block;
     if (end > width) end = width;
-    part->left = 0;
-    part->width = width;
+    region->left = 0;
+    region->width = width;
     if (!exact || end - begin + block >= width) return;
     JDIMENSION offset = (JDIMENSION)begin, count = (JDIMENSION)(end - begin);
     jpeg_crop_scanline(jpeg, &offset, &count);
-    part->left = offset;
-    part->width = count;
+    region->left = offset;
+    region->width = count;
 }
 
 /* Whether the file ends as a JPEG does, so that it was not cut off. */
@@ -295,29 +297,29 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
     liana__image *image = state->image;
     start_output(state, channels, orientation);
     int64_t full_height = jpeg->output_height, full_width = jpeg->output_width;
-    liana__image_part part = choose_part(jpeg, state->options, orientation);
-    crop_columns(jpeg, &part);
+    liana__image_region region = choose_region(jpeg, state->options, orientation);
+    crop_columns(jpeg, &region);
     bool transposed = orientation >= 5;
-    fail(state, liana__image_place(image, state->options, transposed ? part.width : part.height,
-                                   transposed ? part.height : part.width, channels, state->error));
+    fail(state, liana__image_place(image, state->options, transposed ? region.width : region.height,
+                                   transposed ? region.height : region.width, channels, state->error));
     uint8_t *pixels = image->pixels;
     if (orientation != 1) {
-        size_t needed = (size_t)part.height * (size_t)part.width * (size_t)channels;
+        size_t needed = (size_t)region.height * (size_t)region.width * (size_t)channels;
         fail(state, liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, needed, state->error));
         pixels = image->spare;
     }
-    if (part.top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)part.top);
+    if (region.top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)region.top);
     if (is_cmyk(jpeg)) {
-        read_cmyk_rows(jpeg, (JDIMENSION)part.height, channels, pixels);
+        read_cmyk_rows(jpeg, (JDIMENSION)region.height, channels, pixels);
     } else {
-        read_rows(jpeg, (JDIMENSION)part.height, channels, pixels);
+        read_rows(jpeg, (JDIMENSION)region.height, channels, pixels);
     }
     finish(jpeg, bytes, size);
-    if (orientation != 1) turn(image->spare, part.height, part.width, channels, orientation, image->pixels);
-    /* Where the part is in the upright image: turning back is turning the other way. */
+    if (orientation != 1) turn(image->spare, region.height, region.width, channels, orientation, image->pixels);
+    /* Where the region is in the upright image: turning back is turning the other way. */
     int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
-    liana__image_part upright =
-        turn_part(&part, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
+    liana__image_region upright =
+        turn_region(&region, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
     image->top = upright.top;
     image->left = upright.left;
 }

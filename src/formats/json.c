@@ -1,3 +1,4 @@
+/* JSON through jansson. */
 #include "formats/json.h"
 
 #include "base/field.h"

@@ -1,4 +1,5 @@
-#include "formats/image_codec.h"
+/* PNG through libpng. */
+#include "formats/image_internal.h"
 
 #include <png.h>
 #include <setjmp.h>

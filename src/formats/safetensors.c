@@ -1,3 +1,4 @@
+/* Reads and writes safetensors files. */
 #include "formats/safetensors.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Says what the first bytes of a file look like. */
 #include "formats/sniff.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Finds the members of tar archives. */
 #include "formats/tar.h"
 
 #include "base/file_view.h"

@@ -1,3 +1,4 @@
+/* Reads and writes TFRecord files. */
 #include "formats/tfrecord.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Reads compressed TFRecord files block by block. */
 #include "formats/tfrecord_blocks.h"
 
 #include "base/crc32c.h"

@@ -1,3 +1,4 @@
+/* YAML through libfyaml. */
 #include "formats/yaml.h"
 
 #include "base/field.h"

@@ -1,3 +1,4 @@
+/* Builds graphs: nodes, their checks, and the first error that sticks. */
 #include "ir/graph.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Why a kernel is not chosen for a node. */
 #include "ir/op.h"
 
 const char *liana__kernel_declines(const liana__kernel *kernel, const liana__node *node, liana__isa isa)

@@ -179,6 +179,10 @@ struct liana__op {
     /* Given zero operations, the bytes of all inputs and the result, and the family "data movement": puts right what is
      * not so. NULL: all is. */
     void (*cost)(const liana__node *node, liana__cost *cost);
+    /* The op that does the same and, before it stores an element, what may follow: an epilogue (kernels/epilogue.h)
+     * behind a convolution; a residual and an activation behind a normalisation. NULL: there is none. */
+    const liana__op *with_epilogue;
+    const liana__op *with_activation;
     /* How many elements of the result, from the first on, hardly change when the inputs do; those behind them say which
      * of several was taken, which may hang on a rounding error. NULL: all. */
     int64_t (*continuous)(const liana__node *node);
@@ -259,6 +263,18 @@ liana_status liana__infer_like_input(liana__infer *infer);
 /* Whether a tensor is made of one variable and of nothing else, such as weights in another dtype: what is made of it
  * can be kept until the variable changes. */
 bool liana__is_of_weights(const liana__node *node);
+
+/* Whether nothing is run for a node: it is an input, a variable or a constant. */
+static inline bool liana__is_leaf(const liana__node *node)
+{
+    return !node->op->kernels;
+}
+
+/* Of the result. */
+static inline double liana__node_bytes(const liana__node *node)
+{
+    return (double)liana__byte_size(node->dtype, &node->shape);
+}
 
 static inline const liana_shape *liana__input_shape(const liana__node *node, size_t index)
 {

@@ -1,3 +1,4 @@
+/* How nodes are computed in parts of a batch. */
 #include "base/memory.h"
 #include "ir/op.h"
 

@@ -1,3 +1,4 @@
+/* Dtypes, shapes and single elements. */
 #include "ir/shape.h"
 
 #include <stdio.h>

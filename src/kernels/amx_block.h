@@ -6,7 +6,7 @@
 #define LIANA_KERNELS_AMX_BLOCK_H
 
 #include "kernels/amx_pack.h"
-#include "kernels/vector_epilogue.h"
+#include "kernels/product_target.h"
 
 /* Tiles for blocks whose two tiles of rows have so many; the second may have none. */
 static void configure_tiles(int first_rows, int second_rows)
@@ -157,25 +157,6 @@ static void multiply_block(const block_steps *steps, const block_steps *tail, co
     if (rows && !columns) sized_block(2, 1, steps, tail, target);
     if (!rows && columns) sized_block(1, 2, steps, tail, target);
     if (!rows && !columns) sized_block(1, 1, steps, tail, target);
-}
-
-/* C: `stride` is in elements; floats if `wide`, else as A's elements. */
-typedef struct product_target {
-    void *data;
-    int64_t stride;
-    bool wide;
-    const epilogue *after;        /* what is done to sums before they are stored, or NULL; bf16 only */
-    const tile_element *residual; /* added then, laid out like C; NULL: none */
-} product_target;
-
-/* C from row `first` on. */
-static product_target target_from(const product_target *target, int64_t first)
-{
-    product_target part = *target;
-    const int64_t at = first * target->stride;
-    part.data = (char *)target->data + at * (int64_t)(target->wide ? sizeof(float) : sizeof(tile_element));
-    if (target->residual) part.residual = target->residual + at;
-    return part;
 }
 
 /* Panels that take up to so many bytes stay in the L2 cache beside the rows that pass: then all of them take a block of

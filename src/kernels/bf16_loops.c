@@ -1,3 +1,4 @@
+/* Chooses the loops that widen and narrow bf16 on this processor. */
 #include "kernels/bf16_loops.h"
 
 const liana__bf16_loops *liana__bf16_loops_for(liana__isa isa)

@@ -10,8 +10,7 @@
 #include "kernels/matrix_pack.h"
 
 #include "kernels/matrix_gather.h"
-#include "kernels/vector_epilogue.h"
-#include "kernels/vector_moments.h"
+#include "kernels/product_target.h"
 
 /* ---- rows ---- */
 
@@ -30,27 +29,6 @@ typedef struct product_source {
     int64_t stride;
     int64_t fetch;
 } product_source;
-
-/* C: `stride` is in elements; floats if `wide`, else as A's elements. */
-typedef struct product_target {
-    void *data;
-    int64_t stride;
-    bool wide;
-    const epilogue *after;        /* what is done to sums before they are stored, or NULL */
-    const tile_element *residual; /* added then, laid out like C; NULL: none */
-    vector_moments *moments;      /* TILE_VECTORS for each panel: of C's columns as they are stored; or NULL */
-    tile_factor *widened;         /* room for widened_size of A (LIANA__WIDENED) */
-} product_target;
-
-/* C from row `first` on. */
-static product_target target_from(const product_target *target, int64_t first)
-{
-    product_target part = *target;
-    const int64_t at = first * target->stride;
-    part.data = (char *)target->data + at * (int64_t)(target->wide ? sizeof(float) : sizeof(tile_element));
-    if (target->residual) part.residual = target->residual + at;
-    return part;
-}
 
 LIANA__INLINE vector_float load_elements(const tile_element *source, int64_t count)
 {

@@ -4,17 +4,8 @@
 #ifndef LIANA_KERNELS_MATRIX_WORDS_H
 #define LIANA_KERNELS_MATRIX_WORDS_H
 
+#include "kernels/counts.h"
 #include "kernels/vector.h"
-
-static inline int64_t divide_round_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static inline int64_t at_most(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* 8 rows of 8 words of 32 bits. */
 LIANA__INLINE void transpose_8x8(const char *source, int64_t source_stride, char *target, int64_t target_stride)

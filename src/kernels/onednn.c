@@ -1,6 +1,8 @@
+/* Plans and runs products and convolutions with oneDNN. */
 #include "kernels/onednn.h"
 
 #include "base/memory.h"
+#include "kernels/counts.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <sched.h>
@@ -585,11 +587,6 @@ typedef struct tile_place {
     int64_t source, target, filter;
 } tile_place;
 
-static int64_t less(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Rows [first, first + count) of the result, of those rows of the input that they see: there may be none. */
 static void take_rows(tile_place *place, int64_t first, int64_t count)
 {
@@ -599,7 +596,7 @@ static void take_rows(tile_place *place, int64_t first, int64_t count)
     const int64_t end = begin + (count - 1) * g->strides[0] + reach;
     /* Where windows do not meet, the rows between two tiles go with the first. */
     const int64_t next = reach < g->strides[0] ? begin + count * g->strides[0] : end;
-    const int64_t seen = begin > 0 ? less(begin, height) : 0, seen_end = next > 0 ? less(next, height) : 0;
+    const int64_t seen = begin > 0 ? at_most(begin, height) : 0, seen_end = next > 0 ? at_most(next, height) : 0;
     g->output[0] = count;
     g->input[0] = seen_end - seen;
     g->padding_low[0] = seen - begin;
@@ -615,13 +612,13 @@ static tile_place place_tile(const liana__geometry *whole, const conv_cut *cut, 
     const int64_t first = index * cut->size;
     switch (cut->kind) {
     case CUT_IMAGES:
-        g->batch = less(cut->size, whole->batch - first);
+        g->batch = at_most(cut->size, whole->batch - first);
         place.source = first * g->input[0] * g->input[1] * g->channels;
         place.target = first * g->output[0] * g->output[1] * g->filters;
         break;
-    case CUT_ROWS: take_rows(&place, first, less(cut->size, whole->output[0] - first)); break;
+    case CUT_ROWS: take_rows(&place, first, at_most(cut->size, whole->output[0] - first)); break;
     case CUT_FILTERS:
-        g->filters = less(cut->size, whole->filters - first);
+        g->filters = at_most(cut->size, whole->filters - first);
         place.target = place.filter = first;
         break;
     }

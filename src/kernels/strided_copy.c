@@ -1,3 +1,4 @@
+/* Copies elements between two layouts. */
 #include "kernels/strided_copy.h"
 
 typedef unsigned char byte;

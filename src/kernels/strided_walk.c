@@ -1,3 +1,4 @@
+/* Plans the walk through tensors with strides of their own. */
 #include "kernels/strided_walk.h"
 
 static bool joins(const liana__walk *walk, int axis, const liana__walk *joined)

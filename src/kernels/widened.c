@@ -1,3 +1,4 @@
+/* Runs kernels for f32 on copies of bf16 operands. */
 #include "kernels/widened.h"
 
 #include "base/memory.h"

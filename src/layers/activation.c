@@ -3,10 +3,10 @@
 #include "layers/option_rows.h"
 
 static const liana__field activation_rows[] = {
-    LIANA__ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
+    LIANA__FIELD_ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
 };
 static const liana__fields activation_options =
-    LIANA__OPTION_TABLE("Activation", liana_activation_options, activation_rows);
+    LIANA__FIELD_TABLE("Activation", liana_activation_options, activation_rows);
 
 static liana_status check_activation(liana__layer_check *check)
 {
@@ -32,10 +32,11 @@ const liana__layer_type liana__layer_activation = {
 };
 
 static const liana__field softmax_rows[] = {
-    LIANA__ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-               .maximum = LIANA_MAX_RANK, .doc = "the axis whose elements sum to 1; negative ones count from the end"),
+    LIANA__FIELD_ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
+                     .maximum = LIANA_MAX_RANK,
+                     .doc = "the axis whose elements sum to 1; negative ones count from the end"),
 };
-static const liana__fields softmax_options = LIANA__OPTION_TABLE("Softmax", liana_softmax_options, softmax_rows);
+static const liana__fields softmax_options = LIANA__FIELD_TABLE("Softmax", liana_softmax_options, softmax_rows);
 
 static liana_status check_softmax_shape(liana__layer_build *build)
 {

@@ -1,4 +1,7 @@
+/* The table of activations. */
 #include "layers/activations.h"
+
+#include "base/named.h"
 
 #include <string.h>
 
@@ -81,13 +84,9 @@ enum { NUM_ACTIVATIONS = sizeof liana__activations / sizeof *liana__activations 
 const liana__activation *liana__activation_find(const char *name, const char **nearest)
 {
     if (!name || !*name) return &liana__activations[0];
-    const char *names[NUM_ACTIVATIONS];
-    for (size_t i = 0; i < NUM_ACTIVATIONS; i++) {
-        names[i] = liana__activations[i].name;
-        if (strcmp(names[i], name) == 0) return &liana__activations[i];
-    }
-    if (nearest) *nearest = liana__nearest(name, names, NUM_ACTIVATIONS);
-    return NULL;
+    const liana__named list = LIANA__NAMED(liana__activation, liana__activations, NUM_ACTIVATIONS);
+    size_t index = liana__named_find(list, name, nearest);
+    return index < list.count ? &liana__activations[index] : NULL;
 }
 
 liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x)

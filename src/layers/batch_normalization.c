@@ -1,19 +1,21 @@
+/* BatchNormalization: normalises each channel by the statistics of the batch, or by their moving averages. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0, .maximum = 1,
-               .doc = "share of the old moving average that an update keeps"),
-    LIANA__ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
-               .doc = "added to the variance"),
-    LIANA__ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true", .doc = "whether beta is added"),
-    LIANA__ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
-               .doc = "whether the result is multiplied by gamma"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
+                     .maximum = 1, .doc = "share of the old moving average that an update keeps"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0,
+                     .maximum = 1, .doc = "added to the variance"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true",
+                     .doc = "whether beta is added"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
+                     .doc = "whether the result is multiplied by gamma"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, beta_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_mean_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_variance_initializer, "ones"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("BatchNormalization", liana_batch_normalization_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("BatchNormalization", liana_batch_normalization_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

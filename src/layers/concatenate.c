@@ -1,10 +1,11 @@
+/* Concatenate: joins inputs along an axis. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-               .maximum = LIANA_MAX_RANK, .doc = "where the inputs differ; negative ones count from the end"),
+    LIANA__FIELD_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
+                     .maximum = LIANA_MAX_RANK, .doc = "where the inputs differ; negative ones count from the end"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("Concatenate", liana_concatenate_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("Concatenate", liana_concatenate_options, rows);
 
 static liana_status check_shape(liana__layer_build *build)
 {

@@ -1,3 +1,4 @@
+/* Conv2D: convolution of images. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {
@@ -14,7 +15,7 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_conv2d_options, kernel_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_conv2d_options, bias_initializer, "zeros"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("Conv2D", liana_conv2d_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("Conv2D", liana_conv2d_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

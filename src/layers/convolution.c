@@ -1,3 +1,4 @@
+/* Options, bias and activation of the convolution layers. */
 #include "layers/convolution.h"
 
 liana_status liana__check_dilation(liana__layer_check *check, const int64_t strides[2], const int64_t dilation[2])

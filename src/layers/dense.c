@@ -1,3 +1,4 @@
+/* Dense: a product with a matrix of weights, and a bias. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {
@@ -7,7 +8,7 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_dense_options, kernel_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_dense_options, bias_initializer, "zeros"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("Dense", liana_dense_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("Dense", liana_dense_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

@@ -1,3 +1,4 @@
+/* DepthwiseConv2D: convolves each channel by itself. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {
@@ -15,7 +16,7 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_depthwise_conv2d_options, depthwise_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_depthwise_conv2d_options, bias_initializer, "zeros"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("DepthwiseConv2D", liana_depthwise_conv2d_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("DepthwiseConv2D", liana_depthwise_conv2d_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

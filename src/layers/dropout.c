@@ -1,15 +1,17 @@
+/* Dropout: sets elements to zero by chance while a model is trained. */
 #include "layers/option_rows.h"
 
 #include <stdio.h>
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
-               .doc = "share of the elements that are zeroed in training, below 1"),
-    LIANA__ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
-               .doc = "for each axis with the batch 1, along which all elements share one draw, or -1; default: none "
-                      "do; [-1, 1, 1, 1] drops whole examples"),
+    LIANA__FIELD_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
+                     .doc = "share of the elements that are zeroed in training, below 1"),
+    LIANA__FIELD_ROW(
+        liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
+        .doc = "for each axis with the batch 1, along which all elements share one draw, or -1; default: none "
+               "do; [-1, 1, 1, 1] drops whole examples"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("Dropout", liana_dropout_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("Dropout", liana_dropout_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

@@ -2,13 +2,12 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_global_pooling2d_options, keepdims, BOOL, .default_text = "false",
-               .doc = "whether the result is [batch, 1, 1, channels]"),
+    LIANA__FIELD_ROW(liana_global_pooling2d_options, keepdims, BOOL, .default_text = "false",
+                     .doc = "whether the result is [batch, 1, 1, channels]"),
 };
 static const liana__fields average_options =
-    LIANA__OPTION_TABLE("GlobalAveragePooling2D", liana_global_pooling2d_options, rows);
-static const liana__fields max_options =
-    LIANA__OPTION_TABLE("GlobalMaxPooling2D", liana_global_pooling2d_options, rows);
+    LIANA__FIELD_TABLE("GlobalAveragePooling2D", liana_global_pooling2d_options, rows);
+static const liana__fields max_options = LIANA__FIELD_TABLE("GlobalMaxPooling2D", liana_global_pooling2d_options, rows);
 
 static liana_tensor call_average(liana__layer_call *call)
 {

@@ -1,3 +1,4 @@
+/* Draws initial weights. */
 #include "layers/initializers.h"
 
 #include "base/format.h"

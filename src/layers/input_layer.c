@@ -1,10 +1,11 @@
+/* InputLayer: the shape of a model's input. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
-               .doc = "one example's, without the batch: [height, width, channels]"),
+    LIANA__FIELD_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
+                     .doc = "one example's, without the batch: [height, width, channels]"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("InputLayer", liana_input_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("InputLayer", liana_input_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

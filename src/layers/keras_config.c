@@ -1,3 +1,4 @@
+/* Translates layers' options between Keras and liana. */
 #include "layers/keras_config.h"
 
 #include "layers/initializers.h"

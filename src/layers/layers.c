@@ -1,4 +1,6 @@
+/* The list of layers, and checks that several of them make. */
 #include "base/format.h"
+#include "base/named.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
@@ -38,13 +40,8 @@ _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padd
 
 const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest)
 {
-    const char *names[NUM_LAYER_TYPES];
-    for (size_t i = 0; i < NUM_LAYER_TYPES; i++) {
-        names[i] = liana__layer_types[i]->name;
-        if (strcmp(names[i], class_name) == 0) return liana__layer_types[i];
-    }
-    if (nearest) *nearest = liana__nearest(class_name, names, NUM_LAYER_TYPES);
-    return NULL;
+    const liana__named list = LIANA__NAMED_POINTERS(liana__layer_type, liana__layer_types, NUM_LAYER_TYPES);
+    return liana__layer_types[liana__named_find(list, class_name, nearest)];
 }
 
 liana_status liana__option_fail(liana__layer_check *check, const char *option, const char *format, ...)

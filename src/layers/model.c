@@ -1,5 +1,7 @@
+/* Models: adding layers, naming them, and what they hold. */
 #include "layers/model.h"
 
+#include "base/named.h"
 #include "ir/graph.h"
 
 #include <ctype.h>
@@ -420,11 +422,7 @@ void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bo
 
 static liana_status fail_no_layer(const liana_model *model, const char *name, liana__error *error)
 {
-    const char **names = calloc(model->num_layers + 1, sizeof *names);
-    if (!names) return liana__fail_memory(error, "a message");
-    for (size_t i = 0; i < model->num_layers; i++) names[i] = model->layers[i].name;
-    const char *nearest = liana__nearest(name, names, model->num_layers);
-    free(names);
+    const char *nearest = liana__named_nearest(LIANA__NAMED(liana__layer, model->layers, model->num_layers), name);
     return liana__fail(error, LIANA_NOT_FOUND, "the model '%s' has no layer '%.60s'%s", liana__model_name(model), name,
                        liana__hint(nearest).text);
 }

@@ -1,3 +1,4 @@
+/* Normalization: subtracts a given mean and divides by a given deviation. */
 #include "layers/option_rows.h"
 
 static const liana__fields options = {"Normalization", sizeof(liana_normalization_options), 0, NULL};

@@ -7,28 +7,19 @@
 
 #include <math.h>
 
-#define LIANA__ROW(type, member, what, ...)                                                         \
-    {                                                                                               \
-        .name = #member, .kind = LIANA__FIELD_##what, .offset = offsetof(type, member), __VA_ARGS__ \
-    }
 /* A whole number from 1 on, and a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
-    LIANA__ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
+    LIANA__FIELD_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PAIR_ROW(type, member, ...) \
-    LIANA__ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
-#define LIANA__PADDING_ROW(type)                                                            \
-    LIANA__ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
-               .doc = "valid: whole windows only; same: zeros around, output = ceil(input / stride)")
+    LIANA__FIELD_ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
+#define LIANA__PADDING_ROW(type)                                                                  \
+    LIANA__FIELD_ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
+                     .doc = "valid: whole windows only; same: zeros around, output = ceil(input / stride)")
 #define LIANA__ACTIVATION_ROW(type) \
-    LIANA__ROW(type, activation, STRING, .doc = "applied to the result; default: linear")
-#define LIANA__BIAS_ROW(type) LIANA__ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
+    LIANA__FIELD_ROW(type, activation, STRING, .doc = "applied to the result; default: linear")
+#define LIANA__BIAS_ROW(type) \
+    LIANA__FIELD_ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
 #define LIANA__INITIALIZER_ROW(type, member, text) \
-    LIANA__ROW(type, member, STRING, .default_text = text, .doc = "how this weight starts")
-
-/* The table itself, from a static array. */
-#define LIANA__OPTION_TABLE(class_name, type, rows)                       \
-    {                                                                     \
-        (class_name), sizeof(type), sizeof(rows) / sizeof *(rows), (rows) \
-    }
+    LIANA__FIELD_ROW(type, member, STRING, .default_text = text, .doc = "how this weight starts")
 
 #endif

@@ -3,12 +3,12 @@
 
 static const liana__field rows[] = {
     LIANA__PAIR_ROW(liana_pooling2d_options, pool_size, .default_text = "2", .doc = "height and width of the window"),
-    LIANA__ROW(liana_pooling2d_options, strides, INT_PAIR, .default_text = "0", .maximum = INT32_MAX,
-               .doc = "steps of the window, down and across; default: pool_size"),
+    LIANA__FIELD_ROW(liana_pooling2d_options, strides, INT_PAIR, .default_text = "0", .maximum = INT32_MAX,
+                     .doc = "steps of the window, down and across; default: pool_size"),
     LIANA__PADDING_ROW(liana_pooling2d_options),
 };
-static const liana__fields max_options = LIANA__OPTION_TABLE("MaxPooling2D", liana_pooling2d_options, rows);
-static const liana__fields average_options = LIANA__OPTION_TABLE("AveragePooling2D", liana_pooling2d_options, rows);
+static const liana__fields max_options = LIANA__FIELD_TABLE("MaxPooling2D", liana_pooling2d_options, rows);
+static const liana__fields average_options = LIANA__FIELD_TABLE("AveragePooling2D", liana_pooling2d_options, rows);
 
 static liana_status complete(liana__layer_check *check)
 {

@@ -1,14 +1,15 @@
+/* ReLU: with a maximum, a slope and a threshold. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
-               .doc = "greatest result, above 0; default: no limit"),
-    LIANA__ROW(liana_relu_options, negative_slope, FLOAT, .minimum = 0, .maximum = INFINITY,
-               .doc = "slope below the threshold"),
-    LIANA__ROW(liana_relu_options, threshold, FLOAT, .minimum = 0, .maximum = INFINITY,
-               .doc = "inputs below it are cut off"),
+    LIANA__FIELD_ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
+                     .doc = "greatest result, above 0; default: no limit"),
+    LIANA__FIELD_ROW(liana_relu_options, negative_slope, FLOAT, .minimum = 0, .maximum = INFINITY,
+                     .doc = "slope below the threshold"),
+    LIANA__FIELD_ROW(liana_relu_options, threshold, FLOAT, .minimum = 0, .maximum = INFINITY,
+                     .doc = "inputs below it are cut off"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("ReLU", liana_relu_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("ReLU", liana_relu_options, rows);
 
 /* 0 once stood for "no limit"; in Keras it makes every result 0. Neither is what anybody means by it. */
 static liana_status check_options(liana__layer_check *check)

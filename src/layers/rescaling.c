@@ -1,10 +1,12 @@
+/* Rescaling: multiplies by a scale and adds an offset. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_rescaling_options, scale, FLOAT, .required = true, .doc = "factor, such as 0.00392156862745098"),
-    LIANA__ROW(liana_rescaling_options, offset, FLOAT, .doc = "added after scaling"),
+    LIANA__FIELD_ROW(liana_rescaling_options, scale, FLOAT, .required = true,
+                     .doc = "factor, such as 0.00392156862745098"),
+    LIANA__FIELD_ROW(liana_rescaling_options, offset, FLOAT, .doc = "added after scaling"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("Rescaling", liana_rescaling_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("Rescaling", liana_rescaling_options, rows);
 
 static liana_tensor call_layer(liana__layer_call *call)
 {

@@ -21,10 +21,10 @@ const liana__layer_type liana__layer_flatten = {
 };
 
 static const liana__field reshape_rows[] = {
-    LIANA__ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
-               .doc = "one example's new shape; one number may be -1"),
+    LIANA__FIELD_ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
+                     .doc = "one example's new shape; one number may be -1"),
 };
-static const liana__fields reshape_options = LIANA__OPTION_TABLE("Reshape", liana_reshape_options, reshape_rows);
+static const liana__fields reshape_options = LIANA__FIELD_TABLE("Reshape", liana_reshape_options, reshape_rows);
 
 static liana_status check_reshape(liana__layer_check *check)
 {

@@ -1,3 +1,4 @@
+/* SeparableConv2D: a depthwise convolution and one of single pixels. */
 #include "layers/convolution.h"
 
 static const liana__field rows[] = {
@@ -18,7 +19,7 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, pointwise_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, bias_initializer, "zeros"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("SeparableConv2D", liana_separable_conv2d_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("SeparableConv2D", liana_separable_conv2d_options, rows);
 
 static liana_status check_options(liana__layer_check *check)
 {

@@ -1,10 +1,12 @@
+/* ZeroPadding2D: zeros around images. */
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__ROW(liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
-               .doc = "cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
+    LIANA__FIELD_ROW(liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0,
+                     .maximum = INT32_MAX,
+                     .doc = "cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
 };
-static const liana__fields options = LIANA__OPTION_TABLE("ZeroPadding2D", liana_zero_padding2d_options, rows);
+static const liana__fields options = LIANA__FIELD_TABLE("ZeroPadding2D", liana_zero_padding2d_options, rows);
 
 /* The three forms become the longest one. */
 static liana_status complete(liana__layer_check *check)

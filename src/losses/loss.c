@@ -1,8 +1,7 @@
+/* The list of losses, and finding one by its name. */
 #include "losses/loss.h"
 
-#include "base/text.h"
-
-#include <string.h>
+#include "base/named.h"
 
 const liana__loss *const liana__losses[] = {
 #define LIANA__LOSS(stem, name) &liana__loss_##name,
@@ -15,11 +14,6 @@ enum { NUM_LOSSES = sizeof liana__losses / sizeof *liana__losses - 1 };
 
 const liana__loss *liana__loss_find(const char *name, const char **nearest)
 {
-    const char *names[NUM_LOSSES];
-    for (int i = 0; i < NUM_LOSSES; i++) {
-        names[i] = liana__losses[i]->name;
-        if (strcmp(name, names[i]) == 0) return liana__losses[i];
-    }
-    *nearest = liana__nearest(name, names, NUM_LOSSES);
-    return NULL;
+    const liana__named list = LIANA__NAMED_POINTERS(liana__loss, liana__losses, NUM_LOSSES);
+    return liana__losses[liana__named_find(list, name, nearest)];
 }

@@ -1,8 +1,7 @@
+/* The list of metrics, and finding one by its name. */
 #include "metrics/metric.h"
 
-#include "base/text.h"
-
-#include <string.h>
+#include "base/named.h"
 
 const liana__metric *const liana__metrics[] = {
 #define LIANA__METRIC(stem, name) &liana__metric_##name,
@@ -15,11 +14,6 @@ enum { NUM_METRICS = sizeof liana__metrics / sizeof *liana__metrics - 1 };
 
 const liana__metric *liana__metric_find(const char *name, const char **nearest)
 {
-    const char *names[NUM_METRICS];
-    for (int i = 0; i < NUM_METRICS; i++) {
-        names[i] = liana__metrics[i]->name;
-        if (strcmp(name, names[i]) == 0) return liana__metrics[i];
-    }
-    *nearest = liana__nearest(name, names, NUM_METRICS);
-    return NULL;
+    const liana__named list = LIANA__NAMED_POINTERS(liana__metric, liana__metrics, NUM_METRICS);
+    return liana__metrics[liana__named_find(list, name, nearest)];
 }

@@ -4,7 +4,7 @@
 #include "models/models.h"
 
 static const liana__field rows[] = {LIANA__ARCHITECTURE_ROWS(liana_densenet_options)};
-static const liana__fields options_table = LIANA__OPTION_TABLE("DenseNet", liana_densenet_options, rows);
+static const liana__fields options_table = LIANA__FIELD_TABLE("DenseNet", liana_densenet_options, rows);
 
 enum { NUM_STAGES = 4, GROWTH = 32 };
 typedef struct depth {

@@ -7,14 +7,14 @@
 
 static const liana__field rows[] = {
     LIANA__ARCHITECTURE_ROWS(liana_mobilenet_options),
-    LIANA__ROW(liana_mobilenet_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
-               .doc = "width multiplier: the number of filters of every layer"),
+    LIANA__FIELD_ROW(liana_mobilenet_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
+                     .doc = "width multiplier: the number of filters of every layer"),
     LIANA__COUNT_ROW(liana_mobilenet_options, depth_multiplier, .default_text = "1",
                      .doc = "kernels for each channel of the depthwise convolutions"),
-    LIANA__ROW(liana_mobilenet_options, dropout, FLOAT, .default_text = "0.001", .maximum = 0.999999,
-               .doc = "dropout rate in its own classifier"),
+    LIANA__FIELD_ROW(liana_mobilenet_options, dropout, FLOAT, .default_text = "0.001", .maximum = 0.999999,
+                     .doc = "dropout rate in its own classifier"),
 };
-static const liana__fields options_table = LIANA__OPTION_TABLE("MobileNet", liana_mobilenet_options, rows);
+static const liana__fields options_table = LIANA__FIELD_TABLE("MobileNet", liana_mobilenet_options, rows);
 
 enum { NUM_BLOCKS = 13 };
 static const struct {

@@ -7,10 +7,10 @@
 
 static const liana__field rows[] = {
     LIANA__ARCHITECTURE_ROWS(liana_mobilenet_v2_options),
-    LIANA__ROW(liana_mobilenet_v2_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
-               .doc = "width multiplier: the number of filters of every layer"),
+    LIANA__FIELD_ROW(liana_mobilenet_v2_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
+                     .doc = "width multiplier: the number of filters of every layer"),
 };
-static const liana__fields options_table = LIANA__OPTION_TABLE("MobileNetV2", liana_mobilenet_v2_options, rows);
+static const liana__fields options_table = LIANA__FIELD_TABLE("MobileNetV2", liana_mobilenet_v2_options, rows);
 
 enum { NUM_BLOCKS = 17, EXPANSION = 6 };
 static const struct {

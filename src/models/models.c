@@ -1,6 +1,8 @@
+/* The list of architectures, adding one to a model, and layers that several of them add. */
 #include "models/models.h"
 
 #include "base/format.h"
+#include "base/named.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,13 +21,8 @@ const char *const liana__pooling_names[] = {"none", "avg", "max", NULL};
 
 const liana__architecture *liana__architecture_find(const char *name, const char **nearest)
 {
-    const char *names[NUM_ARCHITECTURES];
-    for (size_t i = 0; i < NUM_ARCHITECTURES; i++) {
-        names[i] = liana__architectures[i]->name;
-        if (strcmp(names[i], name) == 0) return liana__architectures[i];
-    }
-    if (nearest) *nearest = liana__nearest(name, names, NUM_ARCHITECTURES);
-    return NULL;
+    const liana__named list = LIANA__NAMED_POINTERS(liana__architecture, liana__architectures, NUM_ARCHITECTURES);
+    return liana__architectures[liana__named_find(list, name, nearest)];
 }
 
 static liana_status check_options(const liana__architecture_options *options, const liana__value *map,

@@ -1,3 +1,4 @@
+/* The modes of preprocessing and their numbers. */
 #include "models/preprocessing.h"
 
 #include "ir/graph.h"

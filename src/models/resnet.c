@@ -4,7 +4,7 @@
 #include "models/models.h"
 
 static const liana__field rows[] = {LIANA__ARCHITECTURE_ROWS(liana_resnet_options)};
-static const liana__fields options_table = LIANA__OPTION_TABLE("ResNet", liana_resnet_options, rows);
+static const liana__fields options_table = LIANA__FIELD_TABLE("ResNet", liana_resnet_options, rows);
 
 enum { NUM_STAGES = 4 };
 typedef struct depth {

@@ -4,7 +4,7 @@
 #include "models/models.h"
 
 static const liana__field rows[] = {LIANA__ARCHITECTURE_ROWS(liana_resnet_v2_options)};
-static const liana__fields options_table = LIANA__OPTION_TABLE("ResNetV2", liana_resnet_v2_options, rows);
+static const liana__fields options_table = LIANA__FIELD_TABLE("ResNetV2", liana_resnet_v2_options, rows);
 
 enum { NUM_STAGES = 4 };
 typedef struct depth {

@@ -1,3 +1,4 @@
+/* The list of ops, and builders that gradients share. */
 #include "ops/ops.h"
 
 #include <stdlib.h>

@@ -10,29 +10,14 @@ typedef struct adam_options {
 } adam_options;
 
 static const liana__field fields[] = {
-    {.name = "beta_1",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(adam_options, beta_1),
-     .default_text = "0.9",
-     .minimum = 0,
-     .maximum = 0.9999999,
-     .doc = "Decay of the mean of gradients."},
-    {.name = "beta_2",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(adam_options, beta_2),
-     .default_text = "0.999",
-     .minimum = 0,
-     .maximum = 0.9999999,
-     .doc = "Decay of the mean of squared gradients."},
-    {.name = "epsilon",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(adam_options, epsilon),
-     .default_text = "1e-7",
-     .minimum = 0,
-     .maximum = 1e3,
-     .doc = "Added to the root, against division by zero."},
+    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
+                     .doc = "Decay of the mean of gradients."),
+    LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
+                     .doc = "Decay of the mean of squared gradients."),
+    LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+                     .doc = "Added to the root, against division by zero."),
 };
-static const liana__fields options_table = {"Adam", sizeof(adam_options), 3, fields};
+static const liana__fields options_table = LIANA__FIELD_TABLE("Adam", adam_options, fields);
 
 static liana_tensor scalar(liana_tensor like, double value)
 {

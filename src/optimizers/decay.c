@@ -9,9 +9,7 @@ typedef struct constant_options {
 
 static const liana__field constant_fields[] = {LIANA__SCHEDULE_FIELDS};
 
-enum { NUM_COMMON = sizeof constant_fields / sizeof *constant_fields };
-
-static const liana__fields constant_table = {"Constant", sizeof(constant_options), NUM_COMMON, constant_fields};
+static const liana__fields constant_table = LIANA__FIELD_TABLE("Constant", constant_options, constant_fields);
 
 static double constant_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -36,21 +34,13 @@ typedef struct exponential_options {
 
 static const liana__field exponential_fields[] = {
     LIANA__SCHEDULE_FIELDS,
-    {.name = "decay_rate",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(exponential_options, decay_rate),
-     .default_text = "0.96",
-     .minimum = 1e-12,
-     .maximum = 1,
-     .doc = "What the rate is multiplied by in each decay_steps."},
-    {.name = "staircase",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(exponential_options, staircase),
-     .default_text = "false",
-     .doc = "Whether the rate falls in steps instead of smoothly."},
+    LIANA__FIELD_ROW(exponential_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
+                     .doc = "What the rate is multiplied by in each decay_steps."),
+    LIANA__FIELD_ROW(exponential_options, staircase, BOOL, .default_text = "false",
+                     .doc = "Whether the rate falls in steps instead of smoothly."),
 };
-static const liana__fields exponential_table = {"ExponentialDecay", sizeof(exponential_options), NUM_COMMON + 2,
-                                                exponential_fields};
+static const liana__fields exponential_table =
+    LIANA__FIELD_TABLE("ExponentialDecay", exponential_options, exponential_fields);
 
 static double exponential_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -75,28 +65,15 @@ typedef struct polynomial_options {
 
 static const liana__field polynomial_fields[] = {
     LIANA__SCHEDULE_FIELDS,
-    {.name = "end_learning_rate",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(polynomial_options, end_learning_rate),
-     .default_text = "1e-4",
-     .minimum = 0,
-     .maximum = 1e6,
-     .doc = "The rate at the end of the decay, kept afterwards."},
-    {.name = "power",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(polynomial_options, power),
-     .default_text = "1.0",
-     .minimum = 0,
-     .maximum = 100,
-     .doc = "1: a straight line."},
-    {.name = "cycle",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(polynomial_options, cycle),
-     .default_text = "false",
-     .doc = "Whether the decay is stretched to the next multiple of decay_steps instead of stopping."},
+    LIANA__FIELD_ROW(polynomial_options, end_learning_rate, FLOAT, .default_text = "1e-4", .minimum = 0, .maximum = 1e6,
+                     .doc = "The rate at the end of the decay, kept afterwards."),
+    LIANA__FIELD_ROW(polynomial_options, power, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 100,
+                     .doc = "1: a straight line."),
+    LIANA__FIELD_ROW(polynomial_options, cycle, BOOL, .default_text = "false",
+                     .doc = "Whether the decay is stretched to the next multiple of decay_steps instead of stopping."),
 };
-static const liana__fields polynomial_table = {"PolynomialDecay", sizeof(polynomial_options), NUM_COMMON + 3,
-                                               polynomial_fields};
+static const liana__fields polynomial_table =
+    LIANA__FIELD_TABLE("PolynomialDecay", polynomial_options, polynomial_fields);
 
 static double polynomial_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -124,15 +101,10 @@ typedef struct cosine_options {
 
 static const liana__field cosine_fields[] = {
     LIANA__SCHEDULE_FIELDS,
-    {.name = "alpha",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(cosine_options, alpha),
-     .default_text = "0.0",
-     .minimum = 0,
-     .maximum = 1,
-     .doc = "The least rate, as a share of the initial one."},
+    LIANA__FIELD_ROW(cosine_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+                     .doc = "The least rate, as a share of the initial one."),
 };
-static const liana__fields cosine_table = {"CosineDecay", sizeof(cosine_options), NUM_COMMON + 1, cosine_fields};
+static const liana__fields cosine_table = LIANA__FIELD_TABLE("CosineDecay", cosine_options, cosine_fields);
 
 /* Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts" (2016), without restarts. */
 static double cosine_rate(const void *options, double step, double decay_steps, double initial)

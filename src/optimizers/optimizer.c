@@ -1,5 +1,7 @@
+/* The list of optimizers, and reading their options. */
 #include "optimizers/optimizer.h"
 
+#include "base/named.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -16,14 +18,9 @@ enum { NUM_OPTIMIZERS = sizeof liana__optimizers / sizeof *liana__optimizers - 1
 
 const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest)
 {
-    const char *names[NUM_OPTIMIZERS];
-    for (int i = 0; i < NUM_OPTIMIZERS; i++) {
-        names[i] = liana__optimizers[i]->name;
-        /* Keras takes "adam" for "Adam" too. */
-        if (strcasecmp(name, names[i]) == 0) return liana__optimizers[i];
-    }
-    *nearest = liana__nearest(name, names, NUM_OPTIMIZERS);
-    return NULL;
+    liana__named list = LIANA__NAMED_POINTERS(liana__optimizer, liana__optimizers, NUM_OPTIMIZERS);
+    list.any_case = true; /* Keras takes "adam" for "Adam" too */
+    return liana__optimizers[liana__named_find(list, name, nearest)];
 }
 
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options)

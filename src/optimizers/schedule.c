@@ -1,5 +1,7 @@
+/* The list of schedules, and the learning rate of an update. */
 #include "optimizers/schedule.h"
 
+#include "base/named.h"
 #include "base/text.h"
 
 #include <float.h>
@@ -18,13 +20,9 @@ enum { NUM_SCHEDULES = sizeof liana__schedules / sizeof *liana__schedules - 1 };
 
 const liana__schedule *liana__schedule_find(const char *name, const char **nearest)
 {
-    const char *names[NUM_SCHEDULES];
-    for (int i = 0; i < NUM_SCHEDULES; i++) {
-        names[i] = liana__schedules[i]->name;
-        if (strcasecmp(name, names[i]) == 0) return liana__schedules[i];
-    }
-    *nearest = liana__nearest(name, names, NUM_SCHEDULES);
-    return NULL;
+    liana__named list = LIANA__NAMED_POINTERS(liana__schedule, liana__schedules, NUM_SCHEDULES);
+    list.any_case = true; /* Keras takes "adam" for "Adam" too */
+    return liana__schedules[liana__named_find(list, name, nearest)];
 }
 
 /* Whole where only rounding stands between (0.7 epochs of 10 updates are 7 updates, not 7.000000000000001): a staircase

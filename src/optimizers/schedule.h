@@ -26,46 +26,19 @@ typedef struct liana__schedule_common {
 
 /* The rows that each schedule's table begins with. */
 #define LIANA__SCHEDULE_FIELDS                                                                                        \
-    {.name = "initial_learning_rate",                                                                                 \
-     .kind = LIANA__FIELD_FLOAT,                                                                                      \
-     .offset = offsetof(liana__schedule_common, initial_learning_rate),                                               \
-     .default_text = "null",                                                                                          \
-     .minimum = 0,                                                                                                    \
-     .maximum = 1e38,                                                                                                 \
-     .doc = "The rate after the warm-up; default: the optimizer's."},                                                 \
-        {.name = "warmup_steps",                                                                                      \
-         .kind = LIANA__FIELD_FLOAT,                                                                                  \
-         .offset = offsetof(liana__schedule_common, warmup_steps),                                                    \
-         .default_text = "0.0",                                                                                       \
-         .minimum = 0,                                                                                                \
-         .maximum = 1e12,                                                                                             \
-         .doc = "Length of the linear warm-up in updates."},                                                          \
-        {.name = "warmup_epochs",                                                                                     \
-         .kind = LIANA__FIELD_FLOAT,                                                                                  \
-         .offset = offsetof(liana__schedule_common, warmup_epochs),                                                   \
-         .default_text = "0.0",                                                                                       \
-         .minimum = 0,                                                                                                \
-         .maximum = 1e9,                                                                                              \
-         .doc = "Length of the linear warm-up in epochs, added to warmup_steps."},                                    \
-        {.name = "warmup_learning_rate",                                                                              \
-         .kind = LIANA__FIELD_FLOAT,                                                                                  \
-         .offset = offsetof(liana__schedule_common, warmup_learning_rate),                                            \
-         .default_text = "0.0",                                                                                       \
-         .minimum = 0,                                                                                                \
-         .maximum = 1e6,                                                                                              \
-         .doc = "The rate at which the warm-up starts."},                                                             \
-        {.name = "decay_steps",                                                                                       \
-         .kind = LIANA__FIELD_FLOAT,                                                                                  \
-         .offset = offsetof(liana__schedule_common, decay_steps),                                                     \
-         .default_text = "null",                                                                                      \
-         .minimum = 0,                                                                                                \
-         .maximum = 1e12,                                                                                             \
-         .doc = "Length of the decay in updates after the warm-up; default: to the end of the run."},                 \
-    {                                                                                                                 \
-        .name = "decay_epochs", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(liana__schedule_common, decay_epochs), \
-        .default_text = "null", .minimum = 0, .maximum = 1e9,                                                         \
-        .doc = "Length of the decay in epochs, added to decay_steps."                                                 \
-    }
+    LIANA__FIELD_ROW(liana__schedule_common, initial_learning_rate, FLOAT, .default_text = "null", .minimum = 0,      \
+                     .maximum = 1e38, .doc = "The rate after the warm-up; default: the optimizer's."),                \
+        LIANA__FIELD_ROW(liana__schedule_common, warmup_steps, FLOAT, .default_text = "0.0", .minimum = 0,            \
+                         .maximum = 1e12, .doc = "Length of the linear warm-up in updates."),                         \
+        LIANA__FIELD_ROW(liana__schedule_common, warmup_epochs, FLOAT, .default_text = "0.0", .minimum = 0,           \
+                         .maximum = 1e9, .doc = "Length of the linear warm-up in epochs, added to warmup_steps."),    \
+        LIANA__FIELD_ROW(liana__schedule_common, warmup_learning_rate, FLOAT, .default_text = "0.0", .minimum = 0,    \
+                         .maximum = 1e6, .doc = "The rate at which the warm-up starts."),                             \
+        LIANA__FIELD_ROW(liana__schedule_common, decay_steps, FLOAT, .default_text = "null", .minimum = 0,            \
+                         .maximum = 1e12,                                                                             \
+                         .doc = "Length of the decay in updates after the warm-up; default: to the end of the run."), \
+        LIANA__FIELD_ROW(liana__schedule_common, decay_epochs, FLOAT, .default_text = "null", .minimum = 0,           \
+                         .maximum = 1e9, .doc = "Length of the decay in epochs, added to decay_steps.")
 
 #define LIANA__SCHEDULE(stem, name) extern const liana__schedule liana__schedule_##name;
 #include "optimizers/schedules.def"

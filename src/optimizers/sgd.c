@@ -8,20 +8,12 @@ typedef struct sgd_options {
 } sgd_options;
 
 static const liana__field fields[] = {
-    {.name = "momentum",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(sgd_options, momentum),
-     .default_text = "0.0",
-     .minimum = 0,
-     .maximum = 1,
-     .doc = "How much of the last step is taken again."},
-    {.name = "nesterov",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(sgd_options, nesterov),
-     .default_text = "false",
-     .doc = "Whether the gradient counts as if taken after the momentum step."},
+    LIANA__FIELD_ROW(sgd_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+                     .doc = "How much of the last step is taken again."),
+    LIANA__FIELD_ROW(sgd_options, nesterov, BOOL, .default_text = "false",
+                     .doc = "Whether the gradient counts as if taken after the momentum step."),
 };
-static const liana__fields options_table = {"SGD", sizeof(sgd_options), 2, fields};
+static const liana__fields options_table = LIANA__FIELD_TABLE("SGD", sgd_options, fields);
 
 static size_t num_slots(const void *options)
 {

@@ -19,11 +19,6 @@ typedef struct fusion {
 
 /* ---- patterns ---- */
 
-static bool is_norm(const liana__node *node)
-{
-    return node->op == &liana__op_batch_norm_training || node->op == &liana__op_batch_norm_inference;
-}
-
 static bool is_norm_gradient(const liana__node *node)
 {
     return node->op == &liana__op_batch_norm_gradient_sums || node->op == &liana__op_batch_norm_input_gradient;
@@ -31,17 +26,17 @@ static bool is_norm_gradient(const liana__node *node)
 
 static int activation_of(const liana__op *op)
 {
-    if (op == &liana__op_relu) return LIANA__BATCH_NORM_RELU;
-    if (op == &liana__op_relu6) return LIANA__BATCH_NORM_RELU6;
-    return op == &liana__op_swish ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+    if (op == &liana__op_relu) return LIANA__FUSED_RELU;
+    if (op == &liana__op_relu6) return LIANA__FUSED_RELU6;
+    return op == &liana__op_swish ? LIANA__FUSED_SWISH : LIANA__FUSED_LINEAR;
 }
 
 /* The same of an op that passes a gradient through an activation. */
 static int activation_of_gate(const liana__op *op)
 {
-    if (op == &liana__op_relu_gradient) return LIANA__BATCH_NORM_RELU;
-    if (op == &liana__op_relu6_gradient) return LIANA__BATCH_NORM_RELU6;
-    return op == &liana__op_swish_gradient ? LIANA__BATCH_NORM_SWISH : LIANA__BATCH_NORM_LINEAR;
+    if (op == &liana__op_relu_gradient) return LIANA__FUSED_RELU;
+    if (op == &liana__op_relu6_gradient) return LIANA__FUSED_RELU6;
+    return op == &liana__op_swish_gradient ? LIANA__FUSED_SWISH : LIANA__FUSED_LINEAR;
 }
 
 /* Nobody but one node reads it. */
@@ -60,7 +55,7 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
 {
     for (int i = 0; i < 2; i++) {
         const liana__node *norm = add->inputs[i], *residual = add->inputs[1 - i];
-        if (!is_norm(norm) || !has_one_reader(rewriter, norm) || !same_type(norm, residual)) continue;
+        if (!norm->op->with_activation || !has_one_reader(rewriter, norm) || !same_type(norm, residual)) continue;
         found->norm = norm;
         found->residual = residual;
         return true;
@@ -73,13 +68,13 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
 static void find_forward(const liana__rewriter *rewriter, const liana__node *node, const uint32_t *gates, fusion *found)
 {
     int activation = activation_of(node->op);
-    if (activation == LIANA__BATCH_NORM_LINEAR) {
+    if (activation == LIANA__FUSED_LINEAR) {
         if (node->op == &liana__op_add) find_residual(rewriter, node, found);
         return;
     }
     const liana__node *seen = node->inputs[0];
     if (rewriter->num_uses[seen->id] != 1 + gates[seen->id]) return;
-    if (is_norm(seen)) found->norm = seen;
+    if (seen->op->with_activation) found->norm = seen;
     if (seen->op == &liana__op_add) find_residual(rewriter, seen, found);
     found->activation = activation;
 }
@@ -89,9 +84,9 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
 static const liana__node *norm_before(const liana__node *gate)
 {
     int activation = activation_of_gate(gate->op);
-    if (activation == LIANA__BATCH_NORM_LINEAR || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
+    if (activation == LIANA__FUSED_LINEAR || !same_type(gate->inputs[0], gate->inputs[1])) return NULL;
     const liana__node *norm = gate->inputs[0];
-    if (activation != LIANA__BATCH_NORM_SWISH) {
+    if (activation != LIANA__FUSED_SWISH) {
         if (activation_of(norm->op) != activation) return NULL;
         norm = norm->inputs[0];
     }
@@ -151,14 +146,11 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,
                                  const liana__batch_norm_attributes *attributes)
 {
-    bool training = f->norm->op == &liana__op_batch_norm_training;
     liana_tensor inputs[6];
     uint32_t count = f->norm->num_inputs;
     for (uint32_t i = 0; i < count; i++) inputs[i] = rewriter->map[f->norm->inputs[i]->id];
     if (f->residual) inputs[count++] = rewriter->map[f->residual->id];
-    const liana__op *op =
-        training ? &liana__op_batch_norm_training_activation : &liana__op_batch_norm_inference_activation;
-    return liana__build(node->where, rewriter->graph, op, inputs, count, attributes);
+    return liana__build(node->where, rewriter->graph, f->norm->op->with_activation, inputs, count, attributes);
 }
 
 static liana_tensor fuse_gradient(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,

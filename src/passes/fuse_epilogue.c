@@ -22,11 +22,6 @@ static bool is_norm(const liana__node *node)
     return node->op == &liana__op_batch_norm_inference || node->op == &liana__op_batch_norm_inference_activation;
 }
 
-static bool is_convolution(const liana__node *node)
-{
-    return node->op == &liana__op_conv2d || node->op == &liana__op_depthwise_conv2d;
-}
-
 /* Nodes that fuse_batch_norm left behind read convolutions too: those that are needed count. */
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
@@ -69,32 +64,33 @@ static bool find_chain(const liana__rewriter *rewriter, const liana__node *norm,
         node = node->inputs[0];
     }
     c->conv = node;
-    return is_convolution(node) && has_one_reader(rewriter, node) && node->dtype == norm->dtype;
+    return node->op->with_epilogue && has_one_reader(rewriter, node) && node->dtype == norm->dtype;
 }
 
-static liana__conv_affine_attributes attributes_of(const liana__node *norm, const liana__node *conv)
+static liana__conv_attributes attributes_of(const liana__node *norm, const liana__node *conv)
 {
     const liana__batch_norm_attributes *of_norm = norm->attributes;
     const bool activates = norm->op == &liana__op_batch_norm_inference_activation;
-    return (liana__conv_affine_attributes){.conv = *(const liana__conv_attributes *)conv->attributes,
-                                           .activation = activates ? of_norm->activation : LIANA__BATCH_NORM_LINEAR};
+    liana__conv_attributes attributes = *(const liana__conv_attributes *)conv->attributes;
+    attributes.activation = activates ? of_norm->activation : LIANA__FUSED_LINEAR;
+    return attributes;
 }
 
 static const liana__op *fused_op(const chain *c)
 {
-    if (c->conv->op == &liana__op_conv2d) return &liana__op_conv2d_affine;
-    return c->residual ? NULL : &liana__op_depthwise_conv2d_affine;
+    const liana__op *op = c->conv->op->with_epilogue;
+    return c->residual && op->max_inputs <= LIANA__RESIDUAL_INPUT ? NULL : op;
 }
 
 /* Whether a kernel better than the plain loop wants to compute all of it. */
 static bool has_kernel(const liana__rewriter *rewriter, const liana__node *norm, const chain *c)
 {
-    const liana__conv_affine_attributes attributes = attributes_of(norm, c->conv);
+    const liana__conv_attributes attributes = attributes_of(norm, c->conv);
     liana__node fused = *c->conv;
     fused.op = fused_op(c);
     fused.attributes = &attributes;
     /* With the exact exponentials of f32, swish in a pass of its own measures faster. */
-    const bool slow = attributes.activation == LIANA__BATCH_NORM_SWISH && fused.dtype == LIANA_F32;
+    const bool slow = attributes.activation == LIANA__FUSED_SWISH && fused.dtype == LIANA_F32;
     if (!fused.op || slow) return false;
     const liana__kernel *const *kernel = fused.op->kernels;
     while (kernel[1] && liana__kernel_declines(*kernel, &fused, rewriter->old->context->isa)) kernel++;
@@ -116,7 +112,7 @@ static liana_tensor fuse(const liana__rewriter *rewriter, const liana__node *nor
     for (int i = 0; i < 4; i++) parameters[i] = map[norm->inputs[1 + i]->id];
     const liana_tensor bias = c->bias ? wide_bias(rewriter, norm, c->bias) : (liana_tensor){0};
     const double epsilon = ((const liana__batch_norm_attributes *)norm->attributes)->epsilon;
-    const liana__conv_affine_attributes attributes = attributes_of(norm, c->conv);
+    const liana__conv_attributes attributes = attributes_of(norm, c->conv);
     const liana_tensor inputs[] = {map[c->conv->inputs[0]->id], map[c->conv->inputs[1]->id],
                                    liana__op_batch_norm_affine_at(norm->where, parameters, bias, epsilon),
                                    c->residual ? map[c->residual->id] : (liana_tensor){0}};

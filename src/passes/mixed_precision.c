@@ -135,7 +135,7 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
     for (size_t id = 1; id < graph->num_nodes; id++) decisions[id].needed = marks[id];
     find_readers(graph, decisions);
     for (size_t id = 1; id < graph->num_nodes; id++) {
-        if (decisions[id].needed && graph->nodes[id]->op->kernels) decide(graph->nodes[id], decisions);
+        if (decisions[id].needed && !liana__is_leaf(graph->nodes[id])) decide(graph->nodes[id], decisions);
     }
     round_before_moving(graph, decisions, marks + graph->num_nodes);
     free(marks);

@@ -1,4 +1,7 @@
+/* Runs passes over a graph. */
 #include "passes/pass.h"
+
+#include "base/named.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +36,7 @@ liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
 
 static liana_tensor copy_node(const liana__rewriter *rewriter, const liana__node *node)
 {
-    if (!node->op->kernels) return liana__copy_leaf(rewriter->graph, node);
+    if (liana__is_leaf(node)) return liana__copy_leaf(rewriter->graph, node);
     liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
     if (!inputs) {
         return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
@@ -58,7 +61,7 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     for (size_t id = 1; id < old->num_nodes && graph->status == LIANA_OK; id++) {
         const liana__node *node = old->nodes[id];
         if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
-        liana_tensor made = node->op->kernels ? pass->rewrite(rewriter, node) : (liana_tensor){0};
+        liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
         rewriter->map[id] = made.id ? made : copy_node(rewriter, node);
         if (node->keep_wide) liana__keep_wide(rewriter->map[id]);
     }
@@ -122,15 +125,12 @@ static bool is_listed(const char *list, const char *word)
 
 static liana_status check_names(const char *list, liana__error *error)
 {
-    const char *names[NUM_PASSES];
-    for (int i = 0; i < NUM_PASSES; i++) names[i] = liana__passes[i]->name;
+    const liana__named passes = LIANA__NAMED_POINTERS(liana__pass, liana__passes, NUM_PASSES);
     for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
         char word[64];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(list, ","), list);
-        bool known = false;
-        for (int i = 0; i < NUM_PASSES; i++) known |= strcmp(word, names[i]) == 0;
-        if (known) continue;
-        const char *nearest = liana__nearest(word, names, NUM_PASSES);
+        const char *nearest;
+        if (liana__named_find(passes, word, &nearest) < passes.count) continue;
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "LIANA_SKIP_PASSES names '%s', which is not among those that 'liana list passes' shows%s",
                            word, liana__hint(nearest).text);

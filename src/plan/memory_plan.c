@@ -1,3 +1,4 @@
+/* Decides where each tensor lies while a graph runs. */
 #include "plan/memory_plan.h"
 
 #include <stdlib.h>
@@ -30,14 +31,9 @@ typedef struct planner {
     liana__memory_plan *plan;
 } planner;
 
-static bool is_leaf(const liana__node *node)
-{
-    return !node->op->kernels;
-}
-
 static uint32_t time_of(const planner *p, const liana__node *node)
 {
-    return is_leaf(node) ? 0 : p->schedule->position[node->id] + 1;
+    return liana__is_leaf(node) ? 0 : p->schedule->position[node->id] + 1;
 }
 
 /* The segment that runs at a time, if it is a sliced one; else NULL. */
@@ -50,7 +46,7 @@ static const liana__segment *sliced_at(const planner *p, uint32_t time)
 
 static bool is_internal(const planner *p, const liana__node *node)
 {
-    return !is_leaf(node) && p->schedule->internal[node->id];
+    return !liana__is_leaf(node) && p->schedule->internal[node->id];
 }
 
 static size_t node_size(const planner *p, const liana__node *node)
@@ -232,7 +228,7 @@ static void place_spare(planner *p, const liana__node *node)
 static void place_node(planner *p, const liana__node *node)
 {
     uint32_t id = node->id;
-    if (is_leaf(node)) {
+    if (liana__is_leaf(node)) {
         hold_piece(p, add_piece(p, node, leaf_storage(p->graph, node)), id);
         return;
     }
@@ -377,7 +373,7 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__exec
         liana__graph_mark_needed(graph, p.needed);
         find_last_uses(&p);
         for (uint32_t id = 1; id < n; id++) {
-            if (p.needed[id] && is_leaf(graph->nodes[id])) place_node(&p, graph->nodes[id]);
+            if (p.needed[id] && liana__is_leaf(graph->nodes[id])) place_node(&p, graph->nodes[id]);
         }
         for (size_t i = 0; i < schedule->count; i++) place_node(&p, graph->nodes[schedule->order[i]]);
         hold_over_segments(&p);

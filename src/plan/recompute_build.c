@@ -143,7 +143,7 @@ liana_status liana__recompute_build(const liana__recompute_view *view, liana__re
         status = liana__fail_memory(error, "a graph");
     } else {
         for (size_t id = 1; id < old->num_nodes; id++) {
-            if (!old->nodes[id]->op->kernels) b.first[id] = liana__copy_leaf(b.graph, old->nodes[id]);
+            if (liana__is_leaf(old->nodes[id])) b.first[id] = liana__copy_leaf(b.graph, old->nodes[id]);
         }
         find_needed(&b);
         emit_all(&b);

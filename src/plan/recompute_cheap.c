@@ -34,16 +34,6 @@ typedef struct recipe {
     bool kept;         /* a piece of concatenations that are computed again */
 } recipe;
 
-static bool is_leaf(const liana__node *node)
-{
-    return !node->op->kernels;
-}
-
-static double bytes_of(const liana__node *node)
-{
-    return (double)liana__byte_size(node->dtype, &node->shape);
-}
-
 static bool is_backward(const liana_graph *graph, uint32_t id)
 {
     return graph->first_gradient > 0 && id >= graph->first_gradient;
@@ -52,7 +42,7 @@ static bool is_backward(const liana_graph *graph, uint32_t id)
 bool liana__is_cast_twice(const liana_graph *graph, const liana__node *node)
 {
     return graph->first_gradient > 0 && node->op == &liana__op_cast && node->shape.rank == 4 &&
-           liana__is_of_weights(node) && bytes_of(node) >= LARGE_KERNEL;
+           liana__is_of_weights(node) && liana__node_bytes(node) >= LARGE_KERNEL;
 }
 
 /* Ops of one pass over their inputs. A border is one where it is little beside what it surrounds. */
@@ -60,7 +50,7 @@ static bool is_cheap(const liana__node *node)
 {
     bool one_pass = node->op->placement == LIANA__PLACE_IN_PLACE || node->op == &liana__op_cast ||
                     node->op == &liana__op_broadcast_to ||
-                    (node->op == &liana__op_pad && bytes_of(node) < 1.5 * bytes_of(node->inputs[0]));
+                    (node->op == &liana__op_pad && liana__node_bytes(node) < 1.5 * liana__node_bytes(node->inputs[0]));
     return one_pass && liana__node_parts(node).kind == LIANA__PART_ROWS;
 }
 
@@ -68,8 +58,8 @@ static bool is_cheap(const liana__node *node)
 static bool is_there(const recipe *recipes, const liana__node *input, const liana__node *reader, uint32_t until)
 {
     const recipe *own = &recipes[input->id];
-    bool is_small = bytes_of(input) <= SMALL_SHARE * bytes_of(reader);
-    return is_leaf(input) || is_small || (!own->again && own->last_use >= until);
+    bool is_small = liana__node_bytes(input) <= SMALL_SHARE * liana__node_bytes(reader);
+    return liana__is_leaf(input) || is_small || (!own->again && own->last_use >= until);
 }
 
 /* ---- concatenations ----
@@ -112,9 +102,9 @@ static bool weigh_piece(void *user, const liana__node *piece)
 {
     pieces *own = user;
     const recipe *known = &own->recipes[piece->id];
-    bool there =
-        is_leaf(piece) || known->kept || (!known->again && known->last_use >= own->recipes[own->whole->id].last_use);
-    if (!there) own->new_bytes += bytes_of(piece);
+    bool there = liana__is_leaf(piece) || known->kept ||
+                 (!known->again && known->last_use >= own->recipes[own->whole->id].last_use);
+    if (!there) own->new_bytes += liana__node_bytes(piece);
     return ++own->count <= own->whole->op->max_inputs;
 }
 
@@ -140,7 +130,7 @@ static bool keep_pieces_instead(recipe *recipes, const liana__node *node)
 {
     pieces own = {.recipes = recipes, .whole = node};
     bool few = visit_pieces(node, weigh_piece, &own);
-    if (!few || own.new_bytes > KEPT_SHARE * bytes_of(node)) return false;
+    if (!few || own.new_bytes > KEPT_SHARE * liana__node_bytes(node)) return false;
     visit_pieces(node, keep_piece, &own);
     return true;
 }

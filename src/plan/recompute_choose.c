@@ -47,11 +47,6 @@ typedef struct candidate {
     double ratio;
 } candidate;
 
-static bool is_leaf(const liana__node *node)
-{
-    return !node->op->kernels;
-}
-
 static bool is_alias(const liana__node *node)
 {
     return node->op->placement == LIANA__PLACE_ALIAS;
@@ -141,7 +136,7 @@ static void note_reads(chooser *c, const liana__node *node, uint32_t now, bool r
     liana__recompute_view *view = &c->view;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana__node *input = node->inputs[i];
-        if (is_leaf(input)) continue;
+        if (liana__is_leaf(input)) continue;
         if (!reads_clones || !liana__recompute_reads_clone(view, input)) {
             extend(&c->last[c->owner[input->id]], now);
             continue;

@@ -35,16 +35,6 @@ typedef struct slicer {
     row_range range; /* of the open segment */
 } slicer;
 
-static bool is_leaf(const liana__node *node)
-{
-    return !node->op->kernels;
-}
-
-static double bytes_of(const liana__node *node)
-{
-    return (double)liana__byte_size(node->dtype, &node->shape);
-}
-
 /* Weights in another dtype: they have no rows of the batch, however many their axis 0 has, and can be kept (a backend
  * does so with nodes that run whole). */
 static bool is_cast_of_weights(const liana__node *node)
@@ -80,9 +70,9 @@ static int64_t find_batch_rows(const slicer *s, weighed_rows *list)
     size_t count = 0;
     for (size_t id = 1; id < s->graph->num_nodes; id++) {
         const liana__node *node = s->graph->nodes[id];
-        if (!s->needed[id] || is_leaf(node)) continue;
+        if (!s->needed[id] || liana__is_leaf(node)) continue;
         int64_t rows = parts_of(s, node).rows;
-        if (rows > 1) list[count++] = (weighed_rows){rows, bytes_of(node)};
+        if (rows > 1) list[count++] = (weighed_rows){rows, liana__node_bytes(node)};
     }
     qsort(list, count, sizeof *list, compare_rows);
     weighed_rows best = {0};
@@ -100,7 +90,7 @@ static bool is_element_wise(slicer *s)
     bool any = false;
     for (size_t id = 1; id < s->graph->num_nodes; id++) {
         const liana__node *node = s->graph->nodes[id];
-        bool counts = s->needed[id] && !is_leaf(node) && bytes_of(node) > s->slice_bytes / 64;
+        bool counts = s->needed[id] && !liana__is_leaf(node) && liana__node_bytes(node) > s->slice_bytes / 64;
         if (!counts) continue;
         if (liana__node_flat_parts(node).kind == LIANA__PART_NONE) return false;
         any = true;
@@ -136,7 +126,7 @@ static row_range range_of(const slicer *s, const liana__node *node, const liana_
     if (s->flat) return flat_range(s, parts->rows);
     double row_bytes = 0, whole_bytes = 0;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
-        double bytes = bytes_of(node->inputs[i]);
+        double bytes = liana__node_bytes(node->inputs[i]);
         if (liana__parts_is_whole(parts, i)) {
             whole_bytes += bytes;
         } else {
@@ -144,9 +134,9 @@ static row_range range_of(const slicer *s, const liana__node *node, const liana_
         }
     }
     if (parts->kind == LIANA__PART_ROWS) {
-        row_bytes += bytes_of(node) / (double)parts->rows;
+        row_bytes += liana__node_bytes(node) / (double)parts->rows;
     } else {
-        whole_bytes += 3 * bytes_of(node); /* written, read again, added to the sum */
+        whole_bytes += 3 * liana__node_bytes(node); /* written, read again, added to the sum */
     }
     row_range range = {1, 1};
     while (range.least < parts->rows && (double)range.least * row_bytes < BYTES_PER_WHOLE_BYTE * whole_bytes) {
@@ -327,7 +317,7 @@ liana_status liana__execution_order_make(const liana_graph *graph, size_t slice_
         s.rows = slice_bytes && !s.flat ? find_batch_rows(&s, list) : 0;
         for (size_t id = 1; id < graph->num_nodes; id++) {
             const liana__node *node = graph->nodes[id];
-            if (s.needed[id] && !is_leaf(node)) place(&s, node);
+            if (s.needed[id] && !liana__is_leaf(node)) place(&s, node);
         }
         close_segment(&s);
         find_internal(&s);

@@ -1,5 +1,5 @@
 /* What servers say of files: one by one, many at a time, or in lists. */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

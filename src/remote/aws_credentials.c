@@ -1,3 +1,4 @@
+/* Finds keys, region and endpoint for S3. */
 #include "remote/aws_credentials.h"
 
 #include "base/file.h"

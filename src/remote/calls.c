@@ -1,3 +1,4 @@
+/* Loads libcurl, libcrypto and expat. */
 #include "remote/calls.h"
 
 LIANA__LIBRARY_DEFINE(curl, LIANA__CURL_NAMES, LIANA_CURL_FILE, "remote files need", "libcurl4");

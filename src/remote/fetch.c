@@ -15,11 +15,11 @@ typedef enum job_state { WANTED, OPEN, DONE } job_state;
 /* A file that is wanted. */
 typedef struct fetch_job {
     liana__remote_object *object;
-    liana__cache_id id;
+    liana__remote_cache_id id;
     job_state state;
     int64_t try_at; /* when to ask again whether somebody else has fetched it */
     bool encrypted;
-    liana__parts parts;
+    liana__partial_file parts;
 } fetch_job;
 
 /* Why a sink refused what came. */
@@ -151,10 +151,10 @@ static liana_status fail_refusal(const fetch_slot *slot, liana__error *error)
 
 static liana_status finish_job(fetcher *fetch, fetch_job *job, liana__error *error)
 {
-    liana_status status = liana__parts_commit(&job->parts, !job->encrypted, error);
+    liana_status status = liana__partial_file_commit(&job->parts, !job->encrypted, error);
     fetch->bytes_cached += job->object->size;
-    liana__parts_close(&job->parts);
-    liana__cache_release(&fetch->remote->cache, &job->id);
+    liana__partial_file_close(&job->parts);
+    liana__remote_cache_release(&fetch->remote->cache, &job->id);
     job->state = DONE;
     fetch->num_left--;
     fetch->progress.files_done++;
@@ -170,8 +170,8 @@ static void give_up(fetcher *fetch, fetch_job *job, const liana__error *why)
         if (fetch->slots[i].job == job) stop_slot(fetch, &fetch->slots[i]);
     }
     if (job->state == DONE) return;
-    liana__parts_close(&job->parts);
-    liana__cache_release(&fetch->remote->cache, &job->id);
+    liana__partial_file_close(&job->parts);
+    liana__remote_cache_release(&fetch->remote->cache, &job->id);
     job->state = DONE;
     fetch->num_left--;
     fetch->progress.files_done++;
@@ -196,7 +196,7 @@ static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code,
     bool success = response->status == 200 || response->status == 206;
     job->encrypted |= response->encrypted;
     if (success && slot->got == slot->size) {
-        LIANA_TRY(liana__parts_finish_piece(&job->parts, slot->piece, slot->crc32c, error));
+        LIANA_TRY(liana__partial_file_finish_piece(&job->parts, slot->piece, slot->crc32c, error));
         stop_slot(fetch, slot);
         return job->parts.num_done == job->parts.count ? finish_job(fetch, job, error) : LIANA_OK;
     }
@@ -250,21 +250,21 @@ static liana_status open_job(fetcher *fetch, fetch_job *job, liana__error *error
 {
     liana__remote *remote = fetch->remote;
     bool claimed = false;
-    if (!is_open_already(fetch, job)) LIANA_TRY(liana__cache_claim(&remote->cache, &job->id, &claimed, error));
+    if (!is_open_already(fetch, job)) LIANA_TRY(liana__remote_cache_claim(&remote->cache, &job->id, &claimed, error));
     if (!claimed) {
         job->try_at = liana__http_now() + CLAIM_PAUSE;
         return LIANA_OK;
     }
-    if (liana__cache_has(&remote->cache, &job->id, job->object->size, &fetch->arena)) {
-        liana__cache_release(&remote->cache, &job->id);
+    if (liana__remote_cache_has(&remote->cache, &job->id, job->object->size, &fetch->arena)) {
+        liana__remote_cache_release(&remote->cache, &job->id);
         job->state = DONE;
         fetch->num_left--;
         fetch->progress.files_done++;
         fetch->bytes_cached += job->object->size;
         return LIANA_OK;
     }
-    liana_status status = liana__parts_open(&job->parts, &remote->cache, &job->id, job->object,
-                                            remote->options.piece_size, &fetch->arena, error);
+    liana_status status = liana__partial_file_open(&job->parts, &remote->cache, &job->id, job->object,
+                                                   remote->options.piece_size, &fetch->arena, error);
     job->state = OPEN;
     size_t index = (size_t)(job - fetch->jobs);
     if (index >= fetch->end_open) fetch->end_open = index + 1;
@@ -282,7 +282,8 @@ static liana_status fill_slot(fetcher *fetch, fetch_slot *slot, liana__error *er
         fetch_job *job = &fetch->jobs[i];
         if (job->state == WANTED && job->try_at <= liana__http_now()) LIANA_TRY(open_job(fetch, job, error));
         num_open += job->state == OPEN;
-        if (job->state != OPEN || !liana__parts_take(&job->parts, &slot->piece, &slot->offset, &slot->size)) continue;
+        if (job->state != OPEN || !liana__partial_file_take(&job->parts, &slot->piece, &slot->offset, &slot->size))
+            continue;
         slot->job = job;
         slot->number = fetch->remote->http.num_requests++;
         return LIANA_OK;
@@ -354,7 +355,7 @@ static liana_status run(fetcher *fetch, liana__error *error)
 static liana_status find_missing(fetcher *fetch, liana__remote_object *objects, size_t count, uint64_t *missing,
                                  liana__error *error)
 {
-    liana__cache *cache = &fetch->remote->cache;
+    liana__remote_cache *cache = &fetch->remote->cache;
     fetch->jobs = liana__arena_allocate(&fetch->arena, (count + 1) * sizeof *fetch->jobs);
     if (!fetch->jobs) return liana__fail_memory(error, "remote files");
     fetch->progress.files = count;
@@ -362,8 +363,8 @@ static liana_status find_missing(fetcher *fetch, liana__remote_object *objects, 
         fetch_job *job = &fetch->jobs[fetch->num_jobs];
         *job = (fetch_job){.object = &objects[i], .id = objects[i].id, .parts = {.part = -1, .pieces = -1}};
         fetch->progress.bytes += objects[i].size;
-        LIANA_TRY(liana__cache_use(cache, &job->id, error));
-        if (liana__cache_has(cache, &job->id, objects[i].size, &fetch->arena)) {
+        LIANA_TRY(liana__remote_cache_use(cache, &job->id, error));
+        if (liana__remote_cache_has(cache, &job->id, objects[i].size, &fetch->arena)) {
             fetch->bytes_cached += objects[i].size;
             fetch->progress.files_done++;
             continue;
@@ -385,13 +386,13 @@ liana_status liana__remote_fetch(liana__remote *remote, liana__remote_object *ob
     fetch->num_slots = remote->options.connections;
     uint64_t missing = 0;
     liana_status status = find_missing(fetch, objects, count, &missing, error);
-    if (status == LIANA_OK && fetch->num_left) status = liana__cache_make_room(&remote->cache, missing, error);
+    if (status == LIANA_OK && fetch->num_left) status = liana__remote_cache_make_room(&remote->cache, missing, error);
     if (status == LIANA_OK && fetch->num_left) status = run(fetch, error);
     for (int i = 0; i < fetch->num_slots; i++) stop_slot(fetch, &fetch->slots[i]);
     for (size_t i = 0; i < fetch->num_jobs; i++) {
         if (fetch->jobs[i].state != OPEN) continue;
-        liana__parts_close(&fetch->jobs[i].parts);
-        liana__cache_release(&remote->cache, &fetch->jobs[i].id);
+        liana__partial_file_close(&fetch->jobs[i].parts);
+        liana__remote_cache_release(&remote->cache, &fetch->jobs[i].id);
     }
     liana__arena_free(&fetch->arena);
     free(fetch);

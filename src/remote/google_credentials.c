@@ -1,3 +1,4 @@
+/* Finds the account and gets tokens for Google Cloud Storage. */
 #include "remote/google_credentials.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* gs://: Google Cloud Storage, through its JSON interface (cloud.google.com/storage/docs/json_api/v1). */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 #include "remote/sigv4.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
+/* Sends requests through libcurl, many at a time, and repeats those that fail. */
 #include "remote/http.h"
 
+#include "base/clock.h"
 #include "base/random.h"
 
 #include <errno.h>
@@ -310,9 +312,7 @@ bool liana__url_is_private(const char *url)
 
 int64_t liana__http_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(liana__clock() / 1000000);
 }
 
 static void end_exchange(liana__http_exchange *exchange, liana_status status)

@@ -1,6 +1,6 @@
 /* https://: any web server. It can give no list of files, so patterns are refused. http:// only on this machine: what
  * comes by it could come from anybody. */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 #include <string.h>
 

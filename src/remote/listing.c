@@ -1,3 +1,4 @@
+/* Reads what servers say a bucket holds. */
 #include "remote/listing.h"
 
 #include "formats/json.h"

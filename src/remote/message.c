@@ -1,4 +1,5 @@
-#include "remote/scheme.h"
+/* Errors for what servers refuse. */
+#include "remote/remote_internal.h"
 
 liana_status liana__remote_changed(const char *name, liana__error *error)
 {

@@ -1,3 +1,4 @@
+/* Shows names and progress of remote files, and reads a file by name or URL. */
 #include "base/format.h"
 #include "remote/remote.h"
 

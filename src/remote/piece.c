@@ -1,3 +1,4 @@
+/* Writes pieces of a remote file to disk, and checks the whole. */
 #include "remote/piece.h"
 
 #include "base/crc32c.h"
@@ -24,19 +25,19 @@ typedef struct piece_record {
 } piece_record;
 enum { DONE = 0x444f4e45 };
 
-static liana_status fail_part(const liana__parts *parts, const char *what, const char *path, liana__error *error)
+static liana_status fail_part(const liana__partial_file *parts, const char *what, const char *path, liana__error *error)
 {
     const char *hint = errno == ENOSPC ? "; free some space and run again" : "";
     return liana__fail(error, LIANA_IO_ERROR, "'%s': cannot %s '%s': %s%s", parts->object->name, what, path,
                        strerror(errno), hint);
 }
 
-static uint64_t piece_start(const liana__parts *parts, size_t piece)
+static uint64_t piece_start(const liana__partial_file *parts, size_t piece)
 {
     return (uint64_t)piece * parts->piece_size;
 }
 
-static uint64_t piece_bytes(const liana__parts *parts, size_t piece)
+static uint64_t piece_bytes(const liana__partial_file *parts, size_t piece)
 {
     uint64_t left = parts->object->size - piece_start(parts, piece);
     return left < parts->piece_size ? left : parts->piece_size;
@@ -46,8 +47,8 @@ static uint64_t piece_bytes(const liana__parts *parts, size_t piece)
 
 typedef bool (*take_bytes)(void *user, const void *bytes, size_t size);
 
-static bool read_span(const liana__parts *parts, uint64_t offset, uint64_t size, uint8_t *buffer, take_bytes take,
-                      void *user)
+static bool read_span(const liana__partial_file *parts, uint64_t offset, uint64_t size, uint8_t *buffer,
+                      take_bytes take, void *user)
 {
     while (size) {
         size_t most = size < BUFFER_SIZE ? (size_t)size : BUFFER_SIZE;
@@ -72,7 +73,7 @@ static bool add_to_digest(void *user, const void *bytes, size_t size)
     return EVP_DigestUpdate(user, bytes, size) == 1;
 }
 
-static void find_done(liana__parts *parts, uint8_t *buffer)
+static void find_done(liana__partial_file *parts, uint8_t *buffer)
 {
     pieces_header header;
     if (pread(parts->pieces, &header, sizeof header, 0) != (ssize_t)sizeof header) return;
@@ -90,7 +91,7 @@ static void find_done(liana__parts *parts, uint8_t *buffer)
     }
 }
 
-static liana_status open_pieces(liana__parts *parts, liana__error *error)
+static liana_status open_pieces(liana__partial_file *parts, liana__error *error)
 {
     uint8_t *buffer = malloc(BUFFER_SIZE);
     if (!buffer) return liana__fail_memory(error, parts->object->name);
@@ -108,14 +109,14 @@ static liana_status open_pieces(liana__parts *parts, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__parts_open(liana__parts *parts, const liana__cache *cache, const liana__cache_id *id,
-                               const liana__remote_object *object, uint64_t piece_size, liana__arena *arena,
-                               liana__error *error)
+liana_status liana__partial_file_open(liana__partial_file *parts, const liana__remote_cache *cache,
+                                      const liana__remote_cache_id *id, const liana__remote_object *object,
+                                      uint64_t piece_size, liana__arena *arena, liana__error *error)
 {
-    *parts = (liana__parts){.object = object, .part = -1, .pieces = -1, .piece_size = piece_size};
-    parts->final_path = liana__cache_path(cache, id, "", arena);
-    parts->path = liana__cache_path(cache, id, ".part", arena);
-    parts->pieces_path = liana__cache_path(cache, id, ".pieces", arena);
+    *parts = (liana__partial_file){.object = object, .part = -1, .pieces = -1, .piece_size = piece_size};
+    parts->final_path = liana__remote_cache_path(cache, id, "", arena);
+    parts->path = liana__remote_cache_path(cache, id, ".part", arena);
+    parts->pieces_path = liana__remote_cache_path(cache, id, ".pieces", arena);
     if (object->whole || object->size < piece_size) parts->piece_size = object->size ? object->size : 1;
     parts->count = (size_t)(object->size / parts->piece_size + (object->size % parts->piece_size != 0));
     parts->done = liana__arena_allocate(arena, parts->count + 1);
@@ -127,14 +128,14 @@ liana_status liana__parts_open(liana__parts *parts, const liana__cache *cache, c
     return parts->count > 1 ? open_pieces(parts, error) : LIANA_OK;
 }
 
-void liana__parts_close(liana__parts *parts)
+void liana__partial_file_close(liana__partial_file *parts)
 {
     if (parts->part >= 0) close(parts->part);
     if (parts->pieces >= 0) close(parts->pieces);
     parts->part = parts->pieces = -1;
 }
 
-bool liana__parts_take(liana__parts *parts, size_t *piece, uint64_t *offset, uint64_t *size)
+bool liana__partial_file_take(liana__partial_file *parts, size_t *piece, uint64_t *offset, uint64_t *size)
 {
     while (parts->next < parts->count && parts->done[parts->next]) parts->next++;
     if (parts->next == parts->count) return false;
@@ -144,7 +145,8 @@ bool liana__parts_take(liana__parts *parts, size_t *piece, uint64_t *offset, uin
     return true;
 }
 
-liana_status liana__parts_finish_piece(liana__parts *parts, size_t piece, uint32_t crc32c, liana__error *error)
+liana_status liana__partial_file_finish_piece(liana__partial_file *parts, size_t piece, uint32_t crc32c,
+                                              liana__error *error)
 {
     parts->done[piece] = true;
     parts->num_done++;
@@ -158,7 +160,7 @@ liana_status liana__parts_finish_piece(liana__parts *parts, size_t piece, uint32
 
 /* ---- the end ---- */
 
-static liana_status fail_checksum(const liana__parts *parts, const char *what, liana__error *error)
+static liana_status fail_checksum(const liana__partial_file *parts, const char *what, liana__error *error)
 {
     unlink(parts->path);
     unlink(parts->pieces_path);
@@ -168,7 +170,7 @@ static liana_status fail_checksum(const liana__parts *parts, const char *what, l
                        parts->object->name, what);
 }
 
-static liana_status check_crc(const liana__parts *parts, uint8_t *buffer, liana__error *error)
+static liana_status check_crc(const liana__partial_file *parts, uint8_t *buffer, liana__error *error)
 {
     uint32_t crc = 0;
     errno = 0;
@@ -178,7 +180,7 @@ static liana_status check_crc(const liana__parts *parts, uint8_t *buffer, liana_
     return crc == parts->object->crc32c ? LIANA_OK : fail_checksum(parts, "CRC-32C", error);
 }
 
-static liana_status check_md5(const liana__parts *parts, uint8_t *buffer, liana__error *error)
+static liana_status check_md5(const liana__partial_file *parts, uint8_t *buffer, liana__error *error)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     uint8_t digest[EVP_MAX_MD_SIZE];
@@ -196,7 +198,7 @@ static liana_status check_md5(const liana__parts *parts, uint8_t *buffer, liana_
     return same ? LIANA_OK : fail_checksum(parts, "MD5", error);
 }
 
-liana_status liana__parts_commit(liana__parts *parts, bool md5_counts, liana__error *error)
+liana_status liana__partial_file_commit(liana__partial_file *parts, bool md5_counts, liana__error *error)
 {
     const liana__remote_object *object = parts->object;
     uint8_t *buffer = malloc(BUFFER_SIZE);

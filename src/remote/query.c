@@ -1,3 +1,4 @@
+/* Tells what identifies a URL from what signs it. */
 #include "remote/query.h"
 
 #include "base/text.h"

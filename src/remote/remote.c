@@ -1,8 +1,9 @@
+/* Turns names of remote files, patterns and folders into local paths. */
 #include "remote/remote.h"
 
-#include "base/text.h"
+#include "base/named.h"
 #include "remote/query.h"
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static liana_status find_cache(liana__remote *remote, liana__error *error)
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "there is no place to keep remote files: set LIANA_CACHE to a folder (HOME is not set)");
     }
-    return liana__cache_open(&remote->cache, folder, remote->options.cache_limit, &remote->arena, error);
+    return liana__remote_cache_open(&remote->cache, folder, remote->options.cache_limit, &remote->arena, error);
 }
 
 static void fill_defaults(liana__remote_options *options)
@@ -84,7 +85,7 @@ static liana_status open_remote(liana__remote *remote, liana__error *error)
     if (!remote->http.asking) remote->http.asking = curl_multi_init();
     if (!remote->http.multi || !remote->http.asking) return liana__fail_memory(error, "remote files");
     liana_status status = find_cache(remote, error);
-    if (status != LIANA_OK) liana__cache_close(&remote->cache);
+    if (status != LIANA_OK) liana__remote_cache_close(&remote->cache);
     return status;
 }
 
@@ -94,7 +95,7 @@ void liana__remote_destroy(liana__remote *remote)
     if (remote->http.multi) curl_multi_cleanup(remote->http.multi);
     if (remote->http.asking) curl_multi_cleanup(remote->http.asking);
     if (remote->is_started) curl_global_cleanup();
-    liana__cache_close(&remote->cache);
+    liana__remote_cache_close(&remote->cache);
     liana__arena_free(&remote->arena);
     free(remote);
 }
@@ -103,18 +104,15 @@ void liana__remote_destroy(liana__remote *remote)
 
 static liana_status find_scheme(const char *name, const liana__scheme **scheme, liana__error *error)
 {
-    size_t length = strcspn(name, ":");
-    const char *names[NUM_SCHEMES];
-    for (size_t i = 0; i < NUM_SCHEMES; i++) {
-        *scheme = SCHEMES[i];
-        names[i] = SCHEMES[i]->name;
-        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return LIANA_OK;
-    }
     char word[32];
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, ":"), name);
+    const char *nearest;
+    size_t index = liana__named_find(LIANA__NAMED_POINTERS(liana__scheme, SCHEMES, NUM_SCHEMES), word, &nearest);
+    *scheme = index < NUM_SCHEMES ? SCHEMES[index] : NULL;
+    if (*scheme) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "'%s://' is no kind of URL that can be read; https, gs and s3 are%s", word,
-                       liana__hint(liana__nearest(word, names, NUM_SCHEMES)).text);
+                       liana__hint(nearest).text);
 }
 
 /* "https://host/path?query" as it is shown: what is no signature of the query becomes eight digits, for it may be a
@@ -123,7 +121,7 @@ static const char *shown_name(const char *identity, liana__arena *arena)
 {
     size_t length = strcspn(identity, "?");
     if (!identity[length]) return identity;
-    liana__cache_id hash = liana__cache_id_of(identity + length, "", 0);
+    liana__remote_cache_id hash = liana__remote_cache_id_of(identity + length, "", 0);
     return liana__arena_format(arena, "%.*s?%.8s", (int)length, identity, hash.text);
 }
 
@@ -193,7 +191,7 @@ static liana_status set_id(const liana__remote *remote, liana__remote_object *ob
     if (!*object->version && getrandom(&chance, sizeof chance, 0) == (ssize_t)sizeof chance) {
         liana__text_add(&text, "\n%llu", (unsigned long long)chance);
     }
-    object->id = liana__cache_id_of(text.data ? text.data : "", object->version, object->size);
+    object->id = liana__remote_cache_id_of(text.data ? text.data : "", object->version, object->size);
     bool failed = text.failed;
     liana__text_free(&text);
     return failed ? liana__fail_memory(error, object->name) : LIANA_OK;
@@ -377,7 +375,7 @@ static liana_status show(found_objects *found, const char *name, size_t first, s
     for (size_t i = first; i < last; i++) {
         const liana__remote_object *object = &found->items[i];
         const char *path;
-        LIANA_TRY(liana__cache_show(&found->remote->cache, &object->id, object->name, arena, &path, error));
+        LIANA_TRY(liana__remote_cache_show(&found->remote->cache, &object->id, object->name, arena, &path, error));
         if (!web && !file && !pattern) continue;
         if (!liana__grow(&paths->items, paths->count, capacity, sizeof *paths->items)) {
             return liana__fail_memory(error, "a list of remote files");
@@ -519,8 +517,8 @@ static liana_status show_files(found_objects *found, liana__remote_file_of_many 
             file->reason = object->reason;
             liana__error own = {0};
             if (file->status == LIANA_OK) {
-                file->status =
-                    liana__cache_show(&found->remote->cache, &object->id, object->name, arena, &file->path, &own);
+                file->status = liana__remote_cache_show(&found->remote->cache, &object->id, object->name, arena,
+                                                        &file->path, &own);
             }
             if (file->status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, object->name);
             if (file->status != LIANA_OK && !file->reason) {

@@ -1,7 +1,7 @@
 /* s3://: Amazon S3 and what speaks as it does (AWS_ENDPOINT_URL). Buckets are part of the server's name at AWS
  * ("virtual-hosted style"), of the path elsewhere and where a bucket's name has a point, which certificates do not
  * cover. */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 #include "remote/sigv4.h"
 
 #include <string.h>

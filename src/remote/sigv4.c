@@ -1,3 +1,4 @@
+/* Signs requests as AWS asks for. */
 #include "remote/sigv4.h"
 
 #include "remote/calls.h"

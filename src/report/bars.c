@@ -1,3 +1,4 @@
+/* Draws a row of bars for each class. */
 #include "report/bars.h"
 
 #include "base/format.h"

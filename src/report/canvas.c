@@ -1,3 +1,4 @@
+/* Pictures as PNG or SVG, and text in them. */
 #include "report/canvas.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Draws training curves. */
 #include "report/curves.h"
 
 #include "base/format.h"

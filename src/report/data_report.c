@@ -1,3 +1,4 @@
+/* Draws pictures of the data of a run. */
 #include "report/data_report.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Finds fonts through fontconfig. */
 #include "report/fonts.h"
 
 #include "base/text.h"

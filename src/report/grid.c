@@ -1,3 +1,4 @@
+/* Draws a grid of images with predictions. */
 #include "report/grid.h"
 
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* Writes a profile as tables. */
 #include "report/profile_report.h"
 
 #include "backends/kernel_choice.h"

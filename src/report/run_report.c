@@ -1,3 +1,4 @@
+/* Draws pictures of a trained run. */
 #include "report/run_report.h"
 
 #include "formats/json.h"

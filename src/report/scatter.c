@@ -1,3 +1,4 @@
+/* Draws dots for pairs of width and height. */
 #include "report/scatter.h"
 
 #include "base/format.h"

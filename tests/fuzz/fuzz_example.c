@@ -1,3 +1,4 @@
+/* Fuzzes the reader of tf.Example messages. */
 #include "harness/try_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

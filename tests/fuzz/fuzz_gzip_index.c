@@ -1,3 +1,4 @@
+/* Fuzzes reading from the middle of gzip files. */
 #include "harness/try_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,3 +1,4 @@
+/* Fuzzes the reader of IDX files. */
 #include "harness/try_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,5 +1,5 @@
 /* JPEG and PNG bytes: decoded or refused with a message, within the limit on pixels, and probed to the same size. A
- * part of a whole image that can be decoded can be as well, with the same pixels. */
+ * region of a whole image that can be decoded can be as well, with the same pixels. */
 #include "formats/image.h"
 
 #include <stdlib.h>
@@ -12,25 +12,25 @@ static void demand(bool condition)
     if (!condition) abort();
 }
 
-/* A part that the bytes themselves say, so that each input has its own. */
+/* A region that the bytes themselves say, so that each input has its own. */
 typedef struct wish {
     uint32_t hash;
-    liana__image_part chosen;
+    liana__image_region chosen;
     int64_t height;
     int64_t width;
 } wish;
 
-static void choose_part(void *user, int64_t height, int64_t width, liana__image_part *part)
+static void choose_region(void *user, int64_t height, int64_t width, liana__image_region *region)
 {
     wish *own = user;
-    demand(part->height == height && part->width == width && height > 0 && width > 0);
+    demand(region->height == height && region->width == width && height > 0 && width > 0);
     uint32_t draw[4];
     for (int i = 0; i < 4; i++) draw[i] = (own->hash = own->hash * 1664525 + 1013904223) >> 8;
-    part->height = 1 + draw[0] % height;
-    part->width = 1 + draw[1] % width;
-    part->top = draw[2] % (height - part->height + 1);
-    part->left = draw[3] % (width - part->width + 1);
-    own->chosen = *part;
+    region->height = 1 + draw[0] % height;
+    region->width = 1 + draw[1] % width;
+    region->top = draw[2] % (height - region->height + 1);
+    region->left = draw[3] % (width - region->width + 1);
+    own->chosen = *region;
     own->height = height;
     own->width = width;
 }
@@ -43,19 +43,20 @@ static void check_part(const uint8_t *bytes, size_t size, const liana__image_opt
     liana__image_options partial = *options;
     wish own = {.hash = (uint32_t)size};
     for (size_t i = 0; i < size; i++) own.hash = own.hash * 31 + bytes[i];
-    partial.choose_part = choose_part;
+    partial.choose_region = choose_region;
     partial.user = &own;
     demand(liana__image_decode(bytes, size, &partial, &image, &error) == LIANA_OK);
     demand(image.channels == whole->channels);
     /* Nobody may be asked: then it is all of the image. */
-    liana__image_part part = own.height ? own.chosen : (liana__image_part){0, 0, whole->height, whole->width};
+    liana__image_region region = own.height ? own.chosen : (liana__image_region){0, 0, whole->height, whole->width};
     demand(!own.height || (own.height == whole->height && own.width == whole->width));
-    demand(image.top >= 0 && image.top <= part.top && image.top + image.height >= part.top + part.height);
-    demand(image.left >= 0 && image.left <= part.left && image.left + image.width >= part.left + part.width);
-    for (int64_t y = part.top; y < part.top + part.height; y++) {
-        const uint8_t *found = image.pixels + ((y - image.top) * image.width + part.left - image.left) * image.channels;
-        const uint8_t *expected = whole->pixels + (y * whole->width + part.left) * whole->channels;
-        demand(memcmp(found, expected, (size_t)(part.width * image.channels)) == 0);
+    demand(image.top >= 0 && image.top <= region.top && image.top + image.height >= region.top + region.height);
+    demand(image.left >= 0 && image.left <= region.left && image.left + image.width >= region.left + region.width);
+    for (int64_t y = region.top; y < region.top + region.height; y++) {
+        const uint8_t *found =
+            image.pixels + ((y - image.top) * image.width + region.left - image.left) * image.channels;
+        const uint8_t *expected = whole->pixels + (y * whole->width + region.left) * whole->channels;
+        demand(memcmp(found, expected, (size_t)(region.width * image.channels)) == 0);
     }
     liana__image_free(&image);
 }

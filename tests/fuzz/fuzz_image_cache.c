@@ -1,6 +1,6 @@
 /* The cache of decoded images: whatever bytes its file holds, it is opened or made anew, and each entry that is found
  * is one that a writer wrote. Entries are found in what remains behind a header that is put right. */
-#include "data/cache/image_file.h"
+#include "data/cache/decoded_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,26 +20,26 @@ static void demand(bool condition)
 static void read_entries(const char *path)
 {
     liana__error error = {0};
-    liana__image_file_contents contents = {COUNT, SIZE, {{1, 2}}, {{3, 4}}};
-    liana__image_file *file;
+    liana__decoded_file_contents contents = {COUNT, SIZE, {{1, 2}}, {{3, 4}}};
+    liana__decoded_file *file;
     char why[80];
-    demand(liana__image_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
+    demand(liana__decoded_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
     uint8_t pixels[SIZE] = {7}, read[SIZE];
-    liana__image_file_room room = {.pixels = read};
+    liana__decoded_file_room room = {.pixels = read};
     for (uint64_t i = 0; i < COUNT; i++) {
-        liana__image_file_entry entry;
-        if (liana__image_file_find(file, i, &room, &entry) == LIANA__IMAGE_FILE_WHOLE) {
+        liana__decoded_file_entry entry;
+        if (liana__decoded_file_find(file, i, &room, &entry) == LIANA__DECODED_FILE_WHOLE) {
             const volatile uint8_t *each = entry.pixels;
             for (int k = 0; k < SIZE; k++) (void)each[k];
-            demand(entry.id_size <= LIANA__IMAGE_FILE_ID_SIZE);
+            demand(entry.id_size <= LIANA__DECODED_FILE_ID_SIZE);
             const volatile char *id = entry.id;
             for (size_t k = 0; k < entry.id_size; k++) (void)id[k];
         }
-        entry = (liana__image_file_entry){pixels, 5, "id", 2};
-        demand(liana__image_file_write(file, i, &entry, &error) == LIANA_OK);
-        demand(liana__image_file_find(file, i, &room, &entry) == LIANA__IMAGE_FILE_WHOLE && entry.label == 5);
+        entry = (liana__decoded_file_entry){pixels, 5, "id", 2};
+        demand(liana__decoded_file_write(file, i, &entry, &error) == LIANA_OK);
+        demand(liana__decoded_file_find(file, i, &room, &entry) == LIANA__DECODED_FILE_WHOLE && entry.label == 5);
     }
-    liana__image_file_close(file);
+    liana__decoded_file_close(file);
 }
 
 static void put(const char *path, const uint8_t *bytes, size_t size, off_t offset, bool cut)

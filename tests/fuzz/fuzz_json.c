@@ -1,3 +1,4 @@
+/* Fuzzes the reader of JSON. */
 #include "harness/try_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,3 +1,4 @@
+/* Fuzzes the reader of safetensors files. */
 #include "harness/try_weights.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

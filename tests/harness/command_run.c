@@ -1,3 +1,4 @@
+/* Runs the liana command for tests. */
 #include "harness/command_run.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Lists the kernels on emulated tiles of an op. */
 #include "harness/emulated_kernels.h"
 
 #include "ops/fused/conv2d_affine.h"

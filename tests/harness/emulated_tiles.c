@@ -1,3 +1,4 @@
+/* The tile registers of AMX in plain C. */
 #include "harness/emulated_tiles.h"
 
 #include <float.h>

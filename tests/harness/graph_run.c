@@ -1,3 +1,4 @@
+/* Runs a graph on a device with host data. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"

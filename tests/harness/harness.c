@@ -1,3 +1,4 @@
+/* What all tests share. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Runs a model on a device with host weights. */
 #include "harness/harness.h"
 
 #include "harness/model_run.h"

@@ -1,3 +1,4 @@
+/* Makes damaged copies of good inputs. */
 #include "harness/mutate.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* Starts servers for tests and ends them. */
 #include "harness/remote_server.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Writes small TFRecord files, and damages files. */
 #include "harness/tiny_records.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Feeds any bytes to the readers of record files. */
 #include "harness/try_bytes.h"
 
 #include "base/crc32c.h"

@@ -1,3 +1,4 @@
+/* Feeds any bytes to the readers of servers' answers and credentials. */
 #include "harness/try_remote.h"
 
 #include "remote/aws_credentials.h"

@@ -1,3 +1,4 @@
+/* Feeds any bytes to the readers of YAML, JSON and configurations. */
 #include "harness/try_values.h"
 
 #include "formats/json.h"

@@ -1,3 +1,4 @@
+/* Feeds any bytes to the readers of weight files. */
 #include "harness/try_weights.h"
 
 #include "formats/hdf5.h"

@@ -8,9 +8,10 @@
 
 static const double PI = 3.14159265358979323846;
 
-static void set_about(const liana__augment_shape *in, double a, double b, double c, double d, liana__geometry *geometry)
+static void set_about(const liana__augment_shape *in, double a, double b, double c, double d,
+                      liana__point_mapping *mapping)
 {
-    geometry->from_output = liana__matrix_about(a, b, c, d, (double)in->width / 2, (double)in->height / 2);
+    mapping->from_output = liana__matrix_about(a, b, c, d, (double)in->width / 2, (double)in->height / 2);
 }
 
 /* ---- random_rotation ---- */
@@ -33,19 +34,19 @@ static const liana__fields rotation_table = {"random_rotation", sizeof(rotation_
                                              rotation_fields};
 
 static void rotate(const void *own, const liana__augment_shape *in, const liana__augment_shape *out,
-                   liana__draws *draws, liana__geometry *geometry)
+                   liana__draws *draws, liana__point_mapping *mapping)
 {
     (void)out;
     const rotation_options *options = own;
     double angle = liana__draw_between(draws, -options->degrees, options->degrees) * PI / 180;
-    set_about(in, cos(angle), -sin(angle), sin(angle), cos(angle), geometry);
+    set_about(in, cos(angle), -sin(angle), sin(angle), cos(angle), mapping);
 }
 
 const liana__augmentation liana__augmentation_random_rotation = {
     .name = "random_rotation",
     .doc = "Rotates the image about its centre by an angle from -degrees to degrees.",
     .options = &rotation_table,
-    .geometry = rotate,
+    .mapping = rotate,
 };
 
 /* ---- shear, zoom, translation: a factor for each side ---- */
@@ -69,20 +70,20 @@ static const liana__field shear_fields[] = {
 static const liana__fields shear_table = {"random_shear", sizeof(factor_options), COUNT(shear_fields), shear_fields};
 
 static void shear(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                  liana__geometry *geometry)
+                  liana__point_mapping *mapping)
 {
     (void)out;
     const factor_options *options = own;
     double x = liana__draw_between(draws, -options->factors[0], options->factors[0]);
     double y = liana__draw_between(draws, -options->factors[1], options->factors[1]);
-    set_about(in, 1, x, y, 1, geometry);
+    set_about(in, 1, x, y, 1, mapping);
 }
 
 const liana__augmentation liana__augmentation_random_shear = {
     .name = "random_shear",
     .doc = "Slants the image: rows are shifted to the side, columns up or down.",
     .options = &shear_table,
-    .geometry = shear,
+    .mapping = shear,
 };
 
 static const liana__field zoom_fields[] = {
@@ -98,7 +99,7 @@ static const liana__field zoom_fields[] = {
 static const liana__fields zoom_table = {"random_zoom", sizeof(factor_options), COUNT(zoom_fields), zoom_fields};
 
 static void zoom(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                 liana__geometry *geometry)
+                 liana__point_mapping *mapping)
 {
     (void)out;
     const factor_options *options = own;
@@ -106,14 +107,14 @@ static void zoom(const void *own, const liana__augment_shape *in, const liana__a
     double width_factor = keeps_proportions ? 0 : options->factors[1];
     double rows = 1 + liana__draw_between(draws, -options->factors[0], options->factors[0]);
     double columns = 1 + liana__draw_between(draws, -width_factor, width_factor);
-    set_about(in, keeps_proportions ? rows : columns, 0, 0, rows, geometry);
+    set_about(in, keeps_proportions ? rows : columns, 0, 0, rows, mapping);
 }
 
 const liana__augmentation liana__augmentation_random_zoom = {
     .name = "random_zoom",
     .doc = "Shows more of the image (which gets smaller) or less.",
     .options = &zoom_table,
-    .geometry = zoom,
+    .mapping = zoom,
 };
 
 static const liana__field translation_fields[] = {
@@ -125,19 +126,19 @@ static const liana__fields translation_table = {"random_translation", sizeof(fac
                                                 translation_fields};
 
 static void translate(const void *own, const liana__augment_shape *in, const liana__augment_shape *out,
-                      liana__draws *draws, liana__geometry *geometry)
+                      liana__draws *draws, liana__point_mapping *mapping)
 {
     (void)out;
     const factor_options *options = own;
     double down = liana__draw_between(draws, -options->factors[0], options->factors[0]);
     double right = liana__draw_between(draws, -options->factors[1], options->factors[1]);
-    geometry->from_output.m[2] = -right * (double)in->width;
-    geometry->from_output.m[5] = -down * (double)in->height;
+    mapping->from_output.m[2] = -right * (double)in->width;
+    mapping->from_output.m[5] = -down * (double)in->height;
 }
 
 const liana__augmentation liana__augmentation_random_translation = {
     .name = "random_translation",
     .doc = "Shifts the image, by parts of pixels too.",
     .options = &translation_table,
-    .geometry = translate,
+    .mapping = translate,
 };

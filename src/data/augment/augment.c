@@ -1,3 +1,4 @@
+/* The list of augmentations, and finding one by its name. */
 #include "data/augment/augment.h"
 
 #include <ctype.h>

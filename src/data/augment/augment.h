@@ -63,11 +63,11 @@ extern const char *const liana__fill_mode_names[];
     }
 
 /* A mapping of points; pixel (row, column) covers [column, column + 1) x [row, row + 1). */
-typedef struct liana__geometry {
+typedef struct liana__point_mapping {
     liana__matrix from_output; /* an output point to an input point */
     bool exact;                /* centres of pixels fall on centres of pixels: nothing is interpolated */
     bool inside;               /* no output point falls outside the input: nothing is filled in */
-} liana__geometry;
+} liana__point_mapping;
 
 /* A change of colours: each becomes scale * itself + grey * its own grey + offset. */
 typedef struct liana__colour_change {
@@ -122,8 +122,8 @@ typedef struct liana__augmentation {
     liana_status (*prepare)(const void *options, liana__augment_setup *setup, liana__error *error);
     bool uses_means; /* `colour` looks at the image's means */
     /* One of the four. */
-    void (*geometry)(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
-                     liana__draws *draws, liana__geometry *geometry);
+    void (*mapping)(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
+                    liana__draws *draws, liana__point_mapping *mapping);
     /* `means` of each channel. */
     void (*colour)(const void *options, const double means[3], liana__draws *draws, liana__colour_change *change);
     liana_status (*apply)(const liana__augment_call *call);
@@ -160,8 +160,8 @@ size_t liana__augment_num_stages(const liana__augment *augment);
 /* Of stage i, as it is called in the list. */
 const char *liana__augment_stage_name(const liana__augment *augment, size_t i);
 
-/* The list as the stage of a loader; the list must outlive it. */
-liana__stage liana__augment_stage(const liana__augment *augment);
+/* The list as the augmenter of a loader; the list must outlive it. */
+liana__augmenter liana__augmenter_of(const liana__augment *augment);
 
 /* Whether there are stages that mix. Of several, the first whose chance says so is applied to an example. */
 bool liana__augment_mixes(const liana__augment *augment);
@@ -173,9 +173,9 @@ liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microba
 liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error) LIANA_MUST_USE;
 
-/* The part of src that liana__augment_apply will look at for this address; what lies around it changes nothing. */
-void liana__augment_find_part(const liana__augment *augment, const liana_example_address *address,
-                              liana__image_part *part);
+/* The region of src that liana__augment_apply will look at for this address; what lies around it changes nothing. */
+void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
+                                liana__image_region *region);
 
 /* The first num_stages stages only, to measure them: the result stays in the scratch. */
 liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,

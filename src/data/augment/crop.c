@@ -54,15 +54,15 @@ static liana_status prepare_crop(const void *own, liana__augment_setup *setup, l
 }
 
 static void crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                 liana__geometry *geometry)
+                 liana__point_mapping *mapping)
 {
     const crop_options *options = own;
     int64_t down = liana__draw_below(draws, in->height + 2 * options->padding - out->height + 1);
     int64_t right = liana__draw_below(draws, in->width + 2 * options->padding - out->width + 1);
-    geometry->from_output.m[2] = (double)(right - options->padding);
-    geometry->from_output.m[5] = (double)(down - options->padding);
-    geometry->exact = true;
-    geometry->inside = options->padding == 0;
+    mapping->from_output.m[2] = (double)(right - options->padding);
+    mapping->from_output.m[5] = (double)(down - options->padding);
+    mapping->exact = true;
+    mapping->inside = options->padding == 0;
 }
 
 const liana__augmentation liana__augmentation_random_crop = {
@@ -71,7 +71,7 @@ const liana__augmentation liana__augmentation_random_crop = {
     .options = &crop_table,
     .draws_chance = true,
     .prepare = prepare_crop,
-    .geometry = crop,
+    .mapping = crop,
 };
 
 /* ---- random_resized_crop ---- */
@@ -144,15 +144,15 @@ static void choose_part(const resized_options *options, double height, double wi
 }
 
 static void resized_crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out,
-                         liana__draws *draws, liana__geometry *geometry)
+                         liana__draws *draws, liana__point_mapping *mapping)
 {
     double part[4]; /* top, left, height, width */
     choose_part(own, (double)in->height, (double)in->width, draws, part);
-    geometry->from_output.m[0] = part[3] / (double)out->width;
-    geometry->from_output.m[2] = part[1];
-    geometry->from_output.m[4] = part[2] / (double)out->height;
-    geometry->from_output.m[5] = part[0];
-    geometry->inside = true;
+    mapping->from_output.m[0] = part[3] / (double)out->width;
+    mapping->from_output.m[2] = part[1];
+    mapping->from_output.m[4] = part[2] / (double)out->height;
+    mapping->from_output.m[5] = part[0];
+    mapping->inside = true;
 }
 
 const liana__augmentation liana__augmentation_random_resized_crop = {
@@ -161,5 +161,5 @@ const liana__augmentation liana__augmentation_random_resized_crop = {
     .options = &resized_table,
     .draws_chance = true,
     .prepare = prepare_resized,
-    .geometry = resized_crop,
+    .mapping = resized_crop,
 };

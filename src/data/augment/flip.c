@@ -25,12 +25,12 @@ static const liana__field flip_fields[] = {
 static const liana__fields flip_table = {"random_flip", sizeof(flip_options), 2, flip_fields};
 
 static void flip(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                 liana__geometry *geometry)
+                 liana__point_mapping *mapping)
 {
     (void)out;
     const flip_options *options = own;
     double probability = options->sampling.common.probability;
-    double *m = geometry->from_output.m;
+    double *m = mapping->from_output.m;
     int wanted = options->direction + 1;
     bool first = liana__draw_chance(draws, probability), second = liana__draw_chance(draws, probability);
     if (wanted & HORIZONTAL && first) {
@@ -41,7 +41,7 @@ static void flip(const void *own, const liana__augment_shape *in, const liana__a
         m[4] = -1;
         m[5] = (double)in->height;
     }
-    geometry->exact = geometry->inside = true;
+    mapping->exact = mapping->inside = true;
 }
 
 const liana__augmentation liana__augmentation_random_flip = {
@@ -49,7 +49,7 @@ const liana__augmentation liana__augmentation_random_flip = {
     .doc = "Reflects the image: left to right, or top to bottom.",
     .options = &flip_table,
     .draws_chance = true,
-    .geometry = flip,
+    .mapping = flip,
 };
 
 /* ---- random_rotate90 ---- */
@@ -68,15 +68,15 @@ static liana_status prepare_turn(const void *options, liana__augment_setup *setu
 }
 
 static void turn(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
-                 liana__draws *draws, liana__geometry *geometry)
+                 liana__draws *draws, liana__point_mapping *mapping)
 {
     (void)options;
     (void)out;
     static const double cosines[] = {1, 0, -1, 0};
     int64_t quarters = liana__draw_below(draws, 4);
     double c = cosines[quarters], s = cosines[(quarters + 3) % 4], centre = (double)in->width / 2;
-    geometry->from_output = liana__matrix_about(c, -s, s, c, centre, centre);
-    geometry->exact = geometry->inside = true;
+    mapping->from_output = liana__matrix_about(c, -s, s, c, centre, centre);
+    mapping->exact = mapping->inside = true;
 }
 
 const liana__augmentation liana__augmentation_random_rotate90 = {
@@ -84,5 +84,5 @@ const liana__augmentation liana__augmentation_random_rotate90 = {
     .doc = "Turns a square image by 0, 1, 2 or 3 quarters, each as likely.",
     .options = &turn_table,
     .prepare = prepare_turn,
-    .geometry = turn,
+    .mapping = turn,
 };

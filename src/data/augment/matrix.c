@@ -1,3 +1,4 @@
+/* Products and inverses of mappings of the plane. */
 #include "data/augment/matrix.h"
 
 liana__matrix liana__matrix_multiply(const liana__matrix *a, const liana__matrix *b)

@@ -28,7 +28,7 @@ static const liana__fields table = {"random_perspective", sizeof(perspective_opt
                                     fields};
 
 static void map(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                liana__geometry *geometry)
+                liana__point_mapping *mapping)
 {
     const perspective_options *options = own;
     static const liana__point corners[4] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
@@ -46,12 +46,12 @@ static void map(const void *own, const liana__augment_shape *in, const liana__au
         int turned = (i + (int)(way & 3)) % 4;
         assigned[i] = moved[way & 4 ? (5 - turned) % 4 : turned];
     }
-    geometry->from_output = liana__matrix_from_corners(assigned, (double)in->width, (double)in->height);
+    mapping->from_output = liana__matrix_from_corners(assigned, (double)in->width, (double)in->height);
 }
 
 const liana__augmentation liana__augmentation_random_perspective = {
     .name = "random_perspective",
     .doc = "Moves the corners of the image to points drawn around them, turns by quarters and reflects.",
     .options = &table,
-    .geometry = map,
+    .mapping = map,
 };

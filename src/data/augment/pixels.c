@@ -1,3 +1,4 @@
+/* Chooses the loops over pixels for this processor. */
 #include "data/augment/pixels.h"
 
 const liana__pixel_kernels *liana__pixel_kernels_for(liana__isa isa)

@@ -67,18 +67,13 @@ static liana_status split_entry(const liana__value *entry, const char *where, co
 static liana_status fail_unknown(const liana_context *context, const char *name, const liana__place *place,
                                  const char *where, liana__error *error)
 {
-    const char *names[MAX_STAGES];
-    size_t count = 0;
-    while (liana__augmentations[count]) {
-        names[count] = liana__augmentations[count]->name;
-        count++;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; liana__augmentations[i]; i++) liana__nearest_add(&search, liana__augmentations[i]->name);
+    for (const liana__registered *own = context->registered; own; own = own->next) {
+        if (strcmp(own->kind, "augmentation") == 0) liana__nearest_add(&search, own->name);
     }
-    for (const liana__registered *own = context->registered; own && count < MAX_STAGES; own = own->next) {
-        if (strcmp(own->kind, "augmentation") == 0) names[count++] = own->name;
-    }
-    const char *nearest = liana__nearest(name, names, count);
-    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name,
-                          nearest ? liana__hint(nearest).text : "; 'liana list augmentations' shows them");
+    const char *hint = search.nearest ? liana__hint(search.nearest).text : "; 'liana list augmentations' shows them";
+    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name, hint);
 }
 
 /* Reads the options of a stage; its shapes come later. */
@@ -236,7 +231,7 @@ typedef struct journey {
     liana__augment_shape shape; /* of the pixels */
     /* Mappings that are not yet done; has_pending: whether there are any. */
     bool has_pending;
-    liana__geometry pending;
+    liana__point_mapping pending;
     liana__augment_shape pending_out;
     int interpolation;
     int fill_mode;
@@ -255,7 +250,7 @@ static uint8_t *other_buffer(const journey *own)
 }
 
 /* Samples the image once for all mappings that are pending. */
-static void flush_geometry(journey *own)
+static void flush_mapping(journey *own)
 {
     if (!own->has_pending) return;
     uint8_t *dst = other_buffer(own);
@@ -279,7 +274,7 @@ static void flush_geometry(journey *own)
 /* The pixels, where they may be written to, all mappings done. */
 static uint8_t *make_writable(journey *own)
 {
-    flush_geometry(own);
+    flush_mapping(own);
     if (own->pixels != own->buffers[0] && own->pixels != own->buffers[1]) {
         memcpy(own->buffers[0], own->pixels, liana__augment_size(&own->shape));
         own->pixels = own->buffers[0];
@@ -297,12 +292,12 @@ static void flush_colour(journey *own)
 
 static void flush(journey *own)
 {
-    flush_geometry(own);
+    flush_mapping(own);
     flush_colour(own);
 }
 
 /* Whether one sampling does for both: what the one leaves open the other decides. */
-static bool agrees(const journey *own, const liana__geometry *next, const liana__augment_sampling *options)
+static bool agrees(const journey *own, const liana__point_mapping *next, const liana__augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
     bool same_fill =
@@ -311,14 +306,14 @@ static bool agrees(const journey *own, const liana__geometry *next, const liana_
 }
 
 /* Joins a mapping with those that are pending. */
-static void join_geometry(journey *own, const stage *which, const liana__geometry *next)
+static void join_mapping(journey *own, const stage *which, const liana__point_mapping *next)
 {
     const liana__augment_sampling *options = which->options;
     if (!own->has_pending) {
-        own->pending = (liana__geometry){liana__matrix_identity(), true, true};
+        own->pending = (liana__point_mapping){liana__matrix_identity(), true, true};
         own->has_pending = true;
     }
-    liana__geometry *pending = &own->pending;
+    liana__point_mapping *pending = &own->pending;
     if (!next->exact) own->interpolation = options->interpolation;
     if (!next->inside) {
         own->fill_mode = options->fill_mode;
@@ -330,19 +325,19 @@ static void join_geometry(journey *own, const stage *which, const liana__geometr
     own->pending_out = which->out;
 }
 
-static void draw_geometry(const stage *which, liana__draws *draws, liana__geometry *next)
+static void draw_mapping(const stage *which, liana__draws *draws, liana__point_mapping *next)
 {
-    *next = (liana__geometry){.from_output = liana__matrix_identity()};
-    which->kind->geometry(which->options, &which->in, &which->out, draws, next);
+    *next = (liana__point_mapping){.from_output = liana__matrix_identity()};
+    which->kind->mapping(which->options, &which->in, &which->out, draws, next);
 }
 
-static void add_geometry(journey *own, const stage *which, liana__draws *draws)
+static void add_mapping(journey *own, const stage *which, liana__draws *draws)
 {
-    liana__geometry next;
+    liana__point_mapping next;
     flush_colour(own);
-    draw_geometry(which, draws, &next);
-    if (own->has_pending && !agrees(own, &next, which->options)) flush_geometry(own);
-    join_geometry(own, which, &next);
+    draw_mapping(which, draws, &next);
+    if (own->has_pending && !agrees(own, &next, which->options)) flush_mapping(own);
+    join_mapping(own, which, &next);
 }
 
 /* The means that the image has with all changes done, but for what is cut off at black and white. */
@@ -361,7 +356,7 @@ static void add_colour(journey *own, const stage *which, liana__draws *draws)
 {
     double means[3] = {0};
     liana__colour_change next;
-    flush_geometry(own);
+    flush_mapping(own);
     if (!own->has_change) {
         own->change = (liana__colour_change){1, 0, {0}};
         own->has_means = false;
@@ -411,8 +406,8 @@ static liana_status apply_stage(journey *own, size_t index, const liana_example_
     if (!is_chosen(which, index, address, &draws)) return LIANA_OK;
     if (!which->kind) {
         apply_function(own, which, address);
-    } else if (which->kind->geometry) {
-        add_geometry(own, which, &draws);
+    } else if (which->kind->mapping) {
+        add_mapping(own, which, &draws);
     } else if (which->kind->colour) {
         add_colour(own, which, &draws);
     } else if (which->kind->apply) {
@@ -466,7 +461,7 @@ static void find_range(double low, double high, int64_t size, int64_t *begin, in
 }
 
 /* The rectangle around what a mapping takes from an image. */
-static void find_footprint(const journey *own, liana__image_part *part)
+static void find_footprint(const journey *own, liana__image_region *region)
 {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
     const double *m = own->pending.from_output.m;
@@ -484,49 +479,50 @@ static void find_footprint(const journey *own, liana__image_part *part)
             high[i] = fmax(high[i], point[i]);
         }
     }
-    find_range(low[0], high[0], own->shape.width, &part->left, &part->width);
-    find_range(low[1], high[1], own->shape.height, &part->top, &part->height);
+    find_range(low[0], high[0], own->shape.width, &region->left, &region->width);
+    find_range(low[1], high[1], own->shape.height, &region->top, &region->height);
 }
 
 /* The first thing that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
-void liana__augment_find_part(const liana__augment *augment, const liana_example_address *address,
-                              liana__image_part *part)
+void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
+                                liana__image_region *region)
 {
     journey own = {.augment = augment, .shape = augment->first};
-    *part = (liana__image_part){0, 0, augment->first.height, augment->first.width};
+    *region = (liana__image_region){0, 0, augment->first.height, augment->first.width};
     for (size_t i = 0; i < augment->num_stages; i++) {
         const stage *which = &augment->stages[i];
-        liana__geometry next;
+        liana__point_mapping next;
         liana__draws draws;
         if (!is_chosen(which, i, address, &draws)) continue;
-        if (!which->kind || !which->kind->geometry) break;
-        draw_geometry(which, &draws, &next);
+        if (!which->kind || !which->kind->mapping) break;
+        draw_mapping(which, &draws, &next);
         if (own.has_pending && !agrees(&own, &next, which->options)) break;
-        join_geometry(&own, which, &next);
+        join_mapping(&own, which, &next);
     }
-    if (own.has_pending) find_footprint(&own, part);
+    if (own.has_pending) find_footprint(&own, region);
 }
 
-static void find_part_for_loader(const liana__stage *own, const liana_example_address *address, liana__image_part *part)
+static void find_region_for_loader(const liana__augmenter *own, const liana_example_address *address,
+                                   liana__image_region *region)
 {
-    liana__augment_find_part(own->options, address, part);
+    liana__augment_find_region(own->options, address, region);
 }
 
-static liana_status apply_to_loader(const liana__stage *own, const liana_example_address *address, const uint8_t *src,
-                                    uint8_t *dst, void *scratch, liana__error *error)
+static liana_status apply_to_loader(const liana__augmenter *own, const liana_example_address *address,
+                                    const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
 {
     return liana__augment_apply(own->options, address, src, dst, scratch, error);
 }
 
-liana__stage liana__augment_stage(const liana__augment *augment)
+liana__augmenter liana__augmenter_of(const liana__augment *augment)
 {
-    return (liana__stage){.name = "augmentation",
-                          .height = augment->first.height,
-                          .width = augment->first.width,
-                          .apply = apply_to_loader,
-                          .find_part = find_part_for_loader,
-                          .options = augment,
-                          .scratch_size = liana__augment_scratch_size(augment)};
+    return (liana__augmenter){.name = "augmentation",
+                              .height = augment->first.height,
+                              .width = augment->first.width,
+                              .apply = apply_to_loader,
+                              .find_region = find_region_for_loader,
+                              .options = augment,
+                              .scratch_size = liana__augment_scratch_size(augment)};
 }
 
 /* ---- mixing ---- */

@@ -36,13 +36,13 @@ static liana_status prepare(const void *own, liana__augment_setup *setup, liana_
 }
 
 static void map(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
-                liana__draws *draws, liana__geometry *geometry)
+                liana__draws *draws, liana__point_mapping *mapping)
 {
     (void)options;
     (void)draws;
-    geometry->from_output.m[0] = (double)in->width / (double)out->width;
-    geometry->from_output.m[4] = (double)in->height / (double)out->height;
-    geometry->inside = true;
+    mapping->from_output.m[0] = (double)in->width / (double)out->width;
+    mapping->from_output.m[4] = (double)in->height / (double)out->height;
+    mapping->inside = true;
 }
 
 const liana__augmentation liana__augmentation_resize = {
@@ -51,5 +51,5 @@ const liana__augmentation liana__augmentation_resize = {
     .options = &table,
     .draws_chance = true,
     .prepare = prepare,
-    .geometry = map,
+    .mapping = map,
 };

@@ -1,3 +1,4 @@
+/* Keeps decoded images in memory or in a file. */
 #include "data/cache/image_cache.h"
 
 #include "base/memory.h"
@@ -23,7 +24,7 @@ struct liana__image_cache {
     size_t *id_sizes;
     /* In a file. */
     const liana__source *source;
-    liana__image_file *file;
+    liana__decoded_file *file;
     atomic_bool unusable; /* it became shorter */
     atomic_bool full;     /* writing failed */
     pthread_mutex_t mutex;
@@ -92,17 +93,18 @@ static entry_state keep_in_memory(liana__image_cache *cache, uint64_t record, co
 
 /* ---- in a file ---- */
 
-static liana__image_file_contents describe(const liana__source *source, const liana__image_cache_file_options *options)
+static liana__decoded_file_contents describe(const liana__source *source,
+                                             const liana__image_cache_file_options *options)
 {
     const liana__decode_options *image = options->image;
-    liana__image_file_contents contents = {.num_records = source->num_records};
+    liana__decoded_file_contents contents = {.num_records = source->num_records};
     contents.image_size = (uint64_t)image->height * (uint64_t)image->width * (uint64_t)image->channels;
     const int64_t numbers[] = {image->height,    image->width, image->channels,
                                image->antialias, image->fast,  source->has_labels};
     liana__fingerprint_add(&contents.settings, numbers, sizeof numbers);
     liana__fingerprint_add_text(&contents.settings, source->kind->name);
     liana__fingerprint_add_text(&contents.settings, options->settings);
-    liana__fingerprint_add_source(&contents.settings, &contents.sources, source);
+    liana__source_fingerprint(source, &contents.settings, &contents.sources);
     for (size_t i = 0; i < options->files.count; i++) {
         liana__fingerprint_add_file(&contents.settings, &contents.sources, options->files.items[i], 0);
     }
@@ -110,7 +112,7 @@ static liana__image_file_contents describe(const liana__source *source, const li
 }
 
 static liana_status open_file(liana__image_cache *cache, const liana__image_cache_file_options *options,
-                              const liana__image_file_contents *contents, liana__error *error)
+                              const liana__decoded_file_contents *contents, liana__error *error)
 {
     char why[80];
     liana__arena arena = {0};
@@ -119,7 +121,7 @@ static liana_status open_file(liana__image_cache *cache, const liana__image_cach
     const char *path = name ? liana__path_join(&arena, options->folder, name) : NULL;
     liana_status status = path ? LIANA_OK : liana__fail_memory(error, "decoded images");
     if (status == LIANA_OK) status = liana__folder_make(options->folder, error);
-    if (status == LIANA_OK) status = liana__image_file_open(path, contents, &cache->file, why, sizeof why, error);
+    if (status == LIANA_OK) status = liana__decoded_file_open(path, contents, &cache->file, why, sizeof why, error);
     if (status == LIANA_OK && *why) {
         liana__text_add(&cache->notes, "the cache '%s' is made anew: %s", path, why);
     }
@@ -130,7 +132,7 @@ static liana_status open_file(liana__image_cache *cache, const liana__image_cach
 liana_status liana__image_cache_open(const liana__source *source, const liana__image_cache_file_options *options,
                                      liana__image_cache **out, liana__error *error)
 {
-    liana__image_file_contents contents = describe(source, options);
+    liana__decoded_file_contents contents = describe(source, options);
     *out = allocate(source->num_records, contents.image_size);
     if (!*out) return liana__fail_memory(error, "decoded images");
     (*out)->source = source;
@@ -158,21 +160,21 @@ static void add_note(liana__image_cache *cache, const char *what, const char *wh
     pthread_mutex_unlock(&cache->mutex);
 }
 
-static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__decoded_file_room *room,
                          liana__cached_image *image)
 {
     if (atomic_load(&cache->unusable) || atomic_load(&cache->states[record]) == ENTRY_FILLING) return false;
-    liana__image_file_entry entry;
-    switch (liana__image_file_find(cache->file, record, room, &entry)) {
-    case LIANA__IMAGE_FILE_EMPTY: return false;
-    case LIANA__IMAGE_FILE_DAMAGED: count_damage(cache, record); return false;
-    case LIANA__IMAGE_FILE_SHORTER:
+    liana__decoded_file_entry entry;
+    switch (liana__decoded_file_find(cache->file, record, room, &entry)) {
+    case LIANA__DECODED_FILE_EMPTY: return false;
+    case LIANA__DECODED_FILE_DAMAGED: count_damage(cache, record); return false;
+    case LIANA__DECODED_FILE_SHORTER:
         if (!atomic_exchange(&cache->unusable, true)) {
             add_note(cache, "images are decoded from here on, as somebody cut off their cache: ",
-                     liana__image_file_path(cache->file));
+                     liana__decoded_file_path(cache->file));
         }
         return false;
-    case LIANA__IMAGE_FILE_WHOLE: break;
+    case LIANA__DECODED_FILE_WHOLE: break;
     }
     *image = (liana__cached_image){entry.pixels, entry.label, entry.id, entry.id_size};
     return true;
@@ -182,8 +184,8 @@ static entry_state keep_in_file(liana__image_cache *cache, uint64_t record, cons
 {
     if (atomic_load(&cache->unusable) || atomic_load(&cache->full)) return ENTRY_EMPTY;
     liana__error error = {0};
-    liana__image_file_entry entry = {image->pixels, image->label, image->id, image->id_size};
-    if (liana__image_file_write(cache->file, record, &entry, &error) == LIANA_OK) return ENTRY_EMPTY;
+    liana__decoded_file_entry entry = {image->pixels, image->label, image->id, image->id_size};
+    if (liana__decoded_file_write(cache->file, record, &entry, &error) == LIANA_OK) return ENTRY_EMPTY;
     if (!atomic_exchange(&cache->full, true)) {
         add_note(cache, "images are decoded in each epoch from here on: ", error.message);
     }
@@ -201,7 +203,7 @@ void liana__image_cache_destroy(liana__image_cache *cache)
     free(cache->images);
     free(cache->labels);
     free(cache->states);
-    liana__image_file_close(cache->file);
+    liana__decoded_file_close(cache->file);
     liana__text_free(&cache->notes);
     pthread_mutex_destroy(&cache->mutex);
     free(cache);
@@ -215,15 +217,15 @@ uint64_t liana__image_cache_count(const liana__image_cache *cache)
 uint64_t liana__image_cache_size(const liana__image_cache *cache)
 {
     if (!cache) return 0;
-    return cache->file ? liana__image_file_size(cache->file) : cache->count * cache->image_size;
+    return cache->file ? liana__decoded_file_size(cache->file) : cache->count * cache->image_size;
 }
 
 const char *liana__image_cache_path(const liana__image_cache *cache)
 {
-    return cache && cache->file ? liana__image_file_path(cache->file) : NULL;
+    return cache && cache->file ? liana__decoded_file_path(cache->file) : NULL;
 }
 
-bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__decoded_file_room *room,
                              liana__cached_image *image)
 {
     if (!cache || record >= cache->count) return false;
@@ -234,7 +236,7 @@ bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record)
 {
     if (!cache || record >= cache->count) return false;
     if (!cache->file) return atomic_load(&cache->states[record]) == ENTRY_FULL;
-    return !atomic_load(&cache->unusable) && liana__image_file_expect(cache->file, record);
+    return !atomic_load(&cache->unusable) && liana__decoded_file_expect(cache->file, record);
 }
 
 void liana__image_cache_keep(liana__image_cache *cache, uint64_t record, const liana__cached_image *image)
@@ -252,7 +254,7 @@ static void describe_damage(liana__image_cache *cache, liana__text *text)
 {
     liana__record_address address = liana__source_address(cache->source, cache->first_damaged);
     liana__text_add(text, "in the cache '%s' %" PRIu64 " image%s damaged and made anew, first that of '%s'",
-                    liana__image_file_path(cache->file), cache->num_damaged,
+                    liana__decoded_file_path(cache->file), cache->num_damaged,
                     cache->num_damaged == 1 ? " was" : "s were", address.file);
     if (address.record >= 0) liana__text_add(text, ", record %" PRId64, address.record);
 }

@@ -7,7 +7,7 @@
 #ifndef LIANA_DATA_IMAGE_CACHE_H
 #define LIANA_DATA_IMAGE_CACHE_H
 
-#include "data/cache/image_file.h"
+#include "data/cache/decoded_file.h"
 #include "data/image/decode.h"
 #include "data/source/source.h"
 
@@ -53,7 +53,7 @@ const char *liana__image_cache_path(const liana__image_cache *cache);
 bool liana__image_cache_take_note(liana__image_cache *cache, liana__text *text);
 
 /* The image of a record; false if it is not kept (or `cache` is NULL), and then the room may hold anything. */
-bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__image_file_room *room,
+bool liana__image_cache_find(liana__image_cache *cache, uint64_t record, liana__decoded_file_room *room,
                              liana__cached_image *image);
 /* Whether the image of a record will probably be found, which a file is then told to have ready soon. */
 bool liana__image_cache_expect(liana__image_cache *cache, uint64_t record);

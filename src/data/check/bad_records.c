@@ -1,3 +1,4 @@
+/* Collects records that cannot be used, writes them as CSV and reads them. */
 #include "data/check/bad_records.h"
 
 #include "base/file.h"
@@ -101,20 +102,6 @@ liana_status liana__bad_records_meet(liana__bad_records *list, const liana__bad_
 
 /* ---- writing ---- */
 
-static void add_field(liana__text *text, const char *field)
-{
-    if (!strpbrk(field, ",\"\r\n")) {
-        liana__text_add(text, "%s", field);
-        return;
-    }
-    liana__text_add(text, "\"");
-    for (; *field; field++) {
-        if (*field == '"') liana__text_add(text, "\"");
-        liana__text_add_bytes(text, field, 1);
-    }
-    liana__text_add(text, "\"");
-}
-
 liana_status liana__bad_records_write(const liana__bad_records *list, const char *path, liana__error *error)
 {
     liana__text text = {0};
@@ -122,17 +109,17 @@ liana_status liana__bad_records_write(const liana__bad_records *list, const char
     liana__text_add(&text, "\n");
     for (size_t i = 0; i < list->count; i++) {
         const liana__bad_record *record = &list->items[i];
-        add_field(&text, record->part);
+        liana__csv_add(&text, record->part);
         liana__text_add(&text, ",");
-        add_field(&text, record->file);
+        liana__csv_add(&text, record->file);
         liana__text_add(&text, ",");
         if (record->record >= 0) liana__text_add(&text, "%" PRId64, record->record);
         liana__text_add(&text, ",");
         if (record->offset >= 0) liana__text_add(&text, "%" PRId64, record->offset);
         liana__text_add(&text, ",");
-        add_field(&text, record->id ? record->id : "");
+        liana__csv_add(&text, record->id ? record->id : "");
         liana__text_add(&text, ",");
-        add_field(&text, record->reason);
+        liana__csv_add(&text, record->reason);
         liana__text_add(&text, "\n");
     }
     liana_status status =

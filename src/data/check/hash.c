@@ -1,3 +1,4 @@
+/* Hashes byte strings to 128 bits. */
 #include "data/check/hash.h"
 
 #include <string.h>

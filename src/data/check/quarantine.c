@@ -1,3 +1,4 @@
+/* A source without the records of a list. */
 #include "data/check/quarantine.h"
 
 #include <stdlib.h>

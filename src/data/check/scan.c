@@ -1,3 +1,4 @@
+/* Reads data sets whole and collects what is wrong with them. */
 #include "data/check/scan.h"
 
 #include "base/file.h"

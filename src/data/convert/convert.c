@@ -1,3 +1,4 @@
+/* Writes data of any form as TFRecord shards. */
 #include "data/convert/convert.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* Makes ids of files' names. */
 #include "data/convert/convert_ids.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Writes a folder of shards that appears whole or not at all. */
 #include "data/convert/shards.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Keeps a few datasets open and takes elements of them in turn. */
 #include "data/dataset/cycle.h"
 
 #include <stdlib.h>

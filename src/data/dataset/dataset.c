@@ -1,7 +1,8 @@
+/* Makes stages, and reads their elements one by one or one after the other. */
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"
-#include "data/dataset/window.h"
+#include "data/dataset/dataset_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -224,7 +225,7 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
     cursor->index = start;
     if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
     bool works = dataset->random_access ? dataset->works : kind->works;
-    if (works && cursor->pace.num_threads > 0) return liana__window_open(cursor, &cursor->window, error);
+    if (works && cursor->pace.num_threads > 0) return liana__ahead_open(cursor, &cursor->ahead, error);
     cursor->reader = liana__reader_create(dataset, NULL);
     return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
 }
@@ -258,7 +259,7 @@ liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, 
 void liana__cursor_close(liana__cursor *cursor)
 {
     if (!cursor) return;
-    liana__window_close(cursor->window);
+    liana__ahead_close(cursor->ahead);
     if (cursor->own && cursor->dataset->kind->cursor_free) cursor->dataset->kind->cursor_free(cursor);
     for (size_t i = 0; i < cursor->num_inputs; i++) liana__cursor_close(cursor->inputs[i]);
     liana__reader_destroy(cursor->reader);
@@ -288,8 +289,8 @@ liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, l
     if (cursor->ended) return LIANA_END_OF_DATA;
     const liana_dataset *dataset = cursor->dataset;
     liana_status status;
-    if (cursor->window) {
-        status = liana__window_next(cursor->window, element, error);
+    if (cursor->ahead) {
+        status = liana__ahead_next(cursor->ahead, element, error);
     } else if (dataset->random_access || dataset->kind->apply) {
         status = compute(cursor, element, error);
     } else {

@@ -167,9 +167,9 @@ struct liana__cursor {
     bool ended;
     void *own;
     liana__holder store;
-    liana__reader *reader;        /* of a random-access stage, or one that applies a function */
-    struct liana__window *window; /* makes elements ahead, in place of the reader; or NULL */
-    size_t num_inputs;            /* opened */
+    liana__reader *reader;      /* of a random-access stage, or one that applies a function */
+    struct liana__ahead *ahead; /* makes elements ahead, in place of the reader; or NULL */
+    size_t num_inputs;          /* opened */
     liana__cursor **inputs;
 };
 

@@ -1,3 +1,4 @@
+/* Shows a dataset of labelled images as a source, and files as a dataset. */
 #include "data/dataset/dataset_source.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Specs of components, and memory that holds elements. */
 #include "data/dataset/element.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Writes elements to a file and reads any of them. */
 #include "data/dataset/element_file.h"
 
 #include "base/crc32c.h"

@@ -1,3 +1,4 @@
+/* Iterators: a program goes through the elements of a dataset. */
 #include "data/dataset/dataset_source.h"
 
 #include "base/denormals.h"

@@ -1,3 +1,4 @@
+/* Packs an element into one piece of memory, and unpacks it. */
 #include "data/dataset/packed_element.h"
 
 #include <string.h>

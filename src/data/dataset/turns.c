@@ -1,3 +1,4 @@
+/* Computes which part an element comes from where parts take turns. */
 #include "data/dataset/turns.h"
 
 #include "base/search.h"

@@ -1,3 +1,4 @@
+/* Decodes and resizes the image of a record. */
 #include "data/image/decode.h"
 
 /* Raw pixels with the wanted channels: grey is repeated, colour weighted as everywhere else. */
@@ -26,34 +27,34 @@ static liana__resize_shape resize_from(const liana__decode_options *options, int
                                  .antialias = options->antialias};
 }
 
-/* What of the encoded image a part of the resized one takes. */
-typedef struct part_search {
+/* What of the encoded image a region of the resized one takes. */
+typedef struct region_search {
     liana__decoder *decoder;
     const liana__decode_options *options;
-    const liana__image_part *part;
+    const liana__image_region *region;
     liana__error *error;
     liana_status status;
-} part_search;
+} region_search;
 
-static void choose_part(void *user, int64_t height, int64_t width, liana__image_part *part)
+static void choose_region(void *user, int64_t height, int64_t width, liana__image_region *region)
 {
-    part_search *own = user;
+    region_search *own = user;
     liana__resize_shape *shape = &own->decoder->shape;
     *shape = resize_from(own->options, height, width);
-    own->status = liana__resize_find_part(&own->decoder->resizer, shape, own->part, part, own->error);
+    own->status = liana__resize_find_region(&own->decoder->resizer, shape, own->region, region, own->error);
 }
 
 static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_options *options,
-                                 const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                 const liana__record *record, const liana__image_region *region, uint8_t *dst,
                                  liana__error *error)
 {
-    part_search search = {.decoder = decoder, .options = options, .part = part, .error = error};
+    region_search search = {.decoder = decoder, .options = options, .region = region, .error = error};
     liana__image_options image = {.channels = options->channels,
                                   .max_pixels = options->max_pixels,
                                   .least_height = options->fast ? options->height : 0,
                                   .least_width = options->fast ? options->width : 0};
-    if (part) {
-        image.choose_part = choose_part;
+    if (region) {
+        image.choose_region = choose_region;
         image.user = &search;
     } else {
         image.target = (liana__image_target){dst, options->height, options->width};
@@ -68,10 +69,10 @@ static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_op
 }
 
 liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error)
 {
-    if (record->bytes) return decode_bytes(decoder, options, record, part, dst, error);
+    if (record->bytes) return decode_bytes(decoder, options, record, region, dst, error);
     decoder->shape = resize_from(options, record->height, record->width);
     if (record->channels != options->channels) {
         LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
@@ -86,21 +87,21 @@ liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_o
     return LIANA_OK;
 }
 
-liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error)
 {
     if (decoder->from.pixels == dst) return LIANA_OK;
-    if (part) return liana__resize_part_u8(&decoder->resizer, &decoder->shape, part, &decoder->from, dst, error);
+    if (region) return liana__resize_region_u8(&decoder->resizer, &decoder->shape, region, &decoder->from, dst, error);
     return liana__resize_u8(&decoder->resizer, &decoder->shape, decoder->from.pixels, dst, error);
 }
 
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error)
 {
-    if (part && part->height == options->height && part->width == options->width) part = NULL;
-    LIANA_TRY(liana__decode_pixels(decoder, options, record, part, dst, error));
-    return liana__decode_resize(decoder, part, dst, error);
+    if (region && region->height == options->height && region->width == options->width) region = NULL;
+    LIANA_TRY(liana__decode_pixels(decoder, options, record, region, dst, error));
+    return liana__decode_resize(decoder, region, dst, error);
 }
 
 static liana_status probe_record(const liana__record *record, liana__probe *probe, liana__error *error)

@@ -26,18 +26,18 @@ typedef struct liana__decoder {
 } liana__decoder;
 
 /* Decodes the record's image, turns it grey or into colour as asked, and resizes it into
- * dst [height, width, channels]. With `part` (NULL: all of it) only that part of dst is written as in the whole; the
- * rest is undefined, and no more is decoded than it takes. Errors: those of decoding and resizing; they do not name the
- * record. */
+ * dst [height, width, channels]. With `region` (NULL: all of it) only that region of dst is written as in the whole;
+ * the rest is undefined, and no more is decoded than it takes. Errors: those of decoding and resizing; they do not name
+ * the record. */
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error) LIANA_MUST_USE;
 
 /* The two halves of it, for those who measure them. The first one may already write dst and leave nothing to do. */
 liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_part *part, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error) LIANA_MUST_USE;
-liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_part *part, uint8_t *dst,
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, uint8_t *dst,
                                   liana__error *error) LIANA_MUST_USE;
 
 typedef struct liana__probe {

@@ -1,3 +1,4 @@
+/* Resizes images: weights once for each pair of sizes, then rows and columns. */
 #include "data/image/resize.h"
 
 #include "base/memory.h"
@@ -154,7 +155,7 @@ liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_sh
     return LIANA_OK;
 }
 
-/* ---- parts ---- */
+/* ---- regions ---- */
 
 /* The inputs [*begin, *begin + *size) of the outputs [first, first + count); taps ascend with the outputs. */
 static void find_inputs(const liana__resize_axis *axis, int64_t first, int64_t count, int64_t *begin, int64_t *size)
@@ -164,14 +165,15 @@ static void find_inputs(const liana__resize_axis *axis, int64_t first, int64_t c
     *size = axis->first[last] + axis->count[last] - *begin;
 }
 
-liana_status liana__resize_find_part(liana__resizer *resizer, const liana__resize_shape *shape,
-                                     const liana__image_part *part, liana__image_part *needed, liana__error *error)
+liana_status liana__resize_find_region(liana__resizer *resizer, const liana__resize_shape *shape,
+                                       const liana__image_region *region, liana__image_region *needed,
+                                       liana__error *error)
 {
     LIANA_TRY(prepare(resizer, shape, error));
-    *needed = *part;
+    *needed = *region;
     if (is_copy(shape)) return LIANA_OK;
-    find_inputs(&resizer->rows, part->top, part->height, &needed->top, &needed->height);
-    find_inputs(&resizer->columns, part->left, part->width, &needed->left, &needed->width);
+    find_inputs(&resizer->rows, region->top, region->height, &needed->top, &needed->height);
+    find_inputs(&resizer->columns, region->left, region->width, &needed->left, &needed->width);
     return LIANA_OK;
 }
 
@@ -193,32 +195,32 @@ static liana_status cut_axis(const liana__resize_axis *axis, int64_t first, int6
     return LIANA_OK;
 }
 
-static void copy_part(const liana__image_part *part, const liana__image *src, int64_t dst_width, uint8_t *dst)
+static void copy_region(const liana__image_region *region, const liana__image *src, int64_t dst_width, uint8_t *dst)
 {
-    size_t pixel = (size_t)src->channels, size = (size_t)part->width * pixel;
-    for (int64_t y = part->top; y < part->top + part->height; y++) {
-        memcpy(dst + (size_t)(y * dst_width + part->left) * pixel,
-               src->pixels + (size_t)((y - src->top) * src->width + part->left - src->left) * pixel, size);
+    size_t pixel = (size_t)src->channels, size = (size_t)region->width * pixel;
+    for (int64_t y = region->top; y < region->top + region->height; y++) {
+        memcpy(dst + (size_t)(y * dst_width + region->left) * pixel,
+               src->pixels + (size_t)((y - src->top) * src->width + region->left - src->left) * pixel, size);
     }
 }
 
-liana_status liana__resize_part_u8(liana__resizer *resizer, const liana__resize_shape *shape,
-                                   const liana__image_part *part, const liana__image *src, uint8_t *dst,
-                                   liana__error *error)
+liana_status liana__resize_region_u8(liana__resizer *resizer, const liana__resize_shape *shape,
+                                     const liana__image_region *region, const liana__image *src, uint8_t *dst,
+                                     liana__error *error)
 {
     LIANA_TRY(prepare(resizer, shape, error));
     if (is_copy(shape)) {
-        copy_part(part, src, shape->to_width, dst);
+        copy_region(region, src, shape->to_width, dst);
         return LIANA_OK;
     }
     liana__resize_cut *rows = &resizer->cut_rows, *columns = &resizer->cut_columns;
-    LIANA_TRY(cut_axis(&resizer->rows, part->top, part->height, src->top, rows, error));
-    LIANA_TRY(cut_axis(&resizer->columns, part->left, part->width, src->left, columns, error));
+    LIANA_TRY(cut_axis(&resizer->rows, region->top, region->height, src->top, rows, error));
+    LIANA_TRY(cut_axis(&resizer->columns, region->left, region->width, src->left, columns, error));
     const liana__resize_kernels *kernels = resizer->kernels;
     int64_t row_size = src->width * shape->channels;
     for (int i = 0; i < LIANA__RESIZE_PADDING; i++) resizer->row[row_size + i] = 0;
-    for (int64_t y = 0; y < part->height; y++) {
-        uint8_t *to = dst + ((part->top + y) * shape->to_width + part->left) * shape->channels;
+    for (int64_t y = 0; y < region->height; y++) {
+        uint8_t *to = dst + ((region->top + y) * shape->to_width + region->left) * shape->channels;
         kernels->blend_rows(&rows->axis, y, src->pixels, row_size, resizer->row);
         kernels->finish_row(&columns->axis, resizer->row, shape->channels, to, NULL);
     }

@@ -61,7 +61,7 @@ typedef struct liana__resizer {
     liana__resize_axis columns;
     float *row; /* one output row before it is resized horizontally: [width, channels] */
     size_t row_capacity;
-    liana__resize_cut cut_rows; /* of a part */
+    liana__resize_cut cut_rows; /* of a region */
     liana__resize_cut cut_columns;
     const liana__resize_kernels *kernels; /* NULL: those of this processor, as LIANA_MAX_ISA allows */
 } liana__resizer;
@@ -83,15 +83,15 @@ liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape
 liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
                                  float *dst, liana__error *error) LIANA_MUST_USE;
 
-/* The part of the input that a part of the output is computed from. Errors as above. */
-liana_status liana__resize_find_part(liana__resizer *resizer, const liana__resize_shape *shape,
-                                     const liana__image_part *part, liana__image_part *needed, liana__error *error)
-    LIANA_MUST_USE;
-/* Only a part of the output, where it belongs in dst [to_height, to_width, channels], whose other pixels stay: the same
- * bits as in the whole. `src` holds at least what is needed of the input, at its top and left. Errors as above. */
-liana_status liana__resize_part_u8(liana__resizer *resizer, const liana__resize_shape *shape,
-                                   const liana__image_part *part, const liana__image *src, uint8_t *dst,
-                                   liana__error *error) LIANA_MUST_USE;
+/* The region of the input that a region of the output is computed from. Errors as above. */
+liana_status liana__resize_find_region(liana__resizer *resizer, const liana__resize_shape *shape,
+                                       const liana__image_region *region, liana__image_region *needed,
+                                       liana__error *error) LIANA_MUST_USE;
+/* Only a region of the output, where it belongs in dst [to_height, to_width, channels], whose other pixels stay: the
+ * same bits as in the whole. `src` holds at least what is needed of the input, at its top and left. Errors as above. */
+liana_status liana__resize_region_u8(liana__resizer *resizer, const liana__resize_shape *shape,
+                                     const liana__image_region *region, const liana__image *src, uint8_t *dst,
+                                     liana__error *error) LIANA_MUST_USE;
 
 void liana__resizer_free(liana__resizer *resizer);
 

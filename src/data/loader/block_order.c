@@ -1,3 +1,4 @@
+/* Shuffles blocks, and records in windows of them. */
 #include "data/loader/block_order.h"
 
 #include "base/random.h"

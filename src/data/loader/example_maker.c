@@ -1,3 +1,4 @@
+/* Makes one example: reads, decodes, keeps and augments it. */
 #include "data/loader/example_maker.h"
 
 #include "base/memory.h"
@@ -60,7 +61,7 @@ static liana_status fail_bound(const liana__example_maker *self, uint64_t index,
 /* What is to be read, and what of it is needed. */
 typedef struct wanted {
     liana_example_address address;
-    const liana__image_part *part; /* NULL: all of it, which the cache keeps */
+    const liana__image_region *region; /* NULL: all of it, which the cache keeps */
     int32_t *label;
     uint8_t *pixels;
 } wanted;
@@ -85,7 +86,7 @@ static liana_status decode_record(liana__example_maker *self, const wanted *what
                                       plan->options->num_classes, what->label, error));
     }
     liana_status status =
-        liana__decode_record(&self->decoder, &plan->decoded, &self->record, what->part, what->pixels, error);
+        liana__decode_record(&self->decoder, &plan->decoded, &self->record, what->region, what->pixels, error);
     return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(plan->source, index, &self->record, error);
 }
 
@@ -125,7 +126,7 @@ static liana_status read_example(liana__example_maker *self, liana__ring_slot *s
     const liana__record *record = &self->record;
     LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
     liana__cached_image image = {what->pixels, *what->label, record->id, record->id_size};
-    if (!what->part) liana__image_cache_keep(self->plan->cache, what->address.record, &image);
+    if (!what->region) liana__image_cache_keep(self->plan->cache, what->address.record, &image);
     return LIANA_OK;
 }
 
@@ -133,47 +134,48 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
                                  bool *bad, liana__error *error)
 {
     const liana__example_plan *plan = self->plan;
-    const liana__stage *stage = plan->options->stage;
+    const liana__augmenter *augmenter = plan->options->augmenter;
     liana__batch *batch = &slot->batch;
     uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
     uint8_t *pixels = batch->images + (size_t)i * plan->image_size,
-            *decoded = stage ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
+            *decoded = augmenter ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
-    liana__image_file_room room;
+    liana__decoded_file_room room;
     room.pixels = decoded;
     liana_example_address address = {seed, batch->epoch, position, index};
     *bad = false;
     if (liana__image_cache_find(plan->cache, index, &room, &cached)) {
         batch->labels[i] = cached.label;
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
-        if (!stage && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
+        if (!augmenter && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
     } else {
         wanted what = {.address = {seed, pass, position, index}, .label = &batch->labels[i], .pixels = decoded};
-        liana__image_part part;
-        if (stage && stage->find_part && index >= liana__image_cache_count(plan->cache)) {
-            stage->find_part(stage, &address, &part);
-            what.part = &part;
+        liana__image_region region;
+        if (augmenter && augmenter->find_region && index >= liana__image_cache_count(plan->cache)) {
+            augmenter->find_region(augmenter, &address, &region);
+            what.region = &region;
         }
         LIANA_TRY(read_example(self, slot, i, &what, bad, error));
         if (!*bad && liana__memory_share_is_missed(&self->share)) liana__example_maker_rest(self);
     }
-    if (!stage || *bad) return LIANA_OK;
-    if (stage->apply(stage, &address, cached.pixels, pixels, self->stage_scratch, error) == LIANA_OK) return LIANA_OK;
-    return liana__fail_within(error, "%s at position %" PRIu64, stage->name, position);
+    if (!augmenter || *bad) return LIANA_OK;
+    if (augmenter->apply(augmenter, &address, cached.pixels, pixels, self->augmenter_scratch, error) == LIANA_OK)
+        return LIANA_OK;
+    return liana__fail_within(error, "%s at position %" PRIu64, augmenter->name, position);
 }
 
 /* ---- beginning and ending ---- */
 
 liana_status liana__example_maker_init(liana__example_maker *self, const liana__example_plan *plan, liana__error *error)
 {
-    const liana__stage *stage = plan->options->stage;
+    const liana__augmenter *augmenter = plan->options->augmenter;
     *self = (liana__example_maker){.plan = plan, .share = {.pool = plan->pool, .own = plan->share}};
     self->decoder.image.share = &self->share;
     if (!make_scratch(self)) return liana__fail_memory(error, "reading threads");
-    if (!stage) return LIANA_OK;
-    self->stage_scratch = liana__allocate_aligned(stage->scratch_size);
+    if (!augmenter) return LIANA_OK;
+    self->augmenter_scratch = liana__allocate_aligned(augmenter->scratch_size);
     self->decoded = liana__allocate_aligned(plan->decoded_size + LIANA__IMAGE_OFFSET);
-    return self->stage_scratch && self->decoded ? LIANA_OK : liana__fail_memory(error, stage->name);
+    return self->augmenter_scratch && self->decoded ? LIANA_OK : liana__fail_memory(error, augmenter->name);
 }
 
 void liana__example_maker_rest(liana__example_maker *self)
@@ -187,6 +189,6 @@ void liana__example_maker_free(liana__example_maker *self)
     liana__source_scratch_destroy(self->plan->source, self->scratch);
     liana__decoder_free(&self->decoder);
     liana__memory_share_settle(&self->share, 0);
-    free(self->stage_scratch);
+    free(self->augmenter_scratch);
     free(self->decoded);
 }

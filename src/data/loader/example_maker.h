@@ -10,7 +10,7 @@
 typedef struct liana__example_plan {
     const liana__source *source;
     const liana__loader_options *options;
-    liana__decode_options decoded; /* the shape of images before the stage */
+    liana__decode_options decoded; /* the shape of images before the augmenter */
     size_t decoded_size;           /* bytes of such an image */
     size_t image_size;             /* and of one in a batch */
     liana__image_cache *cache;     /* NULL: none */
@@ -22,8 +22,8 @@ typedef struct liana__example_plan {
 typedef struct liana__example_maker {
     const liana__example_plan *plan;
     void *scratch;
-    void *stage_scratch;
-    uint8_t *decoded; /* memory for an image before the stage, which begins LIANA__IMAGE_OFFSET bytes on */
+    void *augmenter_scratch;
+    uint8_t *decoded; /* memory for an image before the augmenter, which begins LIANA__IMAGE_OFFSET bytes on */
     liana__decoder decoder;
     liana__memory_share share;
     liana__record record; /* that was read last, as far as that went */

@@ -1,3 +1,4 @@
+/* Lists the examples that a batch lacks. */
 #include "data/loader/gaps.h"
 
 #include <stdlib.h>

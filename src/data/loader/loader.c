@@ -1,5 +1,7 @@
+/* The threads of a loader and the ring of batches that they fill. */
 #include "data/loader/loader.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { MAX_CHUNK = 32 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
@@ -377,7 +378,7 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
-    size_t each = options->stage ? loader->plan.decoded_size + options->stage->scratch_size : 0, order = 0;
+    size_t each = options->augmenter ? loader->plan.decoded_size + options->augmenter->scratch_size : 0, order = 0;
     if (options->mixer) each += options->mixer->scratch_size;
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
@@ -464,9 +465,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     plan->source = source;
     plan->options = &loader->options;
     plan->decoded = options->image;
-    if (options->stage) {
-        plan->decoded.height = options->stage->height;
-        plan->decoded.width = options->stage->width;
+    if (options->augmenter) {
+        plan->decoded.height = options->augmenter->height;
+        plan->decoded.width = options->augmenter->width;
     }
     plan->image_size = image_bytes(&options->image);
     plan->decoded_size = image_bytes(&plan->decoded);
@@ -579,13 +580,6 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
     return LIANA_OK;
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Tells of the gaps of a batch that is complete. */
 static liana_status report_gaps(const liana__loader *loader, const liana__ring_slot *slot, liana__error *error)
 {
@@ -605,7 +599,7 @@ static liana_status report_gaps(const liana__loader *loader, const liana__ring_s
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
 {
     *batch = NULL;
-    double start = seconds_now();
+    double start = liana__clock_seconds();
     liana_status status = LIANA_OK;
     pthread_mutex_lock(&loader->mutex);
     if (!loader->begun) {
@@ -624,7 +618,7 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         }
         if (status == LIANA_OK) {
             slot->state = LIANA__SLOT_TAKEN;
-            slot->batch.wait_seconds = seconds_now() - start;
+            slot->batch.wait_seconds = liana__clock_seconds() - start;
             advance(loader, &loader->next);
             *batch = &slot->batch;
         }

@@ -1,3 +1,4 @@
+/* Memory of one batch, and how many batches a loader's memory holds. */
 #include "data/loader/ring_slot.h"
 
 #include "base/memory.h"

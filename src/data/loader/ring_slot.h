@@ -2,8 +2,8 @@
 #ifndef LIANA_DATA_RING_SLOT_H
 #define LIANA_DATA_RING_SLOT_H
 
+#include "data/loader/batch.h"
 #include "data/loader/gaps.h"
-#include "data/loader/loader.h"
 
 typedef enum liana__slot_state {
     LIANA__SLOT_FREE,

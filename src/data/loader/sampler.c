@@ -1,3 +1,4 @@
+/* Oversampling and weighted sampling: which records an epoch has. */
 #include "data/loader/sampler.h"
 
 #include "base/memory.h"

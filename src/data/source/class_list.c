@@ -1,3 +1,4 @@
+/* Shows lists of classes and compares them. */
 #include "data/source/class_list.h"
 
 #include "base/format.h"

@@ -1,6 +1,5 @@
+/* Adds bytes, texts and files to a fingerprint. */
 #include "data/source/fingerprint.h"
-
-#include "data/source/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,33 +44,4 @@ void liana__fingerprint_add_file(liana__fingerprint *settings, liana__fingerprin
     liana__fingerprint_add_text(settings, absolute ? absolute : path);
     free(absolute);
     liana__fingerprint_add(sources, facts, sizeof facts);
-}
-
-/* Of a remote file, what its server calls this state of it. */
-static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
-                            liana__fingerprint *settings, liana__fingerprint *sources)
-{
-    liana__remote_version version = liana__remote_version_of(remote, url);
-    liana__fingerprint_add_text(settings, url);
-    liana__fingerprint_add_text(sources, version.text);
-    liana__fingerprint_add(sources, &num_records, sizeof num_records);
-}
-
-void liana__fingerprint_add_source(liana__fingerprint *settings, liana__fingerprint *sources,
-                                   const liana__source *source)
-{
-    const char *file = NULL;
-    uint64_t first = 0;
-    for (uint64_t i = 0; i <= source->num_records; i++) {
-        const char *next = i < source->num_records ? liana__source_address(source, i).file : NULL;
-        bool same = file && next && (file == next || strcmp(file, next) == 0);
-        if (same) continue;
-        if (file && liana__path_is_remote(file)) {
-            add_remote_file(source->remote, file, i - first, settings, sources);
-        } else if (file) {
-            liana__fingerprint_add_file(settings, sources, file, i - first);
-        }
-        file = next;
-        first = i;
-    }
 }

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct liana__source;
-
 /* A number made of many bytes; different ones do not come out equal by accident. Starts at {0, 0}. */
 typedef struct liana__fingerprint {
     uint64_t words[2];
@@ -22,8 +20,5 @@ bool liana__fingerprint_equal(const liana__fingerprint *a, const liana__fingerpr
  * inode), into `sources`. */
 void liana__fingerprint_add_file(liana__fingerprint *settings, liana__fingerprint *sources, const char *path,
                                  uint64_t num_records);
-/* All files of a source, remote ones by what their server calls their state. */
-void liana__fingerprint_add_source(liana__fingerprint *settings, liana__fingerprint *sources,
-                                   const struct liana__source *source);
 
 #endif

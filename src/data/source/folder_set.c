@@ -1,3 +1,4 @@
+/* Remembers which folders were visited. */
 #include "data/source/folder_set.h"
 
 #include <stdlib.h>

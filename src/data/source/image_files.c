@@ -1,3 +1,4 @@
+/* Reads records that are files of their own. */
 #include "data/source/image_files.h"
 
 #include <stdlib.h>

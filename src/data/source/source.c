@@ -1,3 +1,4 @@
+/* Opens sources: finds their files and kind, and reads their records. */
 #include "data/source/source.h"
 
 #include "base/text.h"
@@ -18,17 +19,18 @@ enum { NUM_KINDS = sizeof KINDS / sizeof *KINDS };
 
 static liana_status find_kind(const char *name, const liana__source_kind **kind, liana__error *error)
 {
-    const char *names[NUM_KINDS + 1] = {"auto"};
     *kind = NULL;
     if (!name || strcmp(name, "auto") == 0) return LIANA_OK;
+    liana__nearest_search search = liana__nearest_begin(name);
+    liana__nearest_add(&search, "auto");
     liana__text known = {0};
     for (size_t i = 0; i < NUM_KINDS; i++) {
-        names[i + 1] = KINDS[i]->name;
         if (strcmp(KINDS[i]->name, name) == 0) *kind = KINDS[i];
+        liana__nearest_add(&search, KINDS[i]->name);
         liana__text_add(&known, ", %s", KINDS[i]->name);
     }
     if (!*kind) {
-        const char *nearest = liana__nearest(name, names, NUM_KINDS + 1);
+        const char *nearest = search.nearest;
         liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; known are: auto%s", name,
                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
                     known.data ? known.data : "");
@@ -521,4 +523,32 @@ bool liana__source_known_classes(const liana__source *source, int64_t offset, in
         if (value >= 0 && value < num_classes) seen[value] = true;
     }
     return true;
+}
+
+/* Of a remote file, what its server calls this state of it. */
+static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
+                            liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    liana__remote_version version = liana__remote_version_of(remote, url);
+    liana__fingerprint_add_text(settings, url);
+    liana__fingerprint_add_text(sources, version.text);
+    liana__fingerprint_add(sources, &num_records, sizeof num_records);
+}
+
+void liana__source_fingerprint(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources)
+{
+    const char *file = NULL;
+    uint64_t first = 0;
+    for (uint64_t i = 0; i <= source->num_records; i++) {
+        const char *next = i < source->num_records ? liana__source_address(source, i).file : NULL;
+        bool same = file && next && (file == next || strcmp(file, next) == 0);
+        if (same) continue;
+        if (file && liana__path_is_remote(file)) {
+            add_remote_file(source->remote, file, i - first, settings, sources);
+        } else if (file) {
+            liana__fingerprint_add_file(settings, sources, file, i - first);
+        }
+        file = next;
+        first = i;
+    }
 }

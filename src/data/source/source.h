@@ -237,6 +237,9 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
 /* The same of `seen` [num_classes], without reading any record; false if the source cannot tell. */
 bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen);
 
+/* Adds all files of a source, remote ones by what their server calls their state. */
+void liana__source_fingerprint(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources);
+
 #define LIANA__SOURCE(stem, name) extern const liana__source_kind liana__source_##name;
 #include "data/sources.def"
 #undef LIANA__SOURCE

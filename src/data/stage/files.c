@@ -162,7 +162,7 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     const liana__source *source = dataset->source;
     liana__fingerprint_add(settings, &source->settings, sizeof source->settings);
     liana__fingerprint_add(settings, &dataset->label_offset, sizeof dataset->label_offset);
-    liana__fingerprint_add_source(settings, sources, source);
+    liana__source_fingerprint(source, settings, sources);
     void *scratch =
         source->has_labels && source->kind == &liana__source_idx ? liana__source_scratch_create(source) : NULL;
     for (uint64_t i = 0; scratch && i < source->num_records; i++) {

@@ -1,6 +1,8 @@
 /* enumerate and rename: what components there are, and what they are called. */
 #include "data/dataset/dataset.h"
 
+#include "base/named.h"
+
 typedef struct counter {
     int64_t start;
 } counter;
@@ -49,10 +51,9 @@ liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, cons
     int index = liana__spec_find(&made, from);
     liana_status status = LIANA_OK;
     if (index < 0) {
-        const char *names[LIANA_MAX_COMPONENTS];
-        for (size_t i = 0; i < made.count; i++) names[i] = made.components[i].name;
+        const char *nearest = liana__named_nearest(LIANA__NAMED(liana_component, made.components, made.count), from);
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no component '%.100s'%s", from,
-                             liana__hint(liana__nearest(from, names, made.count)).text);
+                             liana__hint(nearest).text);
     } else {
         made.components[index].name = to;
         status = liana__spec_make(&dataset->arena, made.components, made.count, &dataset->spec, error);

@@ -1,3 +1,4 @@
+/* Chooses the colours of a drawn scene. */
 #include "data/synth/synth_colour.h"
 
 static double clamp(double value)

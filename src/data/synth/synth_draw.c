@@ -1,3 +1,4 @@
+/* Draws one photograph of a flower. */
 #include "data/synth/synth_draw.h"
 
 #include "data/synth/synth_petal.h"

@@ -1,3 +1,4 @@
+/* Draws a data set of flowers and writes its shards. */
 #include "data/synth/synth_flowers.h"
 
 #include "base/cpu.h"

@@ -1,3 +1,4 @@
+/* Draws the flower itself. */
 #include "data/synth/synth_petal.h"
 
 enum { HALF_POINTS = 33, POINTS = 2 * HALF_POINTS };

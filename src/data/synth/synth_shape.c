@@ -1,3 +1,4 @@
+/* Chooses the shapes that tell the classes apart. */
 #include "data/synth/synth_shape.h"
 
 #include <math.h>

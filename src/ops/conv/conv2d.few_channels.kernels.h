@@ -5,9 +5,9 @@
  * Vectors run over filters. The taps of a row of the window, all their channels, are neighbours in memory, one list of
  * numbers; so are those of the next pixel, `step` numbers further on. Rows of images are copied into scratch memory,
  * as floats and with their border of zeros, each once. */
-#include "kernels/vector.h"
+#include "kernels/applicable.h"
+#include "kernels/vector_filters.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/conv/conv2d.h"
 
 enum {
@@ -52,14 +52,9 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
     return node->inputs[0]->dtype != LIANA_BF16 || isa < LIANA__ISA_AVX512_BF16 || g.window[0] * g.window[1] <= 25;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t count_blocks(const liana__geometry *g)
 {
-    return (g->filters + FILTER_BLOCK - 1) / FILTER_BLOCK;
+    return divide_round_up(g->filters, FILTER_BLOCK);
 }
 
 /* ---- rows as floats ---- */
@@ -136,23 +131,6 @@ typedef struct row_job {
     int64_t filters;      /* how many, at most FILTER_BLOCK */
 } row_job;
 
-LIANA__INLINE void store_filters(float *target, vector_float value, int64_t left)
-{
-    if (left >= VECTOR_LENGTH) {
-        vector_store(target, value);
-    } else if (left > 0) {
-        vector_store_part(target, value, left);
-    }
-}
-
-/* The same address. GCC would see that a loop's next round reads some pixels again, and keep them in registers that it
- * does not have. */
-LIANA__INLINE const float *hide(const float *address)
-{
-    __asm__("" : "+r"(address));
-    return address;
-}
-
 /* `pixels` neighbours from `column` on. */
 LIANA__INLINE void run_pixels(const int pixels, const int vectors, int64_t step, const row_job *job, int64_t column)
 {
@@ -187,7 +165,7 @@ LIANA__INLINE void run_row(const int vectors, int64_t step, const row_job *job)
     int64_t width = job->g->output[1], column = 0;
     if (width >= MOST_PIXELS) {
         for (; column < width; column += MOST_PIXELS) {
-            run_pixels(MOST_PIXELS, vectors, step, job, least(column, width - MOST_PIXELS));
+            run_pixels(MOST_PIXELS, vectors, step, job, at_most(column, width - MOST_PIXELS));
         }
     }
     for (; column < width; column++) run_pixels(1, vectors, step, job, column);
@@ -220,7 +198,7 @@ static void pack_weights(const liana__geometry *g, const void *kernel, float *pa
     memset(packed, 0, (size_t)(count_blocks(g) * taps * FILTER_BLOCK) * sizeof(float));
     for (int64_t first = 0; first < g->filters; first += FILTER_BLOCK) {
         for (int64_t tap = 0; tap < taps; tap++, packed += FILTER_BLOCK) {
-            copy_floats(packed, kernel, tap * g->filters + first, least(FILTER_BLOCK, g->filters - first), true);
+            copy_floats(packed, kernel, tap * g->filters + first, at_most(FILTER_BLOCK, g->filters - first), true);
         }
     }
 }
@@ -263,7 +241,7 @@ static void run_forward(const liana__call *call, const liana__geometry *g)
         for (int64_t first = 0; first < g->filters; first += FILTER_BLOCK) {
             job.weights = weights + first * (g->window[0] * g->window[1] * g->channels);
             job.y = y + first;
-            job.filters = least(FILTER_BLOCK, g->filters - first);
+            job.filters = at_most(FILTER_BLOCK, g->filters - first);
             run_block(g->strides[1] * g->channels, &job);
         }
         int64_t width = g->output[1] * g->filters;
@@ -292,7 +270,7 @@ LIANA__INLINE void add_taps(const int taps, const int vectors, bool whole, const
         const float *x = job->x + k * job->step, *at = job->dy + k * job->stride;
         vector_float dy[FILTER_VECTORS];
         for (int v = 0; v < vectors; v++) {
-            int64_t left = least(job->filters - v * VECTOR_LENGTH, VECTOR_LENGTH);
+            int64_t left = at_most(job->filters - v * VECTOR_LENGTH, VECTOR_LENGTH);
             dy[v] = whole ? vector_load(at + v * VECTOR_LENGTH) : vector_load_part(at + v * VECTOR_LENGTH, left);
         }
         for (int t = 0; t < taps; t++) {
@@ -344,7 +322,7 @@ static void unpack_gradient(const liana__geometry *g, const float *packed, float
 {
     int64_t taps = g->window[0] * g->window[1] * g->channels;
     for (int64_t first = 0; first < g->filters; first += FILTER_BLOCK) {
-        size_t size = (size_t)least(FILTER_BLOCK, g->filters - first) * sizeof(float);
+        size_t size = (size_t)at_most(FILTER_BLOCK, g->filters - first) * sizeof(float);
         for (int64_t tap = 0; tap < taps; tap++, packed += FILTER_BLOCK) {
             memcpy(gradient + tap * g->filters + first, packed, size);
         }
@@ -367,7 +345,7 @@ static void run_kernel_gradient(const liana__call *call, const liana__geometry *
         float *target = gradient;
         for (int64_t first = 0; first < g->filters; first += FILTER_BLOCK) {
             job.dy = dy + first;
-            job.filters = least(FILTER_BLOCK, g->filters - first);
+            job.filters = at_most(FILTER_BLOCK, g->filters - first);
             for (int64_t i = 0; i < g->window[0]; i++, target += taps * FILTER_BLOCK) {
                 job.x = found[i];
                 add_block(&job, taps, target);

@@ -2,6 +2,7 @@
 #ifndef LIANA_OPS_CONV2D_H
 #define LIANA_OPS_CONV2D_H
 
+#include "kernels/epilogue.h"
 #include "kernels/vector_kernels.h"
 #include "ops/conv/window.h"
 
@@ -9,6 +10,7 @@ typedef struct liana__conv_attributes {
     liana__window window;
     int64_t groups;  /* 0 means 1; always 1 for depthwise convolutions */
     int64_t size[2]; /* of the gradients' results: the input's, or the kernel's, height and width */
+    int activation;  /* liana__fused_activation, where an epilogue follows */
 } liana__conv_attributes;
 
 /* The attributes of the three ops of a family: the last row, `size`, belongs to the two gradients only. */
@@ -24,6 +26,11 @@ typedef struct liana__conv_family {
 } liana__conv_family;
 extern const liana__conv_family liana__conv2d_family;
 extern const liana__conv_family liana__depthwise_conv2d_family;
+
+static inline int liana__conv_activation_of(const liana__node *node)
+{
+    return ((const liana__conv_attributes *)node->attributes)->activation;
+}
 
 /* The nodes' `gradient` functions, and the attributes that options mean. */
 void liana__conv_forward_gradient(const liana__conv_family *family, liana__gradient *gradient);

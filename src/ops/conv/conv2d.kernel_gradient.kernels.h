@@ -1,7 +1,7 @@
 /* conv2d.kernel_gradient.kernels.h - gradients of kernels from packed lines of images, for one instruction set. */
+#include "kernels/applicable.h"
 #include "kernels/matrix_lines.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/conv/conv2d.h"
 
 static bool is_applicable(const liana__node *node, const char **reason)

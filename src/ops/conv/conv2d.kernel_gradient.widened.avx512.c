@@ -1,2 +1,3 @@
+/* The kernels of conv2d.kernel_gradient of bf16, multiplied as floats, for AVX-512. */
 #define LIANA__WIDENED
 #include "ops/conv/conv2d.kernel_gradient.kernels.h"

@@ -1,8 +1,8 @@
 /* Convolutions on oneDNN. */
 #include "ops/conv/conv2d.h"
+#include "kernels/applicable.h"
 #include "kernels/onednn.h"
 #include "kernels/widened.h"
-#include "ops/applicable.h"
 
 static bool applicable_f32(const liana__node *node, const char **reason)
 {

@@ -1,7 +1,8 @@
 /* conv2d.pointwise.kernels.h - convolutions of single pixels (1x1), with strides or without, and their gradients as
  * matrix products, for one instruction set. */
+#include "kernels/product.kernels.h"
 #include "ops/conv/conv2d.h"
-#include "ops/linear/matrix_product.kernels.h"
+#include "ops/norm/batch_norm.h"
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
@@ -19,7 +20,8 @@ static product describe(const liana__node *node)
                  .depth = g.channels,
                  .columns = g.filters,
                  .strided = !liana__geometry_is_pointwise(&g),
-                 .finished = liana__is_conv_affine(node),
+                 .finished = liana__has_epilogue(node),
+                 .activation = liana__conv_activation_of(node),
                  .measured = node->op == &liana__op_conv2d};
     p.grid = (pixel_grid){g.output[0], g.output[1], {g.strides[0], g.strides[1]}, g.input[0], g.input[1]};
     const liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);

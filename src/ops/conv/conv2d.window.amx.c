@@ -1,1 +1,2 @@
+/* The kernels of conv2d.window for AMX. */
 #include "ops/conv/conv2d.window.kernels.h"

@@ -4,10 +4,10 @@
 
 #include "kernels/amx_window.h"
 #include "kernels/amx_window_gradient.h"
+#include "kernels/applicable.h"
+#include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
 #include "ops/conv/conv2d.h"
-#include "ops/fused/conv2d_affine.kernels.h"
 
 static window_plan plan_of(const liana__node *node)
 {
@@ -60,7 +60,7 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
     *reason = "too few channels or filters for tiles";
     if (p.depth < STEP_ELEMENTS || p.columns < SIDE) return false;
     *reason = "oneDNN is faster forward, where nothing follows";
-    return p.turned || liana__is_conv_affine(node);
+    return p.turned || liana__has_epilogue(node);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
@@ -106,8 +106,8 @@ static void run_window(const liana__call *call)
     if (!call->packed) pack_window(&p, call->src[1], call->scratch);
     product_target target = {.data = call->dst, .stride = p.columns};
     epilogue after;
-    if (liana__is_conv_affine(call->node)) {
-        after = epilogue_of(call, p.columns);
+    if (liana__has_epilogue(call->node)) {
+        after = epilogue_of(call, p.columns, liana__conv_activation_of(call->node));
         target.after = &after;
         if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     }

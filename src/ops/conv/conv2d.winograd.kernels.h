@@ -2,9 +2,10 @@
  * (kernels/winograd_product.h), for one instruction set. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
+#include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/winograd_product.h"
-#include "ops/fused/conv2d_affine.kernels.h"
+#include "ops/conv/conv2d.h"
 
 /* The images' gradient is a convolution of dy with the kernel turned around. */
 static winograd_plan plan_winograd(const liana__node *node)
@@ -61,10 +62,10 @@ LIANA__INLINE vector_float winograd_store(const int m, liana_dtype dtype, const 
 
 static liana_status run(const liana__call *call)
 {
-    winograd_target target = {.finished = liana__is_conv_affine(call->node)};
+    winograd_target target = {.finished = liana__has_epilogue(call->node)};
     winograd_job job = {call, plan_winograd(call->node), {0}, &target};
     job.room = winograd_place_room(&job.plan, call->scratch);
-    if (target.finished) target.after = epilogue_of(call, job.plan.columns);
+    if (target.finished) target.after = epilogue_of(call, job.plan.columns, liana__conv_activation_of(call->node));
     if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     const bool narrow = call->node->inputs[0]->dtype == LIANA_BF16;
     if (job.plan.grid.m == 3) {

@@ -108,6 +108,7 @@ const liana__op liana__op_depthwise_conv2d = {
     .max_inputs = 2,
     .infer = infer_forward,
     .gradient = forward_gradient,
+    .with_epilogue = &liana__op_depthwise_conv2d_affine,
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = liana__parts_first_input,

@@ -1,11 +1,11 @@
 /* depthwise_conv2d.kernels.h - depthwise convolutions with multiplier 1, for one instruction set: of f32; in files of
  * their own of bf16, which is widened as it is loaded; and of bf16 by way of f32 for windows that have no tiles. */
 #include "base/memory.h"
+#include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/widened.h"
-#include "ops/applicable.h"
-#include "ops/conv/depthwise_kernel_gradient.kernels.h"
-#include "ops/conv/depthwise_strided.kernels.h"
+#include "ops/conv/depthwise_conv2d.kernel_gradient.kernels.h"
+#include "ops/conv/depthwise_conv2d.strided.kernels.h"
 
 /* Whether the tiles know this window. */
 static bool has_tiles(const liana__geometry *g)
@@ -109,14 +109,14 @@ static liana_status run(const liana__call *call)
 
 #else
 
-#include "ops/conv/depthwise_lines.kernels.h"
+#include "ops/conv/depthwise_conv2d.lines.kernels.h"
 
 static bool is_computable(const liana__node *node, const char **reason)
 {
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
     bool window = has_tiles(&g) || g.window[0] * g.window[1] <= MAX_TAPS;
     if (!window) *reason = "the window has more than 121 cells";
-    if (liana__is_conv_affine(node) && !has_tiles(&g)) {
+    if (liana__has_epilogue(node) && !has_tiles(&g)) {
         *reason = "the window is not 3, 5 or 7 wide, undilated, of stride 1 or 2";
         return false;
     }

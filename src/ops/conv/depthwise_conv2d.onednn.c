@@ -1,7 +1,7 @@
 /* Depthwise convolutions of bf16 on oneDNN, for what fills no vector of liana's own. */
 #include "ops/conv/depthwise_conv2d.h"
+#include "kernels/applicable.h"
 #include "kernels/onednn.h"
-#include "ops/applicable.h"
 
 /* What oneDNN 2.6 has kernels of its own for; all else, and kernel gradients of larger windows above all, it computes
  * in slow general ones. */

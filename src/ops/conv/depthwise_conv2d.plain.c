@@ -1,7 +1,7 @@
 /* Depthwise convolutions of floats in portable C, whose inner loops run over the channels of one pixel. */
 #include "ops/conv/depthwise_conv2d.h"
+#include "kernels/applicable.h"
 #include "kernels/widened.h"
-#include "ops/applicable.h"
 
 static size_t scratch_size_of(const liana__node *node)
 {

@@ -1,3 +1,4 @@
+/* Samples of depthwise_conv2d for the generated tests of ops. */
 #include "ops/conv/conv2d.h"
 #include "ops/samples.h"
 

@@ -1,3 +1,4 @@
+/* Shape rule and attributes of sliding windows. */
 #include "ops/conv/window.h"
 
 static const char *const padding_names[] = {"valid", "same", "explicit", NULL};

@@ -1,3 +1,4 @@
+/* Samples of binary for the generated tests of ops. */
 #include "ops/gradients.h"
 #include "ops/samples.h"
 

@@ -1,3 +1,4 @@
+/* Samples of cast for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_float(liana_graph *graph, liana_dtype dtype)

@@ -1,5 +1,5 @@
 /* clip: values limited to a range. */
-#include "ops/applicable.h"
+#include "kernels/applicable.h"
 #include "ops/ops.h"
 
 typedef struct clip_attributes {

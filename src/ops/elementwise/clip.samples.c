@@ -1,3 +1,4 @@
+/* Samples of clip for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_both_sides(liana_graph *graph, liana_dtype dtype)

@@ -1,3 +1,4 @@
+/* Samples of unary for the generated tests of ops. */
 #include "ops/samples.h"
 
 /* Away from kinks and poles, where a finite difference means nothing; 7 x 19 does not divide a vector. */

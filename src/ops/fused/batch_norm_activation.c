@@ -26,7 +26,7 @@ static liana_status check_attributes(liana__infer *infer)
 {
     int activation = ((const liana__batch_norm_attributes *)infer->attributes)->activation;
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
-    if (activation >= 0 && activation < LIANA__BATCH_NORM_NUM_ACTIVATIONS) return LIANA_OK;
+    if (activation >= 0 && activation < LIANA__NUM_FUSED_ACTIVATIONS) return LIANA_OK;
     return liana__infer_fail(infer, "%d is not an activation", activation);
 }
 
@@ -92,9 +92,9 @@ static double activate(int activation, double z)
 {
     if (z != z) return z;
     switch (activation) {
-    case LIANA__BATCH_NORM_RELU: return z > 0 ? z : 0;
-    case LIANA__BATCH_NORM_RELU6: return z > 6 ? 6 : z > 0 ? z : 0;
-    case LIANA__BATCH_NORM_SWISH: return z / (1 + exp(-z));
+    case LIANA__FUSED_RELU: return z > 0 ? z : 0;
+    case LIANA__FUSED_RELU6: return z > 6 ? 6 : z > 0 ? z : 0;
+    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
     default: return z;
     }
 }
@@ -104,9 +104,9 @@ static double pass_gradient(int activation, double z, double dy)
 {
     double s = 1 / (1 + exp(-z));
     switch (activation) {
-    case LIANA__BATCH_NORM_RELU: return z > 0 ? dy : 0;
-    case LIANA__BATCH_NORM_RELU6: return z > 0 && z < 6 ? dy : 0;
-    case LIANA__BATCH_NORM_SWISH: return dy * (s * (1 + z * (1 - s)));
+    case LIANA__FUSED_RELU: return z > 0 ? dy : 0;
+    case LIANA__FUSED_RELU6: return z > 0 && z < 6 ? dy : 0;
+    case LIANA__FUSED_SWISH: return dy * (s * (1 + z * (1 - s)));
     default: return dy;
     }
 }

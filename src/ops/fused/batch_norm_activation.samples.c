@@ -1,19 +1,20 @@
+/* Samples of batch_norm_activation for the generated tests of ops. */
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 
 /* Shapes as for batch_norm: odd sizes, channels that do not fill vectors, that fill them with a tail and exactly, a
  * single row; each with another activation, with and without a residual. */
-#define SHAPES(X)                                                                   \
-    X(odd, liana_shape_of(2, 3, 5, 7), LIANA__BATCH_NORM_RELU6, true)               \
-    X(few_channels, liana_shape_of(61, 3), LIANA__BATCH_NORM_SWISH, false)          \
-    X(one_channel, liana_shape_of(37, 1), LIANA__BATCH_NORM_RELU, false)            \
-    X(tail, liana_shape_of(3, 7, 24), LIANA__BATCH_NORM_SWISH, true)                \
-    X(wide, liana_shape_of(35, 80), LIANA__BATCH_NORM_RELU, true)                   \
-    X(wide_linear, liana_shape_of(35, 64), LIANA__BATCH_NORM_LINEAR, true)          \
-    X(two_rows, liana_shape_of(2, 5), LIANA__BATCH_NORM_RELU6, false)               \
-    X(many_rows, liana_shape_of(5, 67, 8), LIANA__BATCH_NORM_SWISH, false)          \
-    X(many_rows_of_relu6, liana_shape_of(5, 67, 8), LIANA__BATCH_NORM_RELU6, false) \
-    X(one_row, liana_shape_of(1, 37), LIANA__BATCH_NORM_RELU6, true)
+#define SHAPES(X)                                                              \
+    X(odd, liana_shape_of(2, 3, 5, 7), LIANA__FUSED_RELU6, true)               \
+    X(few_channels, liana_shape_of(61, 3), LIANA__FUSED_SWISH, false)          \
+    X(one_channel, liana_shape_of(37, 1), LIANA__FUSED_RELU, false)            \
+    X(tail, liana_shape_of(3, 7, 24), LIANA__FUSED_SWISH, true)                \
+    X(wide, liana_shape_of(35, 80), LIANA__FUSED_RELU, true)                   \
+    X(wide_linear, liana_shape_of(35, 64), LIANA__FUSED_LINEAR, true)          \
+    X(two_rows, liana_shape_of(2, 5), LIANA__FUSED_RELU6, false)               \
+    X(many_rows, liana_shape_of(5, 67, 8), LIANA__FUSED_SWISH, false)          \
+    X(many_rows_of_relu6, liana_shape_of(5, 67, 8), LIANA__FUSED_RELU6, false) \
+    X(one_row, liana_shape_of(1, 37), LIANA__FUSED_RELU6, true)
 
 static const double epsilon = 1e-3;
 

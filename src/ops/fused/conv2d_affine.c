@@ -102,25 +102,25 @@ static const char *const activation_names[] = {"linear", "relu", "relu6", "swish
 static const liana__field fields[] = {
     {.name = "window",
      .kind = LIANA__FIELD_SECTION,
-     .offset = offsetof(liana__conv_affine_attributes, conv.window),
+     .offset = offsetof(liana__conv_attributes, window),
      .section = &liana__window_fields,
      .doc = "How the kernel slides over the images."},
     {.name = "groups",
      .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__conv_affine_attributes, conv.groups),
+     .offset = offsetof(liana__conv_attributes, groups),
      .doc = "Groups of channels that are convolved separately."},
     {.name = "activation",
      .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__conv_affine_attributes, activation),
+     .offset = offsetof(liana__conv_attributes, activation),
      .names = activation_names,
      .doc = "What the scaled and shifted images go through."},
 };
-static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_affine_attributes), 3, fields};
+static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_attributes), 3, fields};
 
 /* The result is that of the convolution, whose rule reads the same first inputs and attributes. */
 static liana_status infer_convolution(liana__infer *infer, const liana__op *convolution)
 {
-    const int activation = ((const liana__conv_affine_attributes *)infer->attributes)->activation;
+    const int activation = ((const liana__conv_attributes *)infer->attributes)->activation;
     LIANA_TRY(convolution->infer(infer));
     const liana__node *affine = infer->inputs[LIANA__AFFINE_INPUT];
     const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
@@ -130,7 +130,7 @@ static liana_status infer_convolution(liana__infer *infer, const liana__op *conv
                                  liana__type_print(affine->dtype, &affine->shape).text,
                                  liana__type_print(wide, &expected).text);
     }
-    if (activation < 0 || activation >= LIANA__BATCH_NORM_NUM_ACTIVATIONS) {
+    if (activation < 0 || activation >= LIANA__NUM_FUSED_ACTIVATIONS) {
         return liana__infer_fail(infer, "%d is not an activation", activation);
     }
     if (infer->num_inputs <= LIANA__RESIDUAL_INPUT) return LIANA_OK;
@@ -164,9 +164,9 @@ static double finish(const liana__call *call, int64_t element, double sum)
         z += liana__load(call->src[LIANA__RESIDUAL_INPUT], node->dtype, element);
     }
     switch (liana__conv_activation_of(node)) {
-    case LIANA__BATCH_NORM_RELU: return z < 0 ? 0 : z;
-    case LIANA__BATCH_NORM_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
-    case LIANA__BATCH_NORM_SWISH: return z / (1 + exp(-z));
+    case LIANA__FUSED_RELU: return z < 0 ? 0 : z;
+    case LIANA__FUSED_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
+    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
     default: return z;
     }
 }

@@ -11,26 +11,9 @@
 #include "ops/conv/conv2d.h"
 #include "ops/norm/batch_norm.h"
 
-typedef struct liana__conv_affine_attributes {
-    liana__conv_attributes conv; /* first, for the convolutions' kernels */
-    int activation;              /* liana__batch_norm_activation */
-} liana__conv_affine_attributes;
-
-enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };
-
 /* [2, channels]: gamma / sqrt(variance + epsilon), and beta - (mean - bias) times that, for the result of a convolution
  * to which a bias would be added (an invalid tensor: none). */
 liana_tensor liana__op_batch_norm_affine_at(liana_location here, const liana_tensor parameters[4], liana_tensor bias,
                                             double epsilon);
-
-static inline bool liana__is_conv_affine(const liana__node *node)
-{
-    return node->op == &liana__op_conv2d_affine || node->op == &liana__op_depthwise_conv2d_affine;
-}
-
-static inline int liana__conv_activation_of(const liana__node *node)
-{
-    return ((const liana__conv_affine_attributes *)node->attributes)->activation;
-}
 
 #endif

@@ -1,3 +1,4 @@
+/* Samples of conv2d_affine for the generated tests of ops. */
 #include "ops/fused/conv2d_affine.h"
 #include "ops/samples.h"
 
@@ -11,55 +12,43 @@ typedef struct problem {
 
 /* Single pixels: tiles, panels and blocks that do not come out even, half-idle vectors, blocks of rows, one filter, one
  * pixel, strides; each with another activation, with and without a residual. */
-static const problem primes = {3, {7, 11}, 53, 67, {1, 1}, LIANA__BATCH_NORM_RELU, true, {.groups = 1}};
-static const problem halves = {1, {9, 5}, 8, 40, {1, 1}, LIANA__BATCH_NORM_RELU6, true, {.groups = 1}};
-static const problem panels = {1, {5, 13}, 20, 100, {1, 1}, LIANA__BATCH_NORM_SWISH, false, {.groups = 1}};
-static const problem swish_halves = {2, {3, 5}, 36, 24, {1, 1}, LIANA__BATCH_NORM_SWISH, true, {.groups = 1}};
-static const problem few_filters = {5, {41, 37}, 16, 8, {1, 1}, LIANA__BATCH_NORM_LINEAR, true, {.groups = 1}};
-static const problem one_filter = {1, {5, 3}, 34, 1, {1, 1}, LIANA__BATCH_NORM_RELU6, false, {.groups = 1}};
-static const problem one_pixel = {1, {1, 1}, 31, 96, {1, 1}, LIANA__BATCH_NORM_LINEAR, false, {.groups = 1}};
-static const problem sparse = {2, {9, 11}, 37, 35, {1, 1}, LIANA__BATCH_NORM_RELU, true, {.strides = {3, 2}}};
-static const problem lines = {3, {4, 5}, 34, 18, {1, 1}, LIANA__BATCH_NORM_SWISH, false, {.strides = {1, 2}}};
+static const problem primes = {3, {7, 11}, 53, 67, {1, 1}, LIANA__FUSED_RELU, true, {.groups = 1}};
+static const problem halves = {1, {9, 5}, 8, 40, {1, 1}, LIANA__FUSED_RELU6, true, {.groups = 1}};
+static const problem panels = {1, {5, 13}, 20, 100, {1, 1}, LIANA__FUSED_SWISH, false, {.groups = 1}};
+static const problem swish_halves = {2, {3, 5}, 36, 24, {1, 1}, LIANA__FUSED_SWISH, true, {.groups = 1}};
+static const problem few_filters = {5, {41, 37}, 16, 8, {1, 1}, LIANA__FUSED_LINEAR, true, {.groups = 1}};
+static const problem one_filter = {1, {5, 3}, 34, 1, {1, 1}, LIANA__FUSED_RELU6, false, {.groups = 1}};
+static const problem one_pixel = {1, {1, 1}, 31, 96, {1, 1}, LIANA__FUSED_LINEAR, false, {.groups = 1}};
+static const problem sparse = {2, {9, 11}, 37, 35, {1, 1}, LIANA__FUSED_RELU, true, {.strides = {3, 2}}};
+static const problem lines = {3, {4, 5}, 34, 18, {1, 1}, LIANA__FUSED_SWISH, false, {.strides = {1, 2}}};
 /* Windows of 3x3 with fewer products, in large and small tiles. */
-static const problem winograd = {2,      {9, 13},
-                                 18,     37,
-                                 {3, 3}, LIANA__BATCH_NORM_RELU,
-                                 true,   {.padding = LIANA_PADDING_SAME}};
-static const problem winograd_thirds = {1, {6, 6}, 16, 20, {3, 3}, LIANA__BATCH_NORM_SWISH, true, {.groups = 1}};
-static const problem winograd_plain = {2, {5, 6}, 33, 16, {3, 3}, LIANA__BATCH_NORM_RELU6, false, {.groups = 1}};
+static const problem winograd = {2, {9, 13}, 18, 37, {3, 3}, LIANA__FUSED_RELU, true, {.padding = LIANA_PADDING_SAME}};
+static const problem winograd_thirds = {1, {6, 6}, 16, 20, {3, 3}, LIANA__FUSED_SWISH, true, {.groups = 1}};
+static const problem winograd_plain = {2, {5, 6}, 33, 16, {3, 3}, LIANA__FUSED_RELU6, false, {.groups = 1}};
 /* What no fast kernel does. */
 static const problem windows = {2,      {5, 4},
                                 6,      9,
-                                {3, 2}, LIANA__BATCH_NORM_SWISH,
+                                {3, 2}, LIANA__FUSED_SWISH,
                                 true,   {.padding = LIANA_PADDING_SAME, .groups = 3}};
 
 /* Depthwise: all windows and strides of the tiles, channels of one vector, several, with and without a tail. */
-static const problem dw_3 = {2, {7, 9}, 48, 1, {3, 3}, LIANA__BATCH_NORM_RELU6, false, {.padding = LIANA_PADDING_SAME}};
-static const problem dw_3_strided = {2, {8, 11}, 37, 1, {3, 3}, LIANA__BATCH_NORM_RELU, false, {.strides = {2, 2}}};
-static const problem dw_5 = {1,      {6, 13},
-                             35,     1,
-                             {5, 5}, LIANA__BATCH_NORM_SWISH,
-                             false,  {.padding = LIANA_PADDING_SAME}};
+static const problem dw_3 = {2, {7, 9}, 48, 1, {3, 3}, LIANA__FUSED_RELU6, false, {.padding = LIANA_PADDING_SAME}};
+static const problem dw_3_strided = {2, {8, 11}, 37, 1, {3, 3}, LIANA__FUSED_RELU, false, {.strides = {2, 2}}};
+static const problem dw_5 = {1, {6, 13}, 35, 1, {5, 5}, LIANA__FUSED_SWISH, false, {.padding = LIANA_PADDING_SAME}};
 /* More vectors than wait for swish together, and a tail. */
-static const problem dw_wide = {1,      {3, 5},
-                                309,    1,
-                                {3, 3}, LIANA__BATCH_NORM_SWISH,
-                                false,  {.padding = LIANA_PADDING_SAME}};
+static const problem dw_wide = {1, {3, 5}, 309, 1, {3, 3}, LIANA__FUSED_SWISH, false, {.padding = LIANA_PADDING_SAME}};
 static const problem dw_5_strided = {1,      {9, 10},
                                      64,     1,
-                                     {5, 5}, LIANA__BATCH_NORM_SWISH,
+                                     {5, 5}, LIANA__FUSED_SWISH,
                                      false,  {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
-static const problem dw_7 = {1,      {5, 8},
-                             16,     1,
-                             {3, 7}, LIANA__BATCH_NORM_LINEAR,
-                             false,  {.padding = LIANA_PADDING_SAME}};
+static const problem dw_7 = {1, {5, 8}, 16, 1, {3, 7}, LIANA__FUSED_LINEAR, false, {.padding = LIANA_PADDING_SAME}};
 static const problem dw_7_strided = {2,      {9, 12},
                                      19,     1,
-                                     {7, 7}, LIANA__BATCH_NORM_RELU6,
+                                     {7, 7}, LIANA__FUSED_RELU6,
                                      false,  {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
 /* What no fast kernel does. */
-static const problem dw_dilated = {2, {8, 7}, 18, 1, {3, 3}, LIANA__BATCH_NORM_RELU, false, {.dilations = {2, 2}}};
-static const problem dw_multiplied = {2, {5, 4}, 3, 2, {2, 3}, LIANA__BATCH_NORM_SWISH, false, {.groups = 1}};
+static const problem dw_dilated = {2, {8, 7}, 18, 1, {3, 3}, LIANA__FUSED_RELU, false, {.dilations = {2, 2}}};
+static const problem dw_multiplied = {2, {5, 4}, 3, 2, {2, 3}, LIANA__FUSED_SWISH, false, {.groups = 1}};
 
 static liana_tensor parameters(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape, double low,
                                double high)
@@ -83,8 +72,8 @@ static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, con
     const liana_tensor inputs[] = {x, kernel, parameters(graph, "affine", dtype, rows, -2, 2),
                                    p->adds ? liana__sample_input(graph, "residual", dtype, node->shape, -4, 6)
                                            : (liana_tensor){0}};
-    const liana__conv_affine_attributes attributes = {.conv = *(const liana__conv_attributes *)node->attributes,
-                                                      .activation = p->activation};
+    liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
+    attributes.activation = p->activation;
     return liana__build(LIANA_HERE, graph, depthwise ? &liana__op_depthwise_conv2d_affine : &liana__op_conv2d_affine,
                         inputs, p->adds ? 4 : 3, &attributes);
 }

@@ -11,10 +11,10 @@
  * weights of all filters that won at the same place of the window; the gradient of the kernel adds for one filter the
  * pixels of all the places where it won. Few channels do not fill a vector: then the gradient of the kernel runs over
  * filters, with zeros for those that did not win. */
-#include "kernels/vector.h"
+#include "kernels/applicable.h"
+#include "kernels/vector_filters.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_pooling.h"
-#include "ops/applicable.h"
 #include "ops/fused/conv2d_max_pool.h"
 
 enum {
@@ -23,16 +23,6 @@ enum {
     MOST_WINDOWS = LIANA_VECTOR_BYTES == 64 ? 3 : 1, /* as many as the registers hold */
     LIST_FILTERS = 32,                               /* whose weights stay in the first cache */
 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
@@ -61,7 +51,7 @@ typedef struct layout {
 
 static layout planes_of(const liana__geometry *g, int64_t step)
 {
-    layout p = {.blocks = divide_up(g->channels, step), .step = step};
+    layout p = {.blocks = divide_round_up(g->channels, step), .step = step};
     p.rows = g->input[0] + g->padding_low[0] + g->padding_high[0];
     p.columns = g->input[1] + g->padding_low[1] + g->padding_high[1];
     p.row_size = p.columns * step;
@@ -80,7 +70,7 @@ static int64_t at_row(const liana__geometry *g, const layout *p, int64_t block, 
 static void pack_image(const liana__geometry *g, const layout *p, const float *images, int64_t n, float *packed)
 {
     for (int64_t b = 0; b < p->blocks; b++) {
-        int64_t count = least(p->step, g->channels - b * p->step);
+        int64_t count = at_most(p->step, g->channels - b * p->step);
         for (int64_t row = 0; row < g->input[0]; row++) {
             const float *source = images + (n * g->input[0] + row) * g->input[1] * g->channels + b * p->step;
             float *target = packed + at_row(g, p, b, row);
@@ -94,7 +84,7 @@ static void pack_image(const liana__geometry *g, const layout *p, const float *i
 static void unpack_image(const liana__geometry *g, const layout *p, const float *packed, int64_t n, float *images)
 {
     for (int64_t b = 0; b < p->blocks; b++) {
-        int64_t count = least(p->step, g->channels - b * p->step);
+        int64_t count = at_most(p->step, g->channels - b * p->step);
         for (int64_t row = 0; row < g->input[0]; row++) {
             float *target = images + (n * g->input[0] + row) * g->input[1] * g->channels + b * p->step;
             const float *source = packed + at_row(g, p, b, row);
@@ -130,9 +120,9 @@ static void pack_weights(const liana__geometry *g, const layout *p, const float 
                          float *packed)
 {
     for (int64_t first = 0; first < g->filters; first += FILTER_BLOCK) {
-        int64_t count = least(FILTER_BLOCK, g->filters - first);
+        int64_t count = at_most(FILTER_BLOCK, g->filters - first);
         for (int64_t b = 0; b < p->blocks; b++) {
-            int64_t channel = b * p->step, end = least(channel + p->step, g->channels);
+            int64_t channel = b * p->step, end = at_most(channel + p->step, g->channels);
             for (int64_t cell = 0; cell < g->window[0] * g->window[1]; cell++) {
                 for (int64_t c = channel; c < end; c++, packed += FILTER_BLOCK) {
                     memset(packed, 0, floats(FILTER_BLOCK));
@@ -156,23 +146,6 @@ typedef struct forward_job {
     bool relu;
 } forward_job;
 
-LIANA__INLINE void store_filters(float *target, vector_float value, int64_t left)
-{
-    if (left >= VECTOR_LENGTH) {
-        vector_store(target, value);
-    } else if (left > 0) {
-        vector_store_part(target, value, left);
-    }
-}
-
-/* The same address. GCC would see that a loop's next round reads some pixels again, and keep them in registers that it
- * does not have. */
-LIANA__INLINE const float *hide(const float *address)
-{
-    __asm__("" : "+r"(address));
-    return address;
-}
-
 /* Adds the taps of all channels: sum[row][column][vector] for the rows and columns under the windows. */
 LIANA__INLINE void convolve(const int windows, const int step, const forward_job *job, const float *x,
                             vector_float sum[2][2 * MOST_WINDOWS][FILTER_VECTORS])
@@ -181,7 +154,7 @@ LIANA__INLINE void convolve(const int windows, const int step, const forward_job
     const float *weights = job->weights;
     int64_t row_size = job->planes->row_size;
     for (int64_t b = 0; b < job->planes->blocks; b++) {
-        int64_t channels = step == 1 ? 1 : least(step, g->channels - b * step);
+        int64_t channels = step == 1 ? 1 : at_most(step, g->channels - b * step);
         for (int64_t i = 0; i < g->window[0]; i++) {
             for (int64_t j = 0; j < g->window[1]; j++) {
                 const float *upper = x + b * job->planes->block_size + i * row_size + j * step;
@@ -252,7 +225,7 @@ static liana_status prepare_forward(const liana__node *node, liana__prepared *pr
     (void)error;
     const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(node);
     const layout planes = planes_of(&p.conv, forward_step(&p.conv));
-    int64_t blocks = divide_up(p.conv.filters, FILTER_BLOCK);
+    int64_t blocks = divide_round_up(p.conv.filters, FILTER_BLOCK);
     prepared->scratch_size = floats(planes.size + blocks * (weights_size(&p.conv) + FILTER_BLOCK));
     return LIANA_OK;
 }
@@ -377,7 +350,7 @@ static void make_lists(const float *gradients, const float *places, int64_t filt
 #if LIANA_VECTOR_BYTES == 64
     const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (int64_t f = 0; f < filters; f += VECTOR_LENGTH) {
-        __mmask16 part = vector_first(least(VECTOR_LENGTH, filters - f));
+        __mmask16 part = vector_first(at_most(VECTOR_LENGTH, filters - f));
         __m512 gradient = _mm512_maskz_loadu_ps(part, gradients + f), place = _mm512_maskz_loadu_ps(part, places + f);
         __m512i source =
             _mm512_mullo_epi32(_mm512_add_epi32(iota, _mm512_set1_epi32((int)f)), _mm512_set1_epi32(filter_size));
@@ -474,7 +447,7 @@ static liana_status run_input_gradient(const liana__call *call)
         memset(image, 0, floats(planes.size));
         for (int64_t block = 0; block < planes.blocks; block++) {
             for (int64_t first = 0; first < g->filters; first += LIST_FILTERS) {
-                add_filters(&job, block, first, least(LIST_FILTERS, g->filters - first), image);
+                add_filters(&job, block, first, at_most(LIST_FILTERS, g->filters - first), image);
             }
         }
         unpack_image(g, &planes, image, n, call->dst);
@@ -524,8 +497,8 @@ static bool runs_over_channels(const liana__geometry *g)
 static int64_t sums_size(const liana__geometry *g, const division *cut)
 {
     int64_t block = cut->vectors * VECTOR_LENGTH, cells = g->window[0] * g->window[1];
-    if (runs_over_channels(g)) return divide_up(g->channels, block) * g->filters * cells * block;
-    return g->channels * divide_up(g->filters, block) * cells * block;
+    if (runs_over_channels(g)) return divide_round_up(g->channels, block) * g->filters * cells * block;
+    return g->channels * divide_round_up(g->filters, block) * cells * block;
 }
 
 static void add_over_channels(const liana__conv2d_max_pool_geometry *p, const layout *planes, const division *cut,
@@ -636,7 +609,7 @@ static void add_over_filters(const liana__conv2d_max_pool_geometry *p, const lay
 
 static void unpack_filters(const liana__geometry *g, const division *cut, const float *sums, float *gradient)
 {
-    int64_t block = cut->vectors * VECTOR_LENGTH, blocks = divide_up(g->filters, block);
+    int64_t block = cut->vectors * VECTOR_LENGTH, blocks = divide_round_up(g->filters, block);
     int64_t cells = g->window[0] * g->window[1];
     for (int64_t cell = 0; cell < cells; cell++) {
         for (int64_t c = 0; c < g->channels; c++) {

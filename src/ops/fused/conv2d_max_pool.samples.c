@@ -1,3 +1,4 @@
+/* Samples of conv2d_max_pool for the generated tests of ops. */
 #include "ops/fused/conv2d_max_pool.h"
 #include "ops/samples.h"
 

@@ -1,1 +1,2 @@
+/* The kernels of conv2d_max_pool.winograd for AVX-512. */
 #include "ops/fused/conv2d_max_pool.winograd.kernels.h"

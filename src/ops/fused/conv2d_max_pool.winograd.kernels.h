@@ -3,10 +3,10 @@
  * pooled in registers. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
+#include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_pooling.h"
 #include "kernels/winograd_product.h"
-#include "ops/applicable.h"
 #include "ops/fused/conv2d_max_pool.h"
 
 enum { POOL = 2 };

@@ -1,1 +1,2 @@
+/* The kernels of matmul for AMX. */
 #include "ops/linear/matmul.kernels.h"

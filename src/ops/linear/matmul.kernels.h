@@ -1,6 +1,6 @@
 /* matmul.kernels.h - products of two matrices, for one instruction set. */
+#include "kernels/product.kernels.h"
 #include "ops/linear/matmul.h"
-#include "ops/linear/matrix_product.kernels.h"
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {

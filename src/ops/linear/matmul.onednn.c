@@ -1,8 +1,8 @@
 /* matmul by oneDNN. */
 #include "ops/linear/matmul.h"
+#include "kernels/applicable.h"
 #include "kernels/onednn.h"
 #include "kernels/widened.h"
-#include "ops/applicable.h"
 
 static liana__onednn_matmul describe(const liana__node *node)
 {

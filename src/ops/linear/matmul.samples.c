@@ -1,3 +1,4 @@
+/* Samples of matmul for the generated tests of ops. */
 #include "ops/linear/matmul.h"
 #include "ops/samples.h"
 

@@ -1,7 +1,7 @@
 /* cross_entropy.kernels.h - the softmax cross-entropy of rows of floats and its gradient, for one instruction set. */
+#include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_rows.h"
-#include "ops/applicable.h"
 #include "ops/loss/cross_entropy.h"
 
 static liana_status run_loss(const liana__call *call)

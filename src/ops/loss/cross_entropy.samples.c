@@ -1,3 +1,4 @@
+/* Samples of cross_entropy for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_ten(liana_graph *graph, liana_dtype dtype)

@@ -1,3 +1,4 @@
+/* Samples of in_top_k for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_top(liana_graph *graph, liana_dtype dtype, int64_t k)

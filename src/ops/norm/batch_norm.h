@@ -6,22 +6,14 @@
 #ifndef LIANA_OPS_BATCH_NORM_H
 #define LIANA_OPS_BATCH_NORM_H
 
+#include "kernels/epilogue.h"
 #include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
-/* What follows normalisation, in the fused ops of batch_norm_activation.c; elsewhere nothing. */
-typedef enum liana__batch_norm_activation {
-    LIANA__BATCH_NORM_LINEAR,
-    LIANA__BATCH_NORM_RELU,
-    LIANA__BATCH_NORM_RELU6,
-    LIANA__BATCH_NORM_SWISH,
-    LIANA__BATCH_NORM_NUM_ACTIVATIONS,
-} liana__batch_norm_activation;
-
 typedef struct liana__batch_norm_attributes {
     double epsilon;
-    int activation;
-    int64_t rows; /* of the images that the sums are of, if x is a part of them; else 0. No user sees it. */
+    int activation; /* liana__fused_activation, in the ops of batch_norm_activation.c; elsewhere nothing */
+    int64_t rows;   /* of the images that the sums are of, if x is a part of them; else 0. No user sees it. */
 } liana__batch_norm_attributes;
 
 /* [2, channels]: the sums over each channel of dy and of dy xhat. */

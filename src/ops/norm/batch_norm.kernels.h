@@ -140,9 +140,9 @@ LIANA__INLINE vector_float normalise(const affine_vectors *a, vector_float x)
 LIANA__INLINE vector_float activate(liana_dtype dtype, int activation, vector_float z)
 {
     switch (activation) {
-    case LIANA__BATCH_NORM_RELU: return vector_relu(z);
-    case LIANA__BATCH_NORM_RELU6: return vector_relu6(z);
-    case LIANA__BATCH_NORM_SWISH: return dtype == LIANA_BF16 ? vector_swish_bf16(z) : vector_swish(z);
+    case LIANA__FUSED_RELU: return vector_relu(z);
+    case LIANA__FUSED_RELU6: return vector_relu6(z);
+    case LIANA__FUSED_SWISH: return dtype == LIANA_BF16 ? vector_swish_bf16(z) : vector_swish(z);
     default: return z;
     }
 }
@@ -152,9 +152,9 @@ LIANA__INLINE vector_float pass_gradient(liana_dtype dtype, int activation, cons
                                          vector_float dy)
 {
     switch (activation) {
-    case LIANA__BATCH_NORM_RELU: return vector_relu_gradient(normalise(a, x), dy);
-    case LIANA__BATCH_NORM_RELU6: return vector_relu6_gradient(normalise(a, x), dy);
-    case LIANA__BATCH_NORM_SWISH:
+    case LIANA__FUSED_RELU: return vector_relu_gradient(normalise(a, x), dy);
+    case LIANA__FUSED_RELU6: return vector_relu6_gradient(normalise(a, x), dy);
+    case LIANA__FUSED_SWISH:
         return dtype == LIANA_BF16 ? vector_swish_gradient_bf16(normalise(a, x), dy)
                                    : vector_swish_gradient(normalise(a, x), dy);
     default: return dy;
@@ -166,10 +166,10 @@ LIANA__INLINE liana_status run_activated(const liana__call *call, liana_dtype dt
                                          liana_status (*run)(const liana__call *, liana_dtype, int))
 {
     switch (liana__batch_norm_activation_of(call->node)) {
-    case LIANA__BATCH_NORM_RELU: return run(call, dtype, LIANA__BATCH_NORM_RELU);
-    case LIANA__BATCH_NORM_RELU6: return run(call, dtype, LIANA__BATCH_NORM_RELU6);
-    case LIANA__BATCH_NORM_SWISH: return run(call, dtype, LIANA__BATCH_NORM_SWISH);
-    default: return run(call, dtype, LIANA__BATCH_NORM_LINEAR);
+    case LIANA__FUSED_RELU: return run(call, dtype, LIANA__FUSED_RELU);
+    case LIANA__FUSED_RELU6: return run(call, dtype, LIANA__FUSED_RELU6);
+    case LIANA__FUSED_SWISH: return run(call, dtype, LIANA__FUSED_SWISH);
+    default: return run(call, dtype, LIANA__FUSED_LINEAR);
     }
 }
 
@@ -594,7 +594,7 @@ LIANA__INLINE void give_input_gradient(liana_dtype dtype, int activation, const 
 LIANA__INLINE liana_status activated_input_gradient(const liana__call *call, liana_dtype dtype, int activation)
 {
     const periods p = periods_of(call->node);
-    const gradient_lanes lanes = make_gradient_lanes(&p, call, activation != LIANA__BATCH_NORM_LINEAR);
+    const gradient_lanes lanes = make_gradient_lanes(&p, call, activation != LIANA__FUSED_LINEAR);
     const gradient_images images = {call->src[0], call->src[1], call->dst};
     const int64_t done = p.count * p.period;
     for (int64_t at = 0; at < done; at += p.period) {

@@ -1,3 +1,4 @@
+/* Samples of batch_norm for the generated tests of ops. */
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 

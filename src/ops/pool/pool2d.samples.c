@@ -1,3 +1,4 @@
+/* Samples of pool2d for the generated tests of ops. */
 #include "ops/pool/pool2d.h"
 #include "ops/samples.h"
 

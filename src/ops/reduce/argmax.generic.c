@@ -1,1 +1,2 @@
+/* The kernels of argmax for vectors that any processor has. */
 #include "ops/reduce/argmax.kernels.h"

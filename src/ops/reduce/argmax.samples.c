@@ -1,3 +1,4 @@
+/* Samples of argmax for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_classes(liana_graph *graph, liana_dtype dtype)

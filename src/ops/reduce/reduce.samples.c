@@ -1,3 +1,4 @@
+/* Samples of reduce for the generated tests of ops. */
 #include "ops/reduce/reduce.h"
 #include "ops/samples.h"
 

@@ -1,1 +1,2 @@
+/* The kernels of softmax for AVX-512. */
 #include "ops/reduce/softmax.kernels.h"

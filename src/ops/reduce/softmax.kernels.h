@@ -1,7 +1,7 @@
 /* softmax.kernels.h - softmax and log_softmax of rows of floats, for one instruction set. */
+#include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_rows.h"
-#include "ops/applicable.h"
 #include "ops/reduce/softmax.h"
 
 static liana_status run_softmax(const liana__call *call)

@@ -1,3 +1,4 @@
+/* Samples of concat for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_channels(liana_graph *graph, liana_dtype dtype)

@@ -1,5 +1,5 @@
 /* gather: slices of a tensor by index; and scatter_add, its gradient. */
-#include "ops/applicable.h"
+#include "kernels/applicable.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
 

@@ -1,3 +1,4 @@
+/* Samples of iota for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_vector(liana_graph *graph, liana_dtype dtype)

@@ -1,3 +1,4 @@
+/* Samples of one_hot for the generated tests of ops. */
 #include "ops/samples.h"
 
 static liana_tensor build_labels(liana_graph *graph, liana_dtype dtype)

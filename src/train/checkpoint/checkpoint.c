@@ -1,3 +1,4 @@
+/* Writes, lists and reads checkpoints. */
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/crc32c.h"

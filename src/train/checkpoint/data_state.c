@@ -1,3 +1,4 @@
+/* Describes the training data for a checkpoint. */
 #include "train/checkpoint/data_state.h"
 
 #include "base/crc32c.h"

@@ -1,3 +1,4 @@
+/* Reads and writes a configuration, with absolute paths. */
 #include "train/config/config.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Checks what the parts of a configuration say together. */
 #include "optimizers/optimizer.h"
 #include "train/config/config_internal.h"
 

@@ -1,3 +1,4 @@
+/* The tables of all options of a configuration. */
 #include "train/config/config_internal.h"
 
 #include "data/dataset/turns.h"

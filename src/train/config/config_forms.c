@@ -1,3 +1,4 @@
+/* Spells short forms of options out, and reads lists of class names. */
 #include "train/config/config_internal.h"
 
 #include "base/file.h"

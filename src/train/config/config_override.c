@@ -1,3 +1,4 @@
+/* Sets options that the command line gives as key=value. */
 #include "train/config/config_internal.h"
 
 #include "formats/yaml.h"

@@ -1,3 +1,4 @@
+/* Makes a dataset of what a configuration says of a source. */
 #include "train/config/source_dataset.h"
 
 #include "data/source/class_list.h"

@@ -1,9 +1,9 @@
 /* The loop of a training. */
 #include "train/core/fit.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A fit that is running. */
 typedef struct fit_run {
@@ -18,13 +18,6 @@ typedef struct fit_run {
     double rate;
     bool stopping;
 } fit_run;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
 {
@@ -58,7 +51,7 @@ static liana_status save_checkpoint(fit_run *fit)
     const liana__fit_options *options = fit->options;
     if (!options->save) return LIANA_OK;
     LIANA_TRY(options->save(options->user, fit->error));
-    fit->last_checkpoint = now();
+    fit->last_checkpoint = liana__clock_seconds();
     report(fit, (liana__fit_event){.kind = LIANA__FIT_CHECKPOINT,
                                    .step = fit->state->step,
                                    .steps = fit->steps_per_epoch,
@@ -71,7 +64,7 @@ static bool checkpoint_due(const fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (options->every_steps > 0 && fit->state->iteration % options->every_steps == 0) return true;
-    return options->every_minutes > 0 && now() - fit->last_checkpoint >= 60 * options->every_minutes;
+    return options->every_minutes > 0 && liana__clock_seconds() - fit->last_checkpoint >= 60 * options->every_minutes;
 }
 
 static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *sums)
@@ -105,7 +98,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
 static liana_status train_epoch(fit_run *fit)
 {
     liana__training_state *state = fit->state;
-    double begin = now();
+    double begin = liana__clock_seconds();
     fit->timing = (liana__timing_epoch){0};
     while (state->step < fit->steps_per_epoch && !fit->stopping) {
         liana__batch *batch;
@@ -113,7 +106,7 @@ static liana_status train_epoch(fit_run *fit)
         liana_status status = train_step(fit, batch);
         liana__loader_release(fit->options->training, batch);
         LIANA_TRY(status);
-        fit->timing.seconds = now() - begin;
+        fit->timing.seconds = liana__clock_seconds() - begin;
         report(fit, (liana__fit_event){.kind = LIANA__FIT_STEP,
                                        .step = state->step,
                                        .steps = fit->steps_per_epoch,
@@ -146,7 +139,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     report(own->fit, (liana__fit_event){.kind = LIANA__FIT_VALIDATION,
                                         .step = own->batches,
                                         .steps = own->steps,
-                                        .seconds = now() - own->begin,
+                                        .seconds = liana__clock_seconds() - own->begin,
                                         .wait = own->wait,
                                         .images = own->totals->count,
                                         .training = &own->fit->state->running,
@@ -162,7 +155,7 @@ static liana_status finish_epoch(fit_run *fit)
     if (options->validation) {
         validation progress = {.fit = fit,
                                .totals = &epoch.validation,
-                               .begin = now(),
+                               .begin = liana__clock_seconds(),
                                .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
         LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, true, &epoch.validation,
                                   report_validation, &progress, fit->error));
@@ -251,7 +244,11 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *giv
 {
     liana__fit_options options = *given;
     liana__training_state *state = &training->state;
-    fit_run fit = {.options = &options, .training = training, .state = state, .error = error, .last_checkpoint = now()};
+    fit_run fit = {.options = &options,
+                   .training = training,
+                   .state = state,
+                   .error = error,
+                   .last_checkpoint = liana__clock_seconds()};
     begin_schedule(&fit);
     LIANA_TRY(prepare_validation(&fit));
     if (state->epoch >= options.epochs) return LIANA_OK;

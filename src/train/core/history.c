@@ -1,3 +1,4 @@
+/* Writes and reads the history of a run. */
 #include "train/core/history.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Decides what a run computes in. */
 #include "train/core/precision.h"
 
 #include <stdio.h>

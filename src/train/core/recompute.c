@@ -1,3 +1,4 @@
+/* Decides how much memory training may take. */
 #include "train/core/recompute.h"
 
 #include "base/format.h"

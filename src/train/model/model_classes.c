@@ -1,3 +1,4 @@
+/* Compares the classes of data with those of a model. */
 #include "train/model/model_classes.h"
 
 #include "data/dataset/dataset_source.h"

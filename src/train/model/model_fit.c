@@ -34,7 +34,7 @@ typedef struct session {
     liana__bad_records bad_records;
     part fitted, measured;
     liana__augment *augment; /* NULL: none */
-    liana__stage stage;
+    liana__augmenter augmenter;
     liana__mixer mixer;
 } session;
 
@@ -97,7 +97,7 @@ static liana_status find_augmentation(session *own, const char *text, liana__err
     if (!text) return LIANA_OK;
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &own->arena, &list, error));
     LIANA_TRY(liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error));
-    own->stage = liana__augment_stage(own->augment);
+    own->augmenter = liana__augmenter_of(own->augment);
     return LIANA_OK;
 }
 
@@ -197,7 +197,7 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
                            (long long)input.dims[3]);
     }
     const liana__augment *augment = fit ? own->augment : NULL;
-    if (augment) options.stage = &own->stage;
+    if (augment) options.augmenter = &own->augmenter;
     if (augment && liana__augment_mixes(augment)) {
         own->mixer = liana__augment_mixer(augment, liana__trainer_microbatch(own->training->trainer));
         options.mixer = &own->mixer;

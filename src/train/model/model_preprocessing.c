@@ -1,3 +1,4 @@
+/* Learns, writes and reads what a model knows of its images and classes. */
 #include "train/model/model_preprocessing.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Keeps a model's weights on the host. */
 #include "train/model/model_values.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Opens and reads files of weights in any of the formats. */
 #include "train/model/weight_source.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Loads a model's weights from a file by layer name. */
 #include "train/model/weights.h"
 
 #include "base/format.h"

@@ -1,5 +1,7 @@
+/* Measures each stage of a run's input. */
 #include "train/run/data_bench.h"
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/recorder.h"
 #include "train/run/run_internal.h"
@@ -25,11 +27,6 @@ typedef struct tools {
     uint8_t *resized;
     uint8_t *ring;
 } tools;
-
-static double now(void)
-{
-    return (double)liana__clock() * 1e-9;
-}
 
 static size_t bytes_of(int64_t height, int64_t width, int64_t channels)
 {
@@ -86,14 +83,14 @@ static liana_status measure_reading(tools *own, uint64_t index, liana__record *r
                                     liana__error *error)
 {
     const liana__source *source = own->run->training.source;
-    double begin = now();
+    double begin = liana__clock_seconds();
     LIANA_TRY(liana__source_read(source, index, own->scratch, record, error));
-    double seconds = now() - begin, sum = 0;
+    double seconds = liana__clock_seconds() - begin, sum = 0;
     if (record->bytes && strcmp(source->kind->name, "tfrecord") == 0) {
         volatile uint32_t checksum;
-        begin = now();
+        begin = liana__clock_seconds();
         checksum = liana__crc32c(record->bytes, record->size);
-        sum = now() - begin;
+        sum = liana__clock_seconds() - begin;
         (void)checksum;
         stage(bench, "checksum")->seconds += sum;
     }
@@ -112,19 +109,19 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana__re
     const liana__decode_options *options = &own->decoded;
     const liana__source *source = own->run->training.source;
     liana_example_address address = address_of(own, index);
-    liana__image_part part, *wanted = NULL;
-    double begin = now();
+    liana__image_region part, *wanted = NULL;
+    double begin = liana__clock_seconds();
     if (own->in_parts) {
-        liana__augment_find_part(own->augment, &address, &part);
+        liana__augment_find_region(own->augment, &address, &part);
         if (part.height != options->height || part.width != options->width) wanted = &part;
     }
     if (liana__decode_pixels(&own->decoder, options, record, wanted, own->resized, error) != LIANA_OK) {
         return liana__source_fail_within(source, index, record, error);
     }
-    double decoded = now();
+    double decoded = liana__clock_seconds();
     LIANA_TRY(liana__decode_resize(&own->decoder, wanted, own->resized, error));
     stage(bench, "decode")->seconds += decoded - begin;
-    stage(bench, "resize")->seconds += now() - decoded;
+    stage(bench, "resize")->seconds += liana__clock_seconds() - decoded;
     return LIANA_OK;
 }
 
@@ -135,9 +132,9 @@ static liana_status measure_augmentation(tools *own, uint64_t index, liana__data
     liana_example_address address = address_of(own, index);
     double before = 0;
     for (size_t i = 0; i < count; i++) {
-        double begin = now();
+        double begin = liana__clock_seconds();
         LIANA_TRY(liana__augment_try(own->augment, i + 1, &address, own->resized, own->augment_scratch, error));
-        double seconds = now() - begin;
+        double seconds = liana__clock_seconds() - begin;
         bench->stages[bench->num_stages - count + i].seconds += seconds - before;
         before = seconds;
     }
@@ -167,12 +164,12 @@ static void list_stages(const tools *own, liana__data_bench *bench)
 /* Images lie where the stages left them; where they do not lie in the batch yet, they are copied there. */
 static void measure_batch(tools *own, liana__data_bench *bench)
 {
-    double begin = now();
+    double begin = liana__clock_seconds();
     for (size_t i = 0; i < RING_IMAGES; i++) {
         memcpy(own->ring + i * own->image_size, own->resized,
                own->image_size < own->decoded_size ? own->image_size : own->decoded_size);
     }
-    begin = now() - begin;
+    begin = liana__clock_seconds() - begin;
     stage(bench, "batch")->seconds = begin / RING_IMAGES;
 }
 
@@ -180,13 +177,13 @@ static liana_status measure_stages(tools *own, double seconds, liana__data_bench
 {
     uint64_t count = own->run->training.source->num_records;
     list_stages(own, bench);
-    double begin = now();
+    double begin = liana__clock_seconds();
     memset(own->resized, 0, own->decoded_size);
     memset(own->ring, 0, RING_IMAGES * own->image_size);
     /* The first image pays for memory and tables. */
     liana__data_bench ignored = *bench;
     LIANA_TRY(measure_image(own, 0, &ignored, error));
-    while (bench->images == 0 || now() - begin < seconds) {
+    while (bench->images == 0 || liana__clock_seconds() - begin < seconds) {
         LIANA_TRY(measure_image(own, (uint64_t)bench->images % count, bench, error));
     }
     for (size_t i = 0; i < bench->num_stages; i++) {
@@ -205,14 +202,14 @@ static liana_status take_epoch(liana__loader *loader, uint64_t epoch, double sec
 {
     uint64_t steps = liana__loader_steps_per_epoch(loader, epoch), step = 0;
     int64_t images = 0;
-    double begin = now();
-    for (; step < steps && (step == 0 || now() - begin < seconds); step++) {
+    double begin = liana__clock_seconds();
+    for (; step < steps && (step == 0 || liana__clock_seconds() - begin < seconds); step++) {
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(loader, &batch, error));
         images += batch->count;
         liana__loader_release(loader, batch);
     }
-    *rate = (double)images / (now() - begin);
+    *rate = (double)images / (liana__clock_seconds() - begin);
     *whole = step == steps;
     return LIANA_OK;
 }
@@ -221,13 +218,13 @@ static liana_status measure_pipeline(liana__run *run, double seconds, liana__dat
 {
     liana__train_config *train = &run->config->train;
     if (!train->microbatch) train->microbatch = liana__default_microbatch(run->model, train->batch_size);
-    double begin = now();
+    double begin = liana__clock_seconds();
     LIANA_TRY(liana__run_start_loaders(run, &(liana__run_options){.training = true}, error));
     liana__loader *loader = run->training.loader;
     liana__batch *batch;
     LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
     LIANA_TRY(liana__loader_next(loader, &batch, error));
-    bench->start_seconds = now() - begin;
+    bench->start_seconds = liana__clock_seconds() - begin;
     liana__loader_release(loader, batch);
     bench->num_threads = liana__loader_num_threads(loader);
     bool whole, cached = liana__image_cache_count(liana__loader_cache(loader)) > 0;

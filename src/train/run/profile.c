@@ -1,3 +1,4 @@
+/* Runs some steps with a recorder, and adds up what it saw. */
 #include "train/run/profile.h"
 
 #include <stdlib.h>

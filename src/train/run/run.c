@@ -1,3 +1,4 @@
+/* Opens a run, trains it and evaluates it. */
 #include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
 

@@ -19,7 +19,7 @@ typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
     liana__augment *augment; /* NULL: images stay as they are */
-    liana__stage stage;      /* ... which is this one of the loader's */
+    liana__augmenter stage;  /* ... which is this one of the loader's */
     liana__mixer mixer;      /* and this, where examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
 } liana__run_data;

@@ -167,7 +167,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
     if (!list) return LIANA_OK;
     liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
     LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
-    run->training.stage = liana__augment_stage(run->training.augment);
+    run->training.stage = liana__augmenter_of(run->training.augment);
     return LIANA_OK;
 }
 
@@ -234,7 +234,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
         .memory = liana__run_part_memory(run, part),
-        .stage = part->augment ? &part->stage : NULL,
+        .augmenter = part->augment ? &part->stage : NULL,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
         .part = name_of(run, part),

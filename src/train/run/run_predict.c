@@ -2,6 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
+#include "formats/csv.h"
 
 #include <stdlib.h>
 
@@ -15,24 +16,9 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-/* RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled. */
-static void add_field(liana__text *text, const char *field)
-{
-    if (!strpbrk(field, ",\"\r\n")) {
-        liana__text_add(text, "%s", field);
-        return;
-    }
-    liana__text_add(text, "\"");
-    for (; *field; field++) {
-        if (*field == '"') liana__text_add(text, "\"");
-        liana__text_add_bytes(text, field, 1);
-    }
-    liana__text_add(text, "\"");
-}
-
 static void add_class(const liana__run *run, liana__text *text, int64_t label)
 {
-    if (label >= 0 && (size_t)label < run->class_names.count) add_field(text, run->class_names.items[label]);
+    if (label >= 0 && (size_t)label < run->class_names.count) liana__csv_add(text, run->class_names.items[label]);
 }
 
 static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
@@ -43,7 +29,7 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
     }
     liana__text *text = &own->text;
     if (batch->ids[index]) {
-        add_field(text, batch->ids[index]);
+        liana__csv_add(text, batch->ids[index]);
     } else {
         liana__text_add(text, "%llu", (unsigned long long)batch->records[index]);
     }

@@ -1,7 +1,7 @@
 /* The remote files of a run. */
 #include "train/run/run_internal.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 /* Lines about a long fetch come this far apart. */
 enum { SECONDS_BETWEEN_NOTES = 5 };
@@ -9,7 +9,7 @@ enum { SECONDS_BETWEEN_NOTES = 5 };
 /* Who is told. The options live as long as the call that opens the run, and data are opened later as well. */
 struct liana__run_fetch {
     const liana__run_options *options;
-    time_t told;
+    uint64_t told; /* at which second */
 };
 
 static bool on_progress(void *user, const liana__remote_progress *progress)
@@ -17,11 +17,10 @@ static bool on_progress(void *user, const liana__remote_progress *progress)
     struct liana__run_fetch *fetch = user;
     const liana__run_options *options = fetch->options;
     if (!options) return true;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t now = liana__clock() / 1000000000u;
     bool last = progress->files_done == progress->files;
-    if (last || now.tv_sec >= fetch->told + SECONDS_BETWEEN_NOTES) {
-        fetch->told = now.tv_sec;
+    if (last || now >= fetch->told + SECONDS_BETWEEN_NOTES) {
+        fetch->told = now;
         liana__run_note(options, "%s", liana__remote_progress_line(progress).text);
     }
     return !options->stop || !options->stop(options->user);

@@ -1,4 +1,5 @@
-#include "remote/cache.h"
+/* Keeps copies of remote files in a folder that processes share. */
+#include "remote/remote_cache.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -34,7 +35,7 @@ static uint64_t byte_of(const char *name)
     return (byte >> 2) << 1;
 }
 
-static bool lock_byte(const liana__cache *cache, uint64_t byte, short kind)
+static bool lock_byte(const liana__remote_cache *cache, uint64_t byte, short kind)
 {
     struct flock range = {.l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
     return fcntl(cache->lock, F_OFD_SETLK, &range) == 0;
@@ -45,7 +46,7 @@ static bool is_taken(int code)
     return code == EAGAIN || code == EACCES;
 }
 
-static size_t find_used(const liana__cache *cache, uint64_t byte)
+static size_t find_used(const liana__remote_cache *cache, uint64_t byte)
 {
     size_t low = 0, high = cache->num_used;
     while (low < high) {
@@ -59,14 +60,14 @@ static size_t find_used(const liana__cache *cache, uint64_t byte)
     return low;
 }
 
-static bool uses(const liana__cache *cache, uint64_t byte)
+static bool uses(const liana__remote_cache *cache, uint64_t byte)
 {
     size_t at = find_used(cache, byte);
     return at < cache->num_used && cache->used[at] == byte;
 }
 
 /* Somebody who removes a file holds its lock for a moment. */
-static liana_status use_byte(liana__cache *cache, uint64_t byte, liana__error *error)
+static liana_status use_byte(liana__remote_cache *cache, uint64_t byte, liana__error *error)
 {
     if (uses(cache, byte)) return LIANA_OK;
     if (!liana__grow(&cache->used, cache->num_used, &cache->used_capacity, sizeof *cache->used)) {
@@ -83,18 +84,19 @@ static liana_status use_byte(liana__cache *cache, uint64_t byte, liana__error *e
     return LIANA_OK;
 }
 
-liana_status liana__cache_use(liana__cache *cache, const liana__cache_id *id, liana__error *error)
+liana_status liana__remote_cache_use(liana__remote_cache *cache, const liana__remote_cache_id *id, liana__error *error)
 {
     return use_byte(cache, byte_of(id->text), error);
 }
 
-liana_status liana__cache_claim(liana__cache *cache, const liana__cache_id *id, bool *claimed, liana__error *error)
+liana_status liana__remote_cache_claim(liana__remote_cache *cache, const liana__remote_cache_id *id, bool *claimed,
+                                       liana__error *error)
 {
     *claimed = lock_byte(cache, byte_of(id->text) + 1, F_WRLCK);
     return *claimed || is_taken(errno) ? LIANA_OK : fail_cache(error, "lock a byte of", cache->folder);
 }
 
-void liana__cache_release(liana__cache *cache, const liana__cache_id *id)
+void liana__remote_cache_release(liana__remote_cache *cache, const liana__remote_cache_id *id)
 {
     lock_byte(cache, byte_of(id->text) + 1, F_UNLCK);
 }
@@ -102,7 +104,7 @@ void liana__cache_release(liana__cache *cache, const liana__cache_id *id)
 /* ---- folders ---- */
 
 /* A view that nobody has locked belonged to a process that is gone. */
-static void remove_old_views(const liana__cache *cache, const char *views)
+static void remove_old_views(const liana__remote_cache *cache, const char *views)
 {
     liana__arena arena = {0};
     liana__paths names;
@@ -118,7 +120,7 @@ static void remove_old_views(const liana__cache *cache, const char *views)
     liana__arena_free(&arena);
 }
 
-static liana_status make_view(liana__cache *cache, const char *views, liana__arena *arena, liana__error *error)
+static liana_status make_view(liana__remote_cache *cache, const char *views, liana__arena *arena, liana__error *error)
 {
     remove_old_views(cache, views);
     uint64_t chance;
@@ -133,10 +135,10 @@ static liana_status make_view(liana__cache *cache, const char *views, liana__are
     return LIANA_OK;
 }
 
-liana_status liana__cache_open(liana__cache *cache, const char *folder, uint64_t limit, liana__arena *arena,
-                               liana__error *error)
+liana_status liana__remote_cache_open(liana__remote_cache *cache, const char *folder, uint64_t limit,
+                                      liana__arena *arena, liana__error *error)
 {
-    *cache = (liana__cache){.limit = limit, .lock = -1};
+    *cache = (liana__remote_cache){.limit = limit, .lock = -1};
     liana_status status = liana__folder_make(folder, error);
     if (status != LIANA_OK)
         return liana__fail_within(error, "the cache of remote files (data.remote_cache, LIANA_CACHE)");
@@ -155,7 +157,7 @@ liana_status liana__cache_open(liana__cache *cache, const char *folder, uint64_t
     return make_view(cache, views, arena, error);
 }
 
-void liana__cache_close(liana__cache *cache)
+void liana__remote_cache_close(liana__remote_cache *cache)
 {
     if (cache->view) {
         liana_status ignored = liana__folder_remove(cache->view, NULL);
@@ -163,14 +165,14 @@ void liana__cache_close(liana__cache *cache)
     }
     if (cache->folder && cache->lock >= 0) close(cache->lock);
     free(cache->used);
-    *cache = (liana__cache){.lock = -1};
+    *cache = (liana__remote_cache){.lock = -1};
 }
 
 /* ---- files ---- */
 
-liana__cache_id liana__cache_id_of(const char *url, const char *version, uint64_t size)
+liana__remote_cache_id liana__remote_cache_id_of(const char *url, const char *version, uint64_t size)
 {
-    liana__cache_id id = {""};
+    liana__remote_cache_id id = {""};
     uint8_t digest[32];
     unsigned length = sizeof digest;
     liana__text text = {0};
@@ -181,15 +183,16 @@ liana__cache_id liana__cache_id_of(const char *url, const char *version, uint64_
     return id;
 }
 
-const char *liana__cache_path(const liana__cache *cache, const liana__cache_id *id, const char *suffix,
-                              liana__arena *arena)
+const char *liana__remote_cache_path(const liana__remote_cache *cache, const liana__remote_cache_id *id,
+                                     const char *suffix, liana__arena *arena)
 {
     return liana__arena_format(arena, "%s/%s%s", cache->files, id->text, suffix);
 }
 
-bool liana__cache_has(const liana__cache *cache, const liana__cache_id *id, uint64_t size, liana__arena *arena)
+bool liana__remote_cache_has(const liana__remote_cache *cache, const liana__remote_cache_id *id, uint64_t size,
+                             liana__arena *arena)
 {
-    const char *path = liana__cache_path(cache, id, "", arena);
+    const char *path = liana__remote_cache_path(cache, id, "", arena);
     struct stat info;
     if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size != size) return false;
     utimensat(AT_FDCWD, path, NULL, 0);
@@ -211,7 +214,7 @@ static int compare_use(const void *a, const void *b)
     return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-static liana_status list_files(const liana__cache *cache, liana__arena *arena, kept_file **files, size_t *count,
+static liana_status list_files(const liana__remote_cache *cache, liana__arena *arena, kept_file **files, size_t *count,
                                uint64_t *total, liana__error *error)
 {
     liana__paths names;
@@ -231,9 +234,9 @@ static liana_status list_files(const liana__cache *cache, liana__arena *arena, k
 }
 
 /* Removes a file that nobody uses, whole or in part. */
-static void remove_unused(const liana__cache *cache, const kept_file *file, liana__arena *arena, uint64_t *total)
+static void remove_unused(const liana__remote_cache *cache, const kept_file *file, liana__arena *arena, uint64_t *total)
 {
-    liana__cache_id id;
+    liana__remote_cache_id id;
     snprintf(id.text, sizeof id.text, "%.32s", file->name);
     uint64_t byte = byte_of(id.text);
     if (uses(cache, byte) || !lock_byte(cache, byte, F_WRLCK)) return;
@@ -242,7 +245,7 @@ static void remove_unused(const liana__cache *cache, const kept_file *file, lian
     lock_byte(cache, byte, F_UNLCK);
 }
 
-liana_status liana__cache_make_room(liana__cache *cache, uint64_t bytes, liana__error *error)
+liana_status liana__remote_cache_make_room(liana__remote_cache *cache, uint64_t bytes, liana__error *error)
 {
     liana__arena arena = {0};
     kept_file *files;
@@ -288,12 +291,12 @@ static liana_status fail_show(const char *name, const char *why, liana__error *e
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' cannot become the name of a local file: %s", name, why);
 }
 
-liana_status liana__cache_show(liana__cache *cache, const liana__cache_id *id, const char *name, liana__arena *arena,
-                               const char **path, liana__error *error)
+liana_status liana__remote_cache_show(liana__remote_cache *cache, const liana__remote_cache_id *id, const char *name,
+                                      liana__arena *arena, const char **path, liana__error *error)
 {
     if (has_part(name, ".") || has_part(name, "..")) return fail_show(name, "it has '.' or '..' in it", error);
     const char *link = liana__arena_format(arena, "%s/%s", cache->view, name);
-    const char *target = liana__cache_path(cache, id, "", arena);
+    const char *target = liana__remote_cache_path(cache, id, "", arena);
     const char *folder = link ? liana__path_folder(arena, link) : NULL;
     if (!folder || !target) return liana__fail_memory(error, name);
     liana__error reason = {0};

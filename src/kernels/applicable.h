@@ -1,6 +1,6 @@
 /* applicable.h - why a fast kernel says no: the tests that many kernels share. */
-#ifndef LIANA_OPS_APPLICABLE_H
-#define LIANA_OPS_APPLICABLE_H
+#ifndef LIANA_KERNELS_APPLICABLE_H
+#define LIANA_KERNELS_APPLICABLE_H
 
 #include "ir/op.h"
 

@@ -1,4 +1,4 @@
-/* depthwise_rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
+/* depthwise_conv2d.rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
  *
  * A row of the result is a sum over a few rows of the source, each with a row of the window's taps. A tile is up to
  * eight neighbouring pixels of it, one vector of channels of which is summed in registers: a row of taps is loaded once
@@ -7,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 
-#include "ops/conv/depthwise_moments.kernels.h"
+#include "ops/conv/depthwise_conv2d.moments.kernels.h"
 
 /* A tile for a run of channels. Places are counted in floats from the start of the tensors; those of pixels in the
  * padding lie anywhere and are not used. */
@@ -134,8 +134,8 @@ LIANA__INLINE void run_tile(const int window, const int stride, const int tile, 
                             const row_tile *shared)
 {
     const row_tile own = *shared, *t = &own; /* that no store may change */
-    const int64_t first = t->first_vector, whole = least(t->end_vector, t->channels / VECTOR_LENGTH);
-    const int64_t paired = MAX_PARTS == 2 ? first + greatest(0, whole - first) / 2 * 2 : first;
+    const int64_t first = t->first_vector, whole = at_most(t->end_vector, t->channels / VECTOR_LENGTH);
+    const int64_t paired = MAX_PARTS == 2 ? first + at_least(0, whole - first) / 2 * 2 : first;
     if (MAX_PARTS == 2) run_vectors(MAX_PARTS, window, stride, tile, border, t, first, paired);
     run_vectors(1, window, stride, tile, border, t, paired, t->end_vector);
 }
@@ -194,13 +194,13 @@ static void run_row(const row_shape *shape, const row_tile *t)
 {
     row_tile tile = *t;
     for (int64_t column = 0; column < shape->target_width; column += shape->tile) {
-        int64_t target = least(column, shape->target_width - shape->tile);
+        int64_t target = at_most(column, shape->target_width - shape->tile);
         int64_t source = target * shape->stride - shape->padding;
         int64_t columns = (shape->tile - 1) * shape->stride + shape->window;
         tile.source_at = t->source_at + source * t->source_column;
         tile.target_at = t->target_at + target * t->target_column;
         tile.first_column = source < 0 ? -source : 0;
-        tile.end_column = least(columns, shape->source_width - source);
+        tile.end_column = at_most(columns, shape->source_width - source);
         shape->run(shape->tile, source < 0 || tile.end_column < columns, &tile);
         if (!t->moments) continue;
         t->moments->pending += shape->tile;
@@ -217,7 +217,7 @@ static int64_t vectors_at_once(const liana__geometry *g, int64_t source_width)
 {
     int64_t bytes = g->window[0] * source_width * VECTOR_LENGTH * (int64_t)sizeof(element);
     int64_t groups = divide_up(count_vectors(g->channels), MAX_PARTS); /* of vectors that are computed together */
-    int64_t most = greatest(LEAST_VECTORS, CACHED_BYTES / bytes) / MAX_PARTS;
+    int64_t most = at_least(LEAST_VECTORS, CACHED_BYTES / bytes) / MAX_PARTS;
     return MAX_PARTS * divide_up(groups, divide_up(groups, most));
 }
 
@@ -228,7 +228,7 @@ static void set_forward_rows(const liana__geometry *g, int64_t row, row_tile *t)
 {
     int64_t first = row * g->strides[0] - g->padding_low[0]; /* may lie in the padding */
     int64_t tap = divide_up(-first, g->dilations[0]);
-    t->num_rows = greatest(0, least(g->window[0], divide_up(g->input[0] - first, g->dilations[0])) - tap);
+    t->num_rows = at_least(0, at_most(g->window[0], divide_up(g->input[0] - first, g->dilations[0])) - tap);
     t->source_at = (first + tap * g->dilations[0]) * g->input[1] * g->channels;
     t->source_row = g->dilations[0] * g->input[1] * g->channels;
     t->kernel_at = tap * g->window[1] * g->channels;
@@ -239,9 +239,9 @@ static void set_forward_rows(const liana__geometry *g, int64_t row, row_tile *t)
 static void set_gradient_rows(const liana__geometry *g, int64_t row, row_tile *t)
 {
     int64_t stride = g->strides[0], moved = row + g->padding_low[0];
-    int64_t first_out = least(moved / stride, g->output[0] - 1);
+    int64_t first_out = at_most(moved / stride, g->output[0] - 1);
     int64_t tap = moved - first_out * stride;
-    t->num_rows = tap < g->window[0] ? least(first_out + 1, divide_up(g->window[0] - tap, stride)) : 0;
+    t->num_rows = tap < g->window[0] ? at_most(first_out + 1, divide_up(g->window[0] - tap, stride)) : 0;
     t->source_at = first_out * g->output[1] * g->channels;
     t->source_row = -g->output[1] * g->channels;
     t->kernel_at = tap * g->window[1] * g->channels;
@@ -269,11 +269,11 @@ static void run_rows(const liana__geometry *g, const row_shape *shape, set_rows_
     t->channels = g->channels;
     t->source_column = t->target_column = g->channels;
     for (int64_t n = wanted.begin / size[0]; n * size[0] < wanted.end; n++) {
-        const int64_t first_row = greatest(0, wanted.begin - n * size[0]);
-        const int64_t end_row = least(size[0], wanted.end - n * size[0]);
+        const int64_t first_row = at_least(0, wanted.begin - n * size[0]);
+        const int64_t end_row = at_most(size[0], wanted.end - n * size[0]);
         for (int64_t first = 0; first < vectors; first += at_once) {
             t->first_vector = first;
-            t->end_vector = least(vectors, first + at_once);
+            t->end_vector = at_most(vectors, first + at_once);
             for (int64_t row = first_row; row < end_row; row++) {
                 set_rows(g, row, t);
                 t->source_at += n * source_size;
@@ -299,8 +299,8 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
     row_tile t = {.source = call->src[0], .kernel = call->src[1], .target = call->dst, .kernel_column = g->channels};
     epilogue after;
     float waiting[WAITING_STEPS * MAX_TILE * MAX_PARTS * VECTOR_LENGTH] __attribute__((aligned(64)));
-    if (liana__is_conv_affine(call->node)) {
-        after = epilogue_of(call, g->channels);
+    if (liana__has_epilogue(call->node)) {
+        after = epilogue_of(call, g->channels, liana__conv_activation_of(call->node));
         t.after = &after;
         if (after.swish) t.waiting = waiting;
     }

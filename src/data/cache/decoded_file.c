@@ -1,4 +1,5 @@
-#include "data/cache/image_file.h"
+/* Makes, opens, fills and reads a file of decoded images. */
+#include "data/cache/decoded_file.h"
 
 #include "base/crc32c.h"
 #include "base/file.h"
@@ -37,7 +38,7 @@ typedef struct entry_head {
     uint64_t mark; /* 0: empty; else MARK and the checksum of all that follows, the record's number first */
     int32_t label;
     uint32_t id_size; /* NO_ID: none */
-    char id[LIANA__IMAGE_FILE_ID_SIZE];
+    char id[LIANA__DECODED_FILE_ID_SIZE];
 } entry_head;
 
 _Static_assert(sizeof(header) == PAGE, "the header is a page");
@@ -46,7 +47,7 @@ _Static_assert(sizeof(entry_head) == 256, "pixels begin on a cache line");
 #define NO_ID UINT32_MAX
 #define MARK ((uint64_t)0x454E5452 << 32)
 
-struct liana__image_file {
+struct liana__decoded_file {
     char *path;
     int descriptor;
     bool writable;
@@ -69,7 +70,7 @@ static uint32_t header_checksum(const header *head)
     return liana__crc32c(head, offsetof(header, checksum));
 }
 
-static liana_status make_header(const char *path, const liana__image_file_contents *contents, header *head,
+static liana_status make_header(const char *path, const liana__decoded_file_contents *contents, header *head,
                                 uint64_t *size, liana__error *error)
 {
     *head = (header){.byte_order = 1,
@@ -125,7 +126,7 @@ static bool read_header(int descriptor, header *head, uint64_t *size)
 }
 
 /* Opens what is there; descriptor -1 if that is nothing, or not what is wanted (`why` says so). */
-static liana_status try_open(liana__image_file *file, const char **why, liana__error *error)
+static liana_status try_open(liana__decoded_file *file, const char **why, liana__error *error)
 {
     *why = NULL;
     file->descriptor = open_descriptor(file->path, &file->writable);
@@ -142,14 +143,14 @@ static liana_status try_open(liana__image_file *file, const char **why, liana__e
     return LIANA_OK;
 }
 
-static bool write_new(const liana__image_file *file, int descriptor)
+static bool write_new(const liana__decoded_file *file, int descriptor)
 {
     return pwrite(descriptor, &file->header, sizeof file->header, 0) == sizeof file->header &&
            ftruncate(descriptor, (off_t)file->size) == 0;
 }
 
 /* The file appears under its name with its header and room for all entries. */
-static liana_status create(liana__image_file *file, liana__error *error)
+static liana_status create(liana__decoded_file *file, liana__error *error)
 {
     char *temporary;
     if (asprintf(&temporary, "%s.%ld.tmp", file->path, (long)getpid()) < 0) {
@@ -170,7 +171,7 @@ static liana_status create(liana__image_file *file, liana__error *error)
 
 /* Of several processes one makes the file. The lock is on the folder and ends with the process; a file system without
  * locks goes without, and then each may have a file of its own until the last one's stays. */
-static liana_status open_or_create(liana__image_file *file, const char **why, liana__error *error)
+static liana_status open_or_create(liana__decoded_file *file, const char **why, liana__error *error)
 {
     LIANA_TRY(try_open(file, why, error));
     if (file->descriptor >= 0) return LIANA_OK;
@@ -186,11 +187,12 @@ static liana_status open_or_create(liana__image_file *file, const char **why, li
     return status;
 }
 
-liana_status liana__image_file_open(const char *path, const liana__image_file_contents *contents,
-                                    liana__image_file **out, char *replaced, size_t replaced_size, liana__error *error)
+liana_status liana__decoded_file_open(const char *path, const liana__decoded_file_contents *contents,
+                                      liana__decoded_file **out, char *replaced, size_t replaced_size,
+                                      liana__error *error)
 {
     *out = NULL;
-    liana__image_file *file = calloc(1, sizeof *file);
+    liana__decoded_file *file = calloc(1, sizeof *file);
     if (!file) return liana__fail_memory(error, path);
     file->descriptor = -1;
     file->path = strdup(path);
@@ -199,7 +201,7 @@ liana_status liana__image_file_open(const char *path, const liana__image_file_co
     if (status == LIANA_OK) status = make_header(path, contents, &file->header, &file->size, error);
     if (status == LIANA_OK) status = open_or_create(file, &why, error);
     if (status != LIANA_OK) {
-        liana__image_file_close(file);
+        liana__decoded_file_close(file);
         return status;
     }
     if (replaced) snprintf(replaced, replaced_size, "%s", why ? why : "");
@@ -207,7 +209,7 @@ liana_status liana__image_file_open(const char *path, const liana__image_file_co
     return LIANA_OK;
 }
 
-void liana__image_file_close(liana__image_file *file)
+void liana__decoded_file_close(liana__decoded_file *file)
 {
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
@@ -215,67 +217,54 @@ void liana__image_file_close(liana__image_file *file)
     free(file);
 }
 
-const char *liana__image_file_path(const liana__image_file *file)
+const char *liana__decoded_file_path(const liana__decoded_file *file)
 {
     return file->path;
 }
 
-uint64_t liana__image_file_size(const liana__image_file *file)
+uint64_t liana__decoded_file_size(const liana__decoded_file *file)
 {
     return file->size;
 }
 
 /* ---- entries ---- */
 
-static uint64_t entry_offset(const liana__image_file *file, uint64_t record)
+static uint64_t entry_offset(const liana__decoded_file *file, uint64_t record)
 {
     return PAGE + record * file->header.stride;
 }
 
-static uint64_t make_mark(const liana__image_file *file, uint64_t record, const entry_head *head, const uint8_t *pixels)
+static uint64_t make_mark(const liana__decoded_file *file, uint64_t record, const entry_head *head,
+                          const uint8_t *pixels)
 {
     uint32_t crc = liana__crc32c(&record, sizeof record);
     crc = liana__crc32c_extend(crc, &head->label, sizeof *head - offsetof(entry_head, label));
     return MARK | liana__crc32c_extend(crc, pixels, (size_t)file->header.image_size);
 }
 
-static bool read_all(int descriptor, void *bytes, size_t size, uint64_t offset)
-{
-    uint8_t *next = bytes;
-    while (size > 0) {
-        ssize_t done = pread(descriptor, next, size, (off_t)offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return false;
-        next += done;
-        size -= (size_t)done;
-        offset += (uint64_t)done;
-    }
-    return true;
-}
-
-liana__image_file_state liana__image_file_find(const liana__image_file *file, uint64_t record,
-                                               liana__image_file_room *room, liana__image_file_entry *entry)
+liana__decoded_file_state liana__decoded_file_find(const liana__decoded_file *file, uint64_t record,
+                                                   liana__decoded_file_room *room, liana__decoded_file_entry *entry)
 {
     entry_head head;
     uint64_t offset = entry_offset(file, record);
-    if (!read_all(file->descriptor, &head, sizeof head, offset)) return LIANA__IMAGE_FILE_SHORTER;
-    if (head.mark == 0) return LIANA__IMAGE_FILE_EMPTY;
-    if (!read_all(file->descriptor, room->pixels, (size_t)file->header.image_size, offset + sizeof head)) {
-        return LIANA__IMAGE_FILE_SHORTER;
+    if (!liana__file_read_at(file->descriptor, offset, &head, sizeof head)) return LIANA__DECODED_FILE_SHORTER;
+    if (head.mark == 0) return LIANA__DECODED_FILE_EMPTY;
+    if (!liana__file_read_at(file->descriptor, offset + sizeof head, room->pixels, (size_t)file->header.image_size)) {
+        return LIANA__DECODED_FILE_SHORTER;
     }
     bool whole = (head.id_size <= sizeof head.id || head.id_size == NO_ID) &&
                  head.mark == make_mark(file, record, &head, room->pixels);
-    if (!whole) return LIANA__IMAGE_FILE_DAMAGED;
-    *entry = (liana__image_file_entry){.pixels = room->pixels, .label = head.label};
+    if (!whole) return LIANA__DECODED_FILE_DAMAGED;
+    *entry = (liana__decoded_file_entry){.pixels = room->pixels, .label = head.label};
     if (head.id_size != NO_ID) {
         memcpy(room->id, head.id, head.id_size);
         entry->id = room->id;
         entry->id_size = head.id_size;
     }
-    return LIANA__IMAGE_FILE_WHOLE;
+    return LIANA__DECODED_FILE_WHOLE;
 }
 
-bool liana__image_file_expect(const liana__image_file *file, uint64_t record)
+bool liana__decoded_file_expect(const liana__decoded_file *file, uint64_t record)
 {
     uint64_t mark = 0, offset = entry_offset(file, record);
     if (pread(file->descriptor, &mark, sizeof mark, (off_t)offset) != sizeof mark || mark == 0) return false;
@@ -297,10 +286,10 @@ static bool write_all(int descriptor, const void *bytes, size_t size, uint64_t o
     return true;
 }
 
-liana_status liana__image_file_write(const liana__image_file *file, uint64_t record,
-                                     const liana__image_file_entry *entry, liana__error *error)
+liana_status liana__decoded_file_write(const liana__decoded_file *file, uint64_t record,
+                                       const liana__decoded_file_entry *entry, liana__error *error)
 {
-    if (entry->id_size > LIANA__IMAGE_FILE_ID_SIZE || !file->writable) return LIANA_OK;
+    if (entry->id_size > LIANA__DECODED_FILE_ID_SIZE || !file->writable) return LIANA_OK;
     entry_head head = {.label = entry->label, .id_size = entry->id ? (uint32_t)entry->id_size : NO_ID};
     if (entry->id) memcpy(head.id, entry->id, entry->id_size);
     uint64_t offset = entry_offset(file, record), mark = make_mark(file, record, &head, entry->pixels);

@@ -1,4 +1,4 @@
-/* depthwise_lines.kernels.h - depthwise convolutions with any window, stride and dilation.
+/* depthwise_conv2d.lines.kernels.h - depthwise convolutions with any window, stride and dilation.
  *
  * All three passes are made of lines: equally spaced pixels of a row of the result (or of dy), with the list of taps
  * that reach them. In the gradient of the images, a stride s splits a row into s lines, each reached by every s-th tap;
@@ -7,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 
-#include "ops/conv/depthwise_tiles.kernels.h"
+#include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 
 enum { MAX_TAPS = 121, TAPS_AT_ONCE = 9 };
 
@@ -41,7 +41,7 @@ static void make_output_line(const liana__geometry *g, int64_t n, int64_t row, l
         for (int64_t j = 0; j < g->window[1] && in_row >= 0; j++) {
             int64_t first = j * g->dilations[1] - g->padding_low[1]; /* the column under position 0 */
             line_tap tap = {.begin = divide_up(-first, g->strides[1])};
-            tap.end = least(g->output[1], divide_up(g->input[1] - first, g->strides[1]));
+            tap.end = at_most(g->output[1], divide_up(g->input[1] - first, g->strides[1]));
             tap.source = ((n * g->input[0] + in_row) * g->input[1] + first) * g->channels;
             tap.kernel = (i * g->window[1] + j) * g->channels;
             if (tap.begin < tap.end) made->taps[made->num_taps++] = tap;
@@ -64,7 +64,7 @@ static void make_input_line(const liana__geometry *g, int64_t n, int64_t row, in
             int64_t moved = phase + g->padding_low[1] - j * g->dilations[1];
             if (moved % stride != 0) continue;
             int64_t first = moved / stride; /* the column of dy that reaches position 0 */
-            line_tap tap = {.begin = first < 0 ? -first : 0, .end = least(made->count, g->output[1] - first)};
+            line_tap tap = {.begin = first < 0 ? -first : 0, .end = at_most(made->count, g->output[1] - first)};
             tap.source = ((n * g->output[0] + out_row) * g->output[1] + first) * g->channels;
             tap.kernel = (i * g->window[1] + j) * g->channels;
             if (tap.begin < tap.end) made->taps[made->num_taps++] = tap;
@@ -185,7 +185,7 @@ LIANA__INLINE void add_taps(const int num_taps, const line_tap *taps, const line
     }
     add_positions(num_taps, taps, l, first, end, x, dy, sums);
     for (int k = 0; k < num_taps; k++) {
-        add_positions(1, taps + k, l, taps[k].begin, least(begin, taps[k].end), x, dy, sums + k);
+        add_positions(1, taps + k, l, taps[k].begin, at_most(begin, taps[k].end), x, dy, sums + k);
         add_positions(1, taps + k, l, end > taps[k].begin ? end : taps[k].begin, taps[k].end, x, dy, sums + k);
         float *slot = part_sums + slots[k];
         vector_store(slot, vector_load(slot) + sums[k]);
@@ -199,7 +199,7 @@ static void add_line(const line *l, int64_t channels, const float *x, const floa
         int64_t c = vector_start(v, channels);
         for (int first = 0; first < l->num_taps; first += TAPS_AT_ONCE) {
             const line_tap *taps = l->taps + first;
-            int num_taps = (int)least(TAPS_AT_ONCE, l->num_taps - first);
+            int num_taps = (int)at_most(TAPS_AT_ONCE, l->num_taps - first);
             int64_t slots[TAPS_AT_ONCE];
             for (int k = 0; k < num_taps; k++) slots[k] = (taps[k].kernel / channels * vectors + v) * VECTOR_LENGTH;
             switch (num_taps) { /* constants, so that the sums are registers */
@@ -260,7 +260,7 @@ static void run_kernel_gradient_lines(const liana__geometry *g, const liana__cal
         for (int64_t begin = 0; begin < l.count; begin += POSITIONS_IN_FLOAT) {
             line part = clip_line(&l, begin, begin + POSITIONS_IN_FLOAT);
             add_line(&part, g->channels, call->src[0], call->src[1], part_sums);
-            added += least(POSITIONS_IN_FLOAT, l.count - begin);
+            added += at_most(POSITIONS_IN_FLOAT, l.count - begin);
             if (added < POSITIONS_IN_FLOAT) continue;
             move_sums(sums, part_sums, slots);
             added = 0;

@@ -1,7 +1,7 @@
-/* matrix_product.kernels.h - what matmul and the convolutions of single pixels share, for one instruction set: which
+/* product.kernels.h - what matmul and the convolutions of single pixels share, for one instruction set: which
  * products liana computes itself, with what scratch memory, and where oneDNN is better. */
-#ifndef LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
-#define LIANA_OPS_MATRIX_PRODUCT_KERNELS_H
+#ifndef LIANA_KERNELS_PRODUCT_KERNELS_H
+#define LIANA_KERNELS_PRODUCT_KERNELS_H
 
 #if defined(LIANA_AMX) || defined(LIANA_EMULATED_TILES)
 #define LIANA__TILES_OF_AMX
@@ -9,9 +9,9 @@
 #else
 #include "kernels/matrix_product.h"
 #endif
+#include "kernels/applicable.h"
+#include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
-#include "ops/applicable.h"
-#include "ops/fused/conv2d_affine.kernels.h"
 
 /* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
  * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. Where `strided`, rows in memory are
@@ -21,8 +21,9 @@ typedef struct product {
     int64_t rows, depth, columns;
     bool strided;
     pixel_grid grid;
-    bool finished; /* an epilogue follows */
-    bool measured; /* statistics of C's columns may be wanted */
+    bool finished;  /* an epilogue follows, ... */
+    int activation; /* ... with this one: liana__fused_activation */
+    bool measured;  /* statistics of C's columns may be wanted */
 } product;
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
@@ -298,7 +299,7 @@ static void product_run(const product *p, const liana__call *call)
     product_target target = {.data = call->dst, .stride = p->columns, .wide = call->node->dtype == LIANA_F32};
     epilogue after;
     if (p->finished) {
-        after = epilogue_of(call, p->columns);
+        after = epilogue_of(call, p->columns, p->activation);
         target.after = &after;
         if (call->node->num_inputs > LIANA__RESIDUAL_INPUT) target.residual = call->src[LIANA__RESIDUAL_INPUT];
     }

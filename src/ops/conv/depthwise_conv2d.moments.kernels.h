@@ -1,10 +1,10 @@
-/* depthwise_moments.kernels.h - mean and variance of what a depthwise convolution computes, from tiles that are in
- * registers. */
+/* depthwise_conv2d.moments.kernels.h - mean and variance of what a depthwise convolution computes, from tiles that are
+ * in registers. */
 #ifndef LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 
 #include "kernels/vector_moments.h"
-#include "ops/conv/depthwise_tiles.kernels.h"
+#include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 #include "ops/norm/batch_norm.h"
 
 /* Of the vectors of channels; `pending`: pixels of the block that is not closed. */

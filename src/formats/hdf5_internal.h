@@ -1,10 +1,10 @@
-/* hdf5_source.h - what a Keras file needs of an HDF5 file, and the two that give it. For hdf5*.c only.
+/* hdf5_internal.h - what a Keras file needs of an HDF5 file, and the two that give it. For hdf5*.c only.
  *
  * Files in the layout that HDF5 has written since 1998 and still writes unless told otherwise (superblock version 0 or
  * 1) are read by hdf5_classic.c: libhdf5 1.10 overruns its buffers when their structure is damaged, for nothing in them
  * is checksummed. Files in the newer, checksummed layouts are left to libhdf5 (hdf5_library.c). */
-#ifndef LIANA_FORMATS_HDF5_SOURCE_H
-#define LIANA_FORMATS_HDF5_SOURCE_H
+#ifndef LIANA_FORMATS_HDF5_INTERNAL_H
+#define LIANA_FORMATS_HDF5_INTERNAL_H
 
 #include "base/file.h"
 #include "formats/hdf5.h"

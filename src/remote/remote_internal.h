@@ -1,13 +1,13 @@
-/* scheme.h - what a kind of URL is, and the inside of a liana__remote. */
-#ifndef LIANA_REMOTE_SCHEME_H
-#define LIANA_REMOTE_SCHEME_H
+/* remote_internal.h - what a kind of URL is, and the inside of a liana__remote. */
+#ifndef LIANA_REMOTE_REMOTE_INTERNAL_H
+#define LIANA_REMOTE_REMOTE_INTERNAL_H
 
 #include "remote/aws_credentials.h"
-#include "remote/cache.h"
 #include "remote/google_credentials.h"
 #include "remote/http.h"
 #include "remote/listing.h"
 #include "remote/remote.h"
+#include "remote/remote_cache.h"
 
 /* A file on a server. Strings live in the arena of the call that found it. */
 typedef struct liana__remote_object {
@@ -21,7 +21,7 @@ typedef struct liana__remote_object {
      * the file is fetched anew each time. */
     const char *version;
     bool whole; /* the server gives no ranges */
-    liana__cache_id id;
+    liana__remote_cache_id id;
     bool has_crc32c;
     uint32_t crc32c;
     bool has_md5;
@@ -68,7 +68,7 @@ struct liana__remote {
     liana__remote_options options; /* defaults filled in */
     bool is_started;               /* libcurl is */
     liana__http http;
-    liana__cache cache;
+    liana__remote_cache cache;
     bool prepared_aws;
     liana__aws_credentials aws;
     bool prepared_google;

@@ -1,25 +1,17 @@
-/* depthwise_tiles.kernels.h - what the tiled depthwise convolutions share: how a row is cut into tiles of pixels. */
+/* depthwise_conv2d.tiles.kernels.h - what the tiled depthwise convolutions share: how a row is cut into tiles of
+ * pixels. */
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
+#include "kernels/counts.h"
 #include "kernels/vector.h"
+#include "kernels/vector_epilogue.h"
 #include "ops/conv/depthwise_conv2d.h"
-#include "ops/fused/conv2d_affine.kernels.h"
 
 enum {
     MAX_TILE = 8,
     MAX_WINDOW = 7,
 };
-
-LIANA__INLINE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-LIANA__INLINE int64_t greatest(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 LIANA__INLINE int64_t divide_up(int64_t a, int64_t b)
 {
@@ -36,7 +28,7 @@ LIANA__INLINE int64_t count_vectors(int64_t channels)
 /* The first channel of vector number v. */
 LIANA__INLINE int64_t vector_start(int64_t v, int64_t channels)
 {
-    return least(v * VECTOR_LENGTH, channels - VECTOR_LENGTH);
+    return at_most(v * VECTOR_LENGTH, channels - VECTOR_LENGTH);
 }
 
 /* A value that is kept in a register: GCC would load it again for each use, and loads are what is scarce here. */

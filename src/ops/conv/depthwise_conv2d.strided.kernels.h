@@ -1,4 +1,5 @@
-/* depthwise_strided.kernels.h - the gradient of the images of depthwise convolutions whose horizontal stride is 2.
+/* depthwise_conv2d.strided.kernels.h - the gradient of the images of depthwise convolutions whose horizontal stride
+ * is 2.
  *
  * Column q of dx, counted from the left edge of the padding, is reached by the taps of its own parity: 2i by taps 0, 2,
  * ... from columns i, i - 1, ... of dy, and 2i + 1 by taps 1, 3, ... from the same columns. So a tile is up to eight
@@ -6,7 +7,7 @@
 #ifndef LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 
-#include "ops/conv/depthwise_rows.kernels.h"
+#include "ops/conv/depthwise_conv2d.rows.kernels.h"
 
 /* Adds one row of dy, of which the tile's first column is (window - 1) / 2 to the left of its first pair. */
 LIANA__INLINE void add_row_to_pairs(const int parts, const int window, const int tile, const bool border,
@@ -90,15 +91,15 @@ static void run_row_of_pairs(const row_shape *shape, const row_tile *t)
     int64_t pairs = divide_up(shape->padding + shape->target_width, 2), first = shape->padding / 2;
     int64_t reach = (shape->window - 1) / 2;
     for (int64_t pair = first; pair < pairs; pair += shape->tile) {
-        int64_t left = greatest(first, least(pair, pairs - shape->tile));
+        int64_t left = at_least(first, at_most(pair, pairs - shape->tile));
         int64_t source = left - reach, target = 2 * left - shape->padding;
         int64_t columns = shape->tile + reach;
         tile.source_at = t->source_at + source * t->source_column;
         tile.target_at = t->target_at + target * t->target_column;
         tile.first_column = source < 0 ? -source : 0;
-        tile.end_column = least(columns, shape->source_width - source);
+        tile.end_column = at_most(columns, shape->source_width - source);
         tile.first_target = target < 0 ? -target : 0;
-        tile.end_target = least(2 * shape->tile, shape->target_width - target);
+        tile.end_target = at_most(2 * shape->tile, shape->target_width - target);
         bool border = tile.first_column > 0 || tile.end_column < columns || tile.first_target > 0 ||
                       tile.end_target < 2 * shape->tile;
         shape->run(shape->tile, border, &tile);

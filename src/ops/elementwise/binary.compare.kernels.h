@@ -1,5 +1,5 @@
-/* compare.kernels.h - comparisons of f32 or bf16, as loops that the compiler turns into vectors, for one instruction
- * set. */
+/* binary.compare.kernels.h - comparisons of f32 or bf16, as loops that the compiler turns into vectors, for one
+ * instruction set. */
 #include "kernels/strided_walk.h"
 #include "kernels/vector_dtype.h"
 #include "kernels/vector_kernels.h"

@@ -1,6 +1,6 @@
-/* image_codec.h - what image.c and the two codecs behind it (jpeg.c, png.c) share. */
-#ifndef LIANA_FORMATS_IMAGE_CODEC_H
-#define LIANA_FORMATS_IMAGE_CODEC_H
+/* image_internal.h - what image.c and the two codecs behind it (jpeg.c, png.c) share. */
+#ifndef LIANA_FORMATS_IMAGE_INTERNAL_H
+#define LIANA_FORMATS_IMAGE_INTERNAL_H
 
 #include "formats/image.h"
 

@@ -1,4 +1,4 @@
-/* depthwise_kernel_gradient.kernels.h - the gradient of the kernel of depthwise convolutions, in tiles.
+/* depthwise_conv2d.kernel_gradient.kernels.h - the gradient of the kernel of depthwise convolutions, in tiles.
  *
  * The sums of several taps of one vector of channels stay in registers while a tile of pixels of dy, also in
  * registers, meets the rows of x below them: a pixel of x is loaded once for all columns of the window. Products are
@@ -8,7 +8,7 @@
 #define LIANA_OPS_DEPTHWISE_KERNEL_GRADIENT_KERNELS_H
 
 #include "base/memory.h"
-#include "ops/conv/depthwise_tiles.kernels.h"
+#include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 
 enum {
     PIXELS_IN_REGISTERS = 96, /* at most so many products are added to one register, */
@@ -267,7 +267,7 @@ static void move_part(run_sums *sums)
 static void add_image(const liana__geometry *g, run_function *function, const liana__call *call, int64_t image,
                       int64_t channel, int64_t tap_row, run_sums *sums)
 {
-    int64_t width = g->output[1], rows = greatest(1, PIXELS_IN_REGISTERS / width);
+    int64_t width = g->output[1], rows = at_least(1, PIXELS_IN_REGISTERS / width);
     int64_t x_row = g->input[1] * g->channels;
     gradient_run run = {.x = call->src[0],
                         .dy = call->src[1],
@@ -280,13 +280,13 @@ static void add_image(const liana__geometry *g, run_function *function, const li
                         .width = g->input[1],
                         .padding = g->padding_low[1]};
     for (int64_t row = 0; row < g->output[0]; row += rows) {
-        run.num_rows = least(rows, g->output[0] - row);
+        run.num_rows = at_most(rows, g->output[0] - row);
         run.first_in_row = row * g->strides[0] - g->padding_low[0] + tap_row;
         run.x_at = (image * g->input[0] + run.first_in_row) * x_row + channel;
         run.dy_at = (image * g->output[0] + row) * run.dy_row + channel;
         for (int64_t column = 0; column < width; column += PIXELS_IN_REGISTERS) {
             run.first_column = column;
-            run.end_column = least(width, column + PIXELS_IN_REGISTERS);
+            run.end_column = at_most(width, column + PIXELS_IN_REGISTERS);
             function(&run, sums->part);
             if (++sums->num_added == RUNS_IN_FLOAT) move_part(sums);
         }
@@ -334,7 +334,7 @@ static void add_images(const liana__geometry *g, const liana__call *call, int64_
 static int64_t images_at_once(const liana__geometry *g)
 {
     int64_t pixels = g->input[0] * g->input[1] + g->output[0] * g->output[1];
-    return greatest(1, BYTES_AT_ONCE / (pixels * g->channels * (int64_t)sizeof(float)));
+    return at_least(1, BYTES_AT_ONCE / (pixels * g->channels * (int64_t)sizeof(float)));
 }
 
 static void run_kernel_gradient(const liana__geometry *g, const liana__call *call)
@@ -345,7 +345,7 @@ static void run_kernel_gradient(const liana__geometry *g, const liana__call *cal
             int parts = parts_at(v, vectors, g->channels);
             for (int64_t row = 0; row < g->window[0];) {
                 const run_choice *choice = choose_run(g->window[1], g->window[0] - row);
-                add_images(g, call, image, least(g->batch, image + at_once), v, parts, row, choice);
+                add_images(g, call, image, at_most(g->batch, image + at_once), v, parts, row, choice);
                 row += choice->rows;
             }
             v += parts;

@@ -1,0 +1,26 @@
+/* epilogue.h - what ops do to a sum before they store it: a factor and a term of its channel, maybe a residual, and an
+ * activation. */
+#ifndef LIANA_KERNELS_EPILOGUE_H
+#define LIANA_KERNELS_EPILOGUE_H
+
+#include "ir/op.h"
+
+/* The activation that an op ends in. */
+typedef enum liana__fused_activation {
+    LIANA__FUSED_LINEAR,
+    LIANA__FUSED_RELU,
+    LIANA__FUSED_RELU6,
+    LIANA__FUSED_SWISH,
+    LIANA__NUM_FUSED_ACTIVATIONS,
+} liana__fused_activation;
+
+/* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe what is added. */
+enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };
+
+/* Whether a convolution has one: ops without take two inputs. */
+static inline bool liana__has_epilogue(const liana__node *convolution)
+{
+    return convolution->op->max_inputs > LIANA__AFFINE_INPUT;
+}
+
+#endif

@@ -132,7 +132,6 @@ function note_stem(file,    stem, folder) {
 }
 
 # Circles that are known: those within this folder.
-function is_known_circle(from, to) { return from ~ /^train\/core\// && to ~ /^train\/core\// }
 # Samples are tests of an op, and may include what is made of it.
 function note_edge(file, text,    from, to) {
     if (file !~ /^src\// || file ~ /\.samples\.c$/ || text !~ /^[ \t]*#[ \t]*include[ \t]*"[^"]*\/[^"]*\.h"/) return
@@ -140,7 +139,7 @@ function note_edge(file, text,    from, to) {
     sub(/".*/, "", text)
     from = stem_of(file)
     to = stem_of(text)
-    if (from == to || is_known_circle(from, to) || (from, to) in edge_file) return
+    if (from == to || (from, to) in edge_file) return
     edge_file[from, to] = file
     edges_from[from] = edges_from[from] " " to
 }

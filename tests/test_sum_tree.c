@@ -170,7 +170,7 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
 }
 
 static liana_status run_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b,
-                              const liana__block **blocks, size_t *num_blocks, liana__error *error)
+                              const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     b->first = first;
     b->end = end;
@@ -181,7 +181,7 @@ static liana_status run_range(setting *s, size_t first, size_t end, size_t num_l
     return liana__sum_tree_run(s->tree, &batch, run_shard, b, blocks, num_blocks, error);
 }
 
-static void assert_block(const setting *s, const liana__block *block)
+static void assert_block(const setting *s, const liana__leaf_block *block)
 {
     liana__error error = {0};
     for (size_t sum = 0; sum < NUM_SUMS; sum++) {
@@ -207,7 +207,7 @@ static size_t largest_block(size_t first, size_t end, size_t num_leaves)
 static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b)
 {
     liana__error error = {0};
-    const liana__block *blocks;
+    const liana__leaf_block *blocks;
     size_t num_blocks, before = num_sets(s), next = first;
     assert_ok(run_range(s, first, end, num_leaves, b, &blocks, &num_blocks, &error), &error);
     assert_int_equal(atomic_load(&b->num_run), end - first - b->num_blocked);
@@ -284,7 +284,7 @@ static void test_sums_are_flushed(void **state)
     for (int threads = 1; threads <= 2; threads++) {
         setting s = set_up_threads(threads, 2);
         liana__error error = {0};
-        const liana__block *blocks;
+        const liana__leaf_block *blocks;
         size_t num_blocks;
         const liana__leaf_batch batch = {.num_leaves = 2, .end = 2};
         assert_ok(liana__sum_tree_run(s.tree, &batch, write_small, NULL, &blocks, &num_blocks, &error), &error);
@@ -342,7 +342,7 @@ static void test_memory_is_bounded_and_enough(void **state)
 
 static liana_status fail_with(setting *s, size_t num_leaves, behaviour *b, liana__error *error)
 {
-    const liana__block *blocks;
+    const liana__leaf_block *blocks;
     size_t num_blocks;
     return run_range(s, 0, num_leaves, num_leaves, b, &blocks, &num_blocks, error);
 }

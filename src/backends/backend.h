@@ -22,7 +22,7 @@ typedef struct liana__backend liana__backend;
 typedef struct liana__replica liana__replica;
 typedef struct liana__leaf_plan liana__leaf_plan;
 typedef struct liana__leaf_batch liana__leaf_batch;
-typedef struct liana__block liana__block;
+typedef struct liana__leaf_block liana__leaf_block;
 typedef struct liana__replica_memory liana__replica_memory;
 
 /* Each backend extends the next three structs: it puts them first in structs of its own. */
@@ -114,7 +114,7 @@ struct liana__backend {
     void (*replica_destroy)(liana__replica *replica);
     liana_status (*replica_prepare)(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
     liana_status (*replica_compute)(liana__replica *replica, const liana__leaf_batch *batch,
-                                    const liana__block **blocks, size_t *num_blocks, liana__error *error);
+                                    const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
     void (*replica_memory)(const liana__replica *replica, const liana__leaf_batch *batch,
                            liana__replica_memory *memory);
 };

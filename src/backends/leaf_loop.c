@@ -22,8 +22,8 @@ typedef struct leaf_loop {
     liana_graph *add_graph;
     liana__executable *add;
     size_t num_sums;
-    liana__buffer **terms; /* [2 * num_sums] of one addition */
-    liana__block *blocks;  /* finished subtrees, in order; their sums are the loop's own */
+    liana__buffer **terms;     /* [2 * num_sums] of one addition */
+    liana__leaf_block *blocks; /* finished subtrees, in order; their sums are the loop's own */
     size_t num_blocks;
     float *present; /* [leaf_size] */
 } leaf_loop;
@@ -211,14 +211,14 @@ static liana_status run_leaf(leaf_loop *own, const liana__leaf_batch *batch, siz
 static bool are_halves(const leaf_loop *own, const liana__leaf_batch *batch)
 {
     if (own->num_blocks < 2) return false;
-    const liana__block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
+    const liana__leaf_block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
     size_t end = right->first + right->count;
-    return liana__block_size(left->first, end, batch->num_leaves) == left->count + right->count;
+    return liana__leaf_block_size(left->first, end, batch->num_leaves) == left->count + right->count;
 }
 
 static liana_status add_halves(leaf_loop *own, liana__error *error)
 {
-    liana__block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
+    liana__leaf_block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
     liana__buffer **sums = calloc(own->num_sums + 1, sizeof *sums);
     if (!sums) return liana__fail_memory(error, "the sums of a leaf");
     for (size_t i = 0; i < own->num_sums; i++) {
@@ -248,13 +248,13 @@ static liana_status compute_leaf(leaf_loop *own, const liana__leaf_batch *batch,
         drop_sums(own, outputs);
         return status;
     }
-    own->blocks[own->num_blocks++] = (liana__block){.first = number, .count = 1, .sums = outputs};
+    own->blocks[own->num_blocks++] = (liana__leaf_block){.first = number, .count = 1, .sums = outputs};
     while (are_halves(own, batch)) LIANA_TRY(add_halves(own, error));
     return LIANA_OK;
 }
 
 liana_status liana__leaf_loop_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                      const liana__block **blocks, size_t *num_blocks, liana__error *error)
+                                      const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     leaf_loop *own = (leaf_loop *)replica;
     *num_blocks = 0;

@@ -11,7 +11,7 @@ liana_status liana__leaf_loop_create(liana__device *device, const liana__leaf_pl
 void liana__leaf_loop_destroy(liana__replica *replica);
 liana_status liana__leaf_loop_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
 liana_status liana__leaf_loop_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                      const liana__block **blocks, size_t *num_blocks, liana__error *error);
+                                      const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
 void liana__leaf_loop_memory(const liana__replica *replica, const liana__leaf_batch *batch,
                              liana__replica_memory *memory);
 

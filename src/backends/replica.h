@@ -46,7 +46,7 @@ struct liana__leaf_batch {
 };
 
 /* The sums of one block: the leaves [first, first + count). The buffers are borrowed until the replica's next call. */
-struct liana__block {
+struct liana__leaf_block {
     size_t first;
     size_t count;
     liana__buffer *const *sums;
@@ -62,7 +62,7 @@ struct liana__replica_memory {
 
 /* The size of the largest aligned block of leaves that begins at `first` and ends at or before `end`, of `num_leaves`
  * leaves in all. The last block of a level may be short, if it ends with the last leaf. */
-static inline size_t liana__block_size(size_t first, size_t end, size_t num_leaves)
+static inline size_t liana__leaf_block_size(size_t first, size_t end, size_t num_leaves)
 {
     size_t size = 1;
     while (first % (2 * size) == 0 && first + size < num_leaves) {

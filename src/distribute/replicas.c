@@ -20,7 +20,7 @@ typedef struct member {
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
     liana__replica *replicas[LIANA__NUM_STEP_KINDS];
     liana__leaf_batch batch; /* the running one, with the member's range */
-    const liana__block *blocks;
+    const liana__leaf_block *blocks;
     size_t num_blocks;
     liana_status status;
     liana__error error;

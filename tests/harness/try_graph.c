@@ -1,3 +1,4 @@
+/* Reads a graph from bytes, runs it and writes it again. */
 #include "harness/try_graph.h"
 
 #include "backends/backend.h"

@@ -246,7 +246,7 @@ liana_status liana__cpu_replica_create(liana__device *device, const liana__leaf_
 void liana__cpu_replica_destroy(liana__replica *replica);
 liana_status liana__cpu_replica_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
 liana_status liana__cpu_replica_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                        const liana__block **blocks, size_t *num_blocks, liana__error *error);
+                                        const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
 void liana__cpu_replica_memory(const liana__replica *replica, const liana__leaf_batch *batch,
                                liana__replica_memory *memory);
 

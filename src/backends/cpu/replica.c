@@ -162,7 +162,7 @@ static liana_status run_leaf(void *user, size_t number, int worker, liana__buffe
 }
 
 liana_status liana__cpu_replica_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                        const liana__block **blocks, size_t *num_blocks, liana__error *error)
+                                        const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     cpu_replica *own = (cpu_replica *)replica;
     *num_blocks = 0;

@@ -37,7 +37,7 @@ struct liana__sum_tree {
                                   * none has; TAKEN: it is just being claimed */
     bool run_adds;
     size_t num_tree_nodes;
-    liana__block *blocks;
+    liana__leaf_block *blocks;
     /* The running call. */
     size_t num_leaves;
     size_t first, end;
@@ -300,7 +300,7 @@ static void run_all(liana__sum_tree *own)
 }
 
 liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *batch, liana__run_leaf run, void *user,
-                                 const liana__block **blocks, size_t *num_blocks, liana__error *error)
+                                 const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     *num_blocks = 0;
     *blocks = own->blocks;
@@ -318,9 +318,9 @@ liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *
     run_all(own);
     if (atomic_load(&own->first_failed) != SIZE_MAX) return report_first_failure(own, error);
     for (size_t leaf = batch->first; leaf < batch->end; leaf += own->blocks[*num_blocks - 1].count) {
-        own->blocks[(*num_blocks)++] = (liana__block){
+        own->blocks[(*num_blocks)++] = (liana__leaf_block){
             .first = leaf,
-            .count = liana__block_size(leaf, batch->end, batch->num_leaves),
+            .count = liana__leaf_block_size(leaf, batch->end, batch->num_leaves),
             .sums = own->slots[own->slot_of_block[leaf]].sums,
         };
     }

@@ -27,6 +27,7 @@ size_t liana__sum_tree_num_together(const liana__device *device, size_t num_leav
 /* Computes the leaves [first, end) of the batch and adds them. The blocks are borrowed until the next call. The error
  * is that of the first failing leaf. Allocates nothing. */
 liana_status liana__sum_tree_run(liana__sum_tree *tree, const liana__leaf_batch *batch, liana__run_leaf run, void *user,
-                                 const liana__block **blocks, size_t *num_blocks, liana__error *error) LIANA_MUST_USE;
+                                 const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

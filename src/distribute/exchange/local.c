@@ -49,8 +49,8 @@ liana_status liana__local_exchange_reserve(liana__local_exchange *exchange, size
     return LIANA_OK;
 }
 
-liana_status liana__local_exchange_take(liana__local_exchange *exchange, size_t first_slot, const liana__block *blocks,
-                                        size_t num_blocks, liana__error *error)
+liana_status liana__local_exchange_take(liana__local_exchange *exchange, size_t first_slot,
+                                        const liana__leaf_block *blocks, size_t num_blocks, liana__error *error)
 {
     for (size_t block = 0; block < num_blocks; block++) {
         float *slot = exchange->slots[first_slot + block];

@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_STEP_GRAPHS_H
 #define LIANA_TRAIN_STEP_GRAPHS_H
 
-#include "train/core/trainer.h"
+#include "train/core/trainer_options.h"
 
 /* The named parts of a batch that a leaf reads. */
 enum {

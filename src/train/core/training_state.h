@@ -5,8 +5,7 @@
 #include "backends/variables.h"
 #include "train/core/history.h"
 
-/* What the training data were (train/checkpoint/data_state.h). */
-typedef struct liana__data_state liana__data_state;
+struct liana__data_state; /* what the training data were (train/checkpoint/data_state.h) */
 
 /* Where a training is. With the variables - weights, slots, moving averages - it is all that goes on needs. */
 typedef struct liana__training_state {
@@ -18,8 +17,8 @@ typedef struct liana__training_state {
     liana__history history; /* of this fit */
     /* The instruction set that it was saved under, once it was loaded: another one rounds differently. */
     char isa[32];
-    int64_t recompute_memory; /* the MiB for whose sake parts are recomputed; 0: none are */
-    liana__data_state *data;  /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
+    struct liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
     char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
 } liana__training_state;
 

@@ -1,7 +1,7 @@
 /* data_state.h - what the training data were when a checkpoint was written: a resume on others would not be one.
  *
  * Names and sizes of files are compared, and times; where a time differs, contents decide, so that data which were
- * copied still are the same. docs/design.md says what of the contents is read. */
+ * copied still are the same. docs/design/runs.md says what of the contents is read. */
 #ifndef LIANA_TRAIN_DATA_STATE_H
 #define LIANA_TRAIN_DATA_STATE_H
 

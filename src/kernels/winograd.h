@@ -1,27 +1,32 @@
 /* winograd.h - convolutions of 3x3 windows with fewer products: the transforms, vectors of channels at a time.
  *
- * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). After S. Winograd (Arithmetic Complexity of
- * Computations, 1980), as A. Lavin and S. Gray apply it to images (Fast Algorithms for Convolutional Neural Networks,
- * 2015): m x m neighbouring results (m is 3 or 4) are polynomials of the input and the window multiplied, by way of
- * their values at m + 1 points and infinity. Where summing up directly takes 9 products for each result and channel,
- * this takes (m + 2)^2 / m^2: 2.8 or 2.25.
+ * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). The algorithm is S. Winograd's (Arithmetic
+ * Complexity of Computations, 1980), applied to images by A. Lavin and S. Gray (Fast Algorithms for Convolutional
+ * Neural Networks, 2015). Input and window are polynomials. They are multiplied by their values at m + 1 points and at
+ * infinity, which gives m x m neighbouring results (m is 3 or 4). A direct sum takes 9 products for each result and
+ * channel; this takes (m + 2)^2 / m^2: 2.8 or 2.25.
  *
- * For points p_0 ... p_m and M(x) the product of all (x - p_i), in one dimension, with i a point and j a power:
- *   input:  row i of B^T has the coefficients of M(x) / (x - p_i), and the last row those of M(x);
- *   kernel: G[i][j] = p_i^j / N_i, where N_i is the product of (p_i - p_k) over the other points; the last row is 0 0
- * 1; output: A^T[j][i] = p_i^j, with a last column of zeros above a 1. In two dimensions, results = A^T (sum over
- * channels of (G g G^T) * (B^T d B)) A, where * is cell by cell. The gradient for the window is then G^T (sum over
- * tiles of (B^T d B) * (A dy A^T)) G.
+ * In one dimension, with points p_0 ... p_m, M(x) the product of all (x - p_i), i a point and j a power:
  *
- * The points are 0, +-3/4, +-3/2 for m = 4, for m = 3 without -3/2: the usual 0, +-1, +-2 lose a digit, these make
- * about twice the rounding errors of a direct sum (docs/performance.md has the measured ones). Errors are small beside
- * the largest numbers that a tile sees, not beside each of its results. */
+ *   input   row i of B^T has the coefficients of M(x) / (x - p_i); the last row has those of M(x)
+ *   kernel  G[i][j] = p_i^j / N_i, where N_i is the product of (p_i - p_k) over the other points k;
+ *           the last row is 0 0 1
+ *   output  A^T[j][i] = p_i^j; the last column is zeros above a 1
+ *
+ * In two dimensions, where * is cell by cell:
+ *
+ *   results             = A^T (sum over channels of (G g G^T) * (B^T d B)) A
+ *   gradient of window  = G^T (sum over tiles of (B^T d B) * (A dy A^T)) G
+ *
+ * The points are 0, +-3/4, +-3/2 for m = 4; without -3/2 for m = 3. The usual points 0, +-1, +-2 lose a digit. These
+ * make about twice the rounding errors of a direct sum (docs/performance.md has the measured ones). Errors are small
+ * compared with the largest numbers that a tile sees, not compared with each of its results. */
 #ifndef LIANA_KERNELS_WINOGRAD_H
 #define LIANA_KERNELS_WINOGRAD_H
 
 #include "kernels/vector_dtype.h"
 
-/* How many times the rounding errors of direct sums are made: about 2 of long ones (tests/test_winograd.c). */
+/* A bound of the rounding error, in errors of direct sums. Long sums measure about 2 (tests/test_winograd.c). */
 #define WINOGRAD_ROUNDING 4.0
 
 /* Cells of a window, and most results and cells of a tile, along an axis. */

@@ -281,7 +281,7 @@ static void test_signals_save_a_checkpoint(void **state)
     }
 }
 
-/* Another instruction set rounds otherwise; whoever resumes under it is told. */
+/* Another instruction set rounds differently. A resume with one says so. */
 static void test_another_instruction_set_is_said(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void test_another_instruction_set_is_said(void **state)
     assert_code(got, 128 + SIGTERM);
     got = liana__test_process(environment, "train", config_path, "--out", liana__test_path("run"), "--resume",
                               "train.epochs=120");
-    assert_int_equal(strstr(got.out, "goes on under baseline, which rounds otherwise") != NULL, told_apart);
+    assert_int_equal(strstr(got.out, "resuming with baseline, which rounds differently") != NULL, told_apart);
     assert_code(got, 0);
     remove_run("run");
 }

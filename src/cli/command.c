@@ -50,7 +50,7 @@ void liana__command_print_overview(FILE *out)
     fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
             liana_version());
     for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n'liana SUBCOMMAND --help' says more about one of them.\n");
+    fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 
 void liana__command_print_help(const liana__command *command, FILE *out)
@@ -75,7 +75,7 @@ void liana__command_print_help(const liana__command *command, FILE *out)
         int width = fprintf(out, "  --%s%s%s", option->name, *argument ? " " : "", argument) - 2;
         fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
     }
-    fprintf(out, "  --help%*s  print this\n", widest - (int)strlen("--help"), "");
+    fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");
 }
 
 bool liana__output_is_unread(FILE *stream)

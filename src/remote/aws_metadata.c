@@ -1,7 +1,7 @@
-/* Keys that a server near by gives for some hours.
+/* AWS credentials from a local metadata server, valid for some hours.
  *
- * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, a session
- * token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
+ * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, with a
+ * session token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
 #include "base/file.h"
 #include "formats/json.h"
 #include "remote/aws_credentials.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Keys that are about to end are not begun with. */
+/* MARGIN, in seconds: ignore credentials that are about to expire. */
 enum { MARGIN = 300, MAX_TOKEN = 1 << 16 };
 
 #define CONTAINER_HOST "http://169.254.170.2"

@@ -71,7 +71,7 @@ typedef struct liana__http_response {
 void liana__http_response_free(liana__http_response *response);
 
 /* A transfer to be run by http->multi; both structs must stay where they are until
- * liana__http_end. NULL when memory could not be had. */
+ * liana__http_end. NULL if out of memory. */
 CURL *liana__http_begin(liana__http *http, const liana__http_request *request, liana__http_response *response);
 void liana__http_end(liana__http_response *response);
 

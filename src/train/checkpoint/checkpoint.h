@@ -18,7 +18,7 @@ typedef struct liana__run_state {
     int64_t iteration;     /* updates done in all */
     liana__totals running; /* of the running epoch */
     liana__history history;
-    /* The instruction set that it was saved under, once it was loaded: another one rounds otherwise. */
+    /* The instruction set of the run that saved it, once it is loaded. Another one rounds differently. */
     char isa[32];
     int64_t recompute_memory; /* the MiB for whose sake parts are computed twice; 0: none are */
     liana__data_state *data;  /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */

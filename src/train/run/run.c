@@ -191,8 +191,8 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     const char *isa = liana__isa_name(run->context->isa);
     if (strcmp(run->state.isa, isa) != 0) {
         liana__run_note(options,
-                        "it was saved under %s and goes on under %s, which rounds otherwise: the result will not "
-                        "be the same to the last bit (LIANA_MAX_ISA can lower this machine's)",
+                        "the checkpoint was saved with %s; resuming with %s, which rounds differently; results will "
+                        "not be bit-identical (LIANA_MAX_ISA can lower the instruction set of this machine)",
                         run->state.isa, isa);
     }
     return LIANA_OK;

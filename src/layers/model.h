@@ -157,7 +157,7 @@ liana__model_results liana__model_call(const liana_model *model, liana_tensor in
 
 /* ---- Keras JSON ---- */
 
-/* The architecture as Keras 2's model.to_json() has it. NULL when memory could not be had. */
+/* The architecture as Keras 2's model.to_json() has it. NULL if out of memory. */
 liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 (Sequential or Functional; one input, one output, channels

@@ -16,7 +16,7 @@ typedef struct liana__convert_ids {
 liana_status liana__convert_ids_create(liana__convert_ids *ids, uint64_t count, liana__error *error) LIANA_MUST_USE;
 /* Numbers the names that are there more than once, in their order. */
 liana_status liana__convert_ids_number(liana__convert_ids *ids, liana__error *error) LIANA_MUST_USE;
-/* The id at a position, until the next call; NULL when memory could not be had. */
+/* The id at a position, until the next call; NULL if out of memory. */
 const char *liana__convert_ids_get(liana__convert_ids *ids, uint64_t position);
 void liana__convert_ids_free(liana__convert_ids *ids);
 

@@ -134,7 +134,7 @@ struct liana__reader {
     liana__reader **inputs;
 };
 
-/* For one thread at a time; with a share, it is that of the thread. NULL when memory could not be had. */
+/* For one thread at a time; with a share, it is that of the thread. NULL if out of memory. */
 liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_share *share);
 void liana__reader_destroy(liana__reader *reader);
 /* Bytes that it has grown to. */

@@ -172,7 +172,7 @@ liana_status liana__source_open(const char *const *patterns, size_t num_patterns
                                 liana__source **source, liana__error *error) LIANA_MUST_USE;
 void liana__source_close(liana__source *source);
 
-/* What a thread reads with. NULL when memory could not be had. */
+/* What a thread reads with. NULL if out of memory. */
 void *liana__source_scratch_create(const liana__source *source);
 void liana__source_scratch_destroy(const liana__source *source, void *scratch);
 /* From now on records come out of the thread's share, so that reading may fail because memory is short just then

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /* The three leaves. They are not in ops.def: they have nothing to compute. */
-static const liana__op op_input = {.name = "input", .doc = "A value fed at each execution."};
-static const liana__op op_variable = {.name = "variable", .doc = "A value kept on the device."};
-static const liana__op op_constant = {.name = "constant", .doc = "A value known when the graph is built."};
+static const liana__op op_input = {.name = "input", .doc = "An input: a value that is given to each execution."};
+static const liana__op op_variable = {.name = "variable", .doc = "A variable: a value kept on the device."};
+static const liana__op op_constant = {.name = "constant", .doc = "A constant: a value known when the graph is built."};
 
 bool liana__is_input(const liana__node *node)
 {

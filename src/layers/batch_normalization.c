@@ -2,7 +2,7 @@
 
 static const liana__field rows[] = {
     LIANA__ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0, .maximum = 1,
-               .doc = "share of the old moving average that an update keeps"),
+               .doc = "share of the old moving average that each update keeps"),
     LIANA__ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
                .doc = "added to the variance"),
     LIANA__ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true", .doc = "whether beta is added"),
@@ -102,7 +102,8 @@ static liana_tensor call_layer(liana__layer_call *call)
 
 const liana__layer_type liana__layer_batch_normalization = {
     .name = "BatchNormalization",
-    .doc = "each channel to mean 0 and variance 1, then gamma x + beta; moving averages outside training",
+    .doc =
+        "normalises each channel to mean 0 and variance 1, then gamma x + beta; uses moving averages outside training",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

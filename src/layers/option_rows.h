@@ -18,12 +18,12 @@
     LIANA__ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PADDING_ROW(type)                                                            \
     LIANA__ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
-               .doc = "valid: whole windows only; same: zeros around, output = ceil(input / stride)")
+               .doc = "valid: only whole windows; same: zeros around the image, output = ceil(input / stride)")
 #define LIANA__ACTIVATION_ROW(type) \
-    LIANA__ROW(type, activation, STRING, .doc = "applied to the result; default: linear")
+    LIANA__ROW(type, activation, STRING, .doc = "activation of the result; default: linear")
 #define LIANA__BIAS_ROW(type) LIANA__ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
 #define LIANA__INITIALIZER_ROW(type, member, text) \
-    LIANA__ROW(type, member, STRING, .default_text = text, .doc = "how this weight starts")
+    LIANA__ROW(type, member, STRING, .default_text = text, .doc = "initial values of this weight")
 
 /* The table itself, from a static array. */
 #define LIANA__OPTION_TABLE(class_name, type, rows)                       \

@@ -60,16 +60,17 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     liana__top_add(m, chosen, 0, "glorot_uniform");
 }
 
-#define ARCHITECTURE(layers)                                                                        \
-    const liana__architecture liana__architecture_densenet##layers = {                              \
-        .name = "DenseNet" #layers,                                                                 \
-        .doc = "each layer sees all before it, in " #layers " weighted layers (Huang et al. 2017)", \
-        .options = &options_table,                                                                  \
-        .default_size = 224,                                                                        \
-        .scale = LIANA_SCALE_TORCH,                                                                 \
-        .variant = &depth##layers,                                                                  \
-        .build = build,                                                                             \
-        .keras_name = "densenet" #layers,                                                           \
+#define ARCHITECTURE(layers)                                                       \
+    const liana__architecture liana__architecture_densenet##layers = {             \
+        .name = "DenseNet" #layers,                                                \
+        .doc = "each layer reads the results of all layers before it, in " #layers \
+               " weighted layers (Huang et al. 2017)",                             \
+        .options = &options_table,                                                 \
+        .default_size = 224,                                                       \
+        .scale = LIANA_SCALE_TORCH,                                                \
+        .variant = &depth##layers,                                                 \
+        .build = build,                                                            \
+        .keras_name = "densenet" #layers,                                          \
     }
 ARCHITECTURE(121);
 ARCHITECTURE(169);

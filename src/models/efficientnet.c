@@ -151,7 +151,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
         LIANA__ROW(liana_efficientnet_options, dropout_rate, FLOAT, .default_text = #dropout, .maximum = 0.999999,   \
                    .doc = "dropout rate in its own classifier"),                                                     \
         LIANA__ROW(liana_efficientnet_options, drop_connect_rate, FLOAT, .default_text = "0.2", .maximum = 0.999999, \
-                   .doc = "how often training skips the last block; earlier ones less often"),                       \
+                   .doc = "probability that training skips the last block; lower for earlier blocks"),               \
     };                                                                                                               \
     static const liana__fields options_b##number =                                                                   \
         LIANA__OPTION_TABLE("EfficientNetB" #number, liana_efficientnet_options, rows_b##number);                    \

@@ -50,7 +50,7 @@ typedef struct liana__architecture_options {
         LIANA__ROW(type, classifier_activation, STRING, .default_text = "softmax",                               \
                    .doc = "activation of its own classifier; linear gives logits"),                              \
         LIANA__ROW(type, pooling, ENUM, .default_text = "none", .names = liana__pooling_names,                   \
-                   .doc = "without its own classifier: how images become features")
+                   .doc = "without its own classifier: how images become vectors of features")
 extern const char *const liana__pooling_names[];
 
 /* Adds an architecture to a model; `options` is a map (NULL: all defaults), `where` its dotted key for messages. The

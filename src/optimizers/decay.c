@@ -23,7 +23,7 @@ static double constant_rate(const void *options, double step, double decay_steps
 
 const liana__schedule liana__schedule_Constant = {
     .name = "Constant",
-    .doc = "The same rate throughout.",
+    .doc = "The same rate for the whole run.",
     .options = &constant_table,
     .rate = constant_rate,
 };
@@ -42,7 +42,7 @@ static const liana__field exponential_fields[] = {
      .default_text = "0.96",
      .minimum = 1e-12,
      .maximum = 1,
-     .doc = "What the rate is multiplied by in each decay_steps."},
+     .doc = "The factor of the rate after each decay_steps updates."},
     {.name = "staircase",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(exponential_options, staircase),
@@ -81,7 +81,7 @@ static const liana__field polynomial_fields[] = {
      .default_text = "1e-4",
      .minimum = 0,
      .maximum = 1e6,
-     .doc = "The rate at the end of the decay, kept afterwards."},
+     .doc = "The rate at the end of the decay, and after it."},
     {.name = "power",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(polynomial_options, power),
@@ -130,7 +130,7 @@ static const liana__field cosine_fields[] = {
      .default_text = "0.0",
      .minimum = 0,
      .maximum = 1,
-     .doc = "The least rate, as a share of the initial one."},
+     .doc = "The smallest rate, as a share of the initial one."},
 };
 static const liana__fields cosine_table = {"CosineDecay", sizeof(cosine_options), NUM_COMMON + 1, cosine_fields};
 

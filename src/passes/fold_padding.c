@@ -90,6 +90,6 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
 
 const liana__pass liana__pass_fold_padding = {
     .name = "fold_padding",
-    .doc = "A border of zeros before a convolution becomes its padding.",
+    .doc = "Zero padding before a convolution becomes the convolution's own padding.",
     .rewrite = rewrite,
 };

@@ -211,6 +211,6 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
 
 const liana__pass liana__pass_fuse_max_pool = {
     .name = "fuse_max_pool",
-    .doc = "A convolution that only max pooling sees is pooled as it is computed.",
+    .doc = "A convolution that only max pooling reads is pooled while it is computed.",
     .rewrite = rewrite,
 };

@@ -8,6 +8,6 @@
 
 const liana__pass liana__pass_fuse_statistics = {
     .name = "fuse_statistics",
-    .doc = "Convolutions give the batch statistics of what they compute, slice by slice, instead of having it read "
-           "again (when a backend chooses kernels).",
+    .doc = "Convolutions also give the batch statistics of their results, slice by slice, so the results are not read "
+           "again (applied when a backend chooses kernels).",
 };

@@ -213,7 +213,7 @@ static bool wanted(const liana_graph *graph)
 
 const liana__pass liana__pass_mixed_precision = {
     .name = "mixed_precision",
-    .doc = "Where a graph asks for it: matrix products and activations in bf16, sums and losses in f32.",
+    .doc = "If a graph asks for it: matrix products and activations in bf16, sums and losses in f32.",
     .asked_for = wanted,
     .analyse = analyse,
     .rewrite = rewrite,

@@ -450,6 +450,6 @@ liana_status liana__recompute_light(const liana_graph *graph, const liana__execu
 
 const liana__pass liana__pass_recompute_light = {
     .name = "recompute_light",
-    .doc = "Parts of the forward pass that give much memory for little work run again instead of being kept (when a "
-           "backend plans its memory).",
+    .doc = "Parts of the forward pass that save much memory for little work are computed twice instead of being kept "
+           "(applied when a backend plans its memory).",
 };

@@ -355,6 +355,6 @@ void liana__execution_order_free(liana__execution_order *schedule)
 
 const liana__pass liana__pass_slice_batch = {
     .name = "slice_batch",
-    .doc = "Chains of nodes run slice by slice over the batch, so that their tensors stay in the cache (when a backend "
-           "orders them).",
+    .doc = "Chains of nodes run slice by slice over the batch, so that their tensors stay in the cache (applied when a "
+           "backend orders them).",
 };

@@ -26,7 +26,7 @@ static const liana__field rotation_fields[] = {
      .offset = offsetof(rotation_options, degrees),
      .default_text = "15.0",
      .maximum = 180,
-     .doc = "The largest angle, to either side."},
+     .doc = "The largest angle in degrees, in either direction."},
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields rotation_table = {"random_rotation", sizeof(rotation_options), COUNT(rotation_fields),
@@ -80,7 +80,7 @@ static void shear(const void *own, const liana__augment_shape *in, const liana__
 
 const liana__augmentation liana__augmentation_random_shear = {
     .name = "random_shear",
-    .doc = "Slants the image: rows are shifted to the side, columns up or down.",
+    .doc = "Shears the image: shifts rows horizontally, or columns vertically.",
     .options = &shear_table,
     .geometry = shear,
 };
@@ -92,7 +92,7 @@ static const liana__field zoom_fields[] = {
      .offset = offsetof(factor_options, factors[1]),
      .default_text = "null",
      .maximum = 0.95,
-     .doc = "The same for the width (null: as the height, so that the proportions stay)."},
+     .doc = "The same for the width (null: as the height, which keeps the proportions)."},
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields zoom_table = {"random_zoom", sizeof(factor_options), COUNT(zoom_fields), zoom_fields};
@@ -111,7 +111,7 @@ static void zoom(const void *own, const liana__augment_shape *in, const liana__a
 
 const liana__augmentation liana__augmentation_random_zoom = {
     .name = "random_zoom",
-    .doc = "Shows more of the image (which gets smaller) or less.",
+    .doc = "Zooms out (the image gets smaller) or in.",
     .options = &zoom_table,
     .geometry = zoom,
 };
@@ -137,7 +137,7 @@ static void translate(const void *own, const liana__augment_shape *in, const lia
 
 const liana__augmentation liana__augmentation_random_translation = {
     .name = "random_translation",
-    .doc = "Shifts the image, by parts of pixels too.",
+    .doc = "Shifts the image, also by fractions of a pixel.",
     .options = &translation_table,
     .geometry = translate,
 };

@@ -50,13 +50,13 @@ extern const char *const liana__fill_mode_names[];
          .offset = offsetof(liana__augment_sampling, interpolation),                                                 \
          .default_text = "bilinear",                                                                                 \
          .names = liana__interpolation_names,                                                                        \
-         .doc = "How pixels between pixels are computed."},                                                          \
+         .doc = "The interpolation between pixels."},                                                                \
         {.name = "fill_mode",                                                                                        \
          .kind = LIANA__FIELD_ENUM,                                                                                  \
          .offset = offsetof(liana__augment_sampling, fill_mode),                                                     \
          .default_text = "constant",                                                                                 \
          .names = liana__fill_mode_names,                                                                            \
-         .doc = "What lies outside the image: the value of fill, its edge, or the image again."},                    \
+         .doc = "The pixels outside the image: the value of fill, the edge, or the image again."},                   \
     {                                                                                                                \
         .name = "fill", .kind = LIANA__FIELD_INT, .offset = offsetof(liana__augment_sampling, fill), .maximum = 255, \
         .doc = "The value of the pixels outside the image, 0 (black) to 255."                                        \

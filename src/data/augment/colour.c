@@ -126,7 +126,7 @@ static void brighten(const void *own, const double means[3], liana__draws *draws
 
 const liana__augmentation liana__augmentation_random_brightness = {
     .name = "random_brightness",
-    .doc = "Adds the same to all values, as Keras does.",
+    .doc = "Adds one random number to all values, as Keras does.",
     .options = &brightness_table,
     .colour = brighten,
 };
@@ -154,7 +154,7 @@ static void change_contrast(const void *options, const double means[3], liana__d
 
 const liana__augmentation liana__augmentation_random_contrast = {
     .name = "random_contrast",
-    .doc = "Moves the values of each channel away from their mean, or towards it, as Keras does.",
+    .doc = "Changes the contrast: moves the values of each channel away from their mean or towards it, as Keras does.",
     .options = &contrast_table,
     .uses_means = true,
     .colour = change_contrast,
@@ -170,7 +170,7 @@ static void change_saturation(const void *options, const double means[3], liana_
 
 const liana__augmentation liana__augmentation_random_saturation = {
     .name = "random_saturation",
-    .doc = "Moves colours away from their grey, or towards it, as torchvision does.",
+    .doc = "Changes the saturation: moves colours away from grey or towards it, as torchvision does.",
     .options = &contrast_table,
     .colour = change_saturation,
 };
@@ -193,7 +193,7 @@ static liana_status change_hue(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_hue = {
     .name = "random_hue",
-    .doc = "Turns all hues by the same angle; grey stays grey.",
+    .doc = "Changes the hue: turns all hues by the same angle; grey stays grey.",
     .options = &hue_table,
     .apply = change_hue,
 };
@@ -214,7 +214,7 @@ static void make_grey(const void *options, const double means[3], liana__draws *
 
 const liana__augmentation liana__augmentation_random_grayscale = {
     .name = "random_grayscale",
-    .doc = "Takes the colour away; there are three channels as before.",
+    .doc = "Makes the image grey; the number of channels stays.",
     .options = &grey_table,
     .colour = make_grey,
 };

@@ -19,7 +19,7 @@ static const liana__field flip_fields[] = {
      .offset = offsetof(flip_options, direction),
      .default_text = "horizontal",
      .names = directions,
-     .doc = "Left and right change places, or top and bottom; with both, each by its own chance."},
+     .doc = "The direction: left to right, top to bottom, or both, each with the probability."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields flip_table = {"random_flip", sizeof(flip_options), 2, flip_fields};
@@ -81,7 +81,7 @@ static void turn(const void *options, const liana__augment_shape *in, const lian
 
 const liana__augmentation liana__augmentation_random_rotate90 = {
     .name = "random_rotate90",
-    .doc = "Turns a square image by 0, 1, 2 or 3 quarters, each as likely.",
+    .doc = "Turns a square image by 0, 1, 2 or 3 quarters, all equally likely.",
     .options = &turn_table,
     .prepare = prepare_turn,
     .geometry = turn,

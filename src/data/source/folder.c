@@ -326,8 +326,8 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_folder = {
     .name = "folder",
-    .doc = "JPEG and PNG files: folders with a folder for each class (images below it included), plain folders, or "
-           "files.",
+    .doc = "JPEG and PNG files: folders with a folder for each class (with images in its subfolders), plain folders, "
+           "or files.",
     .recognises = recognises,
     .takes_folders = true,
     .open = open_source,

@@ -321,7 +321,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_idx = {
     .name = "idx",
-    .doc = "IDX files (MNIST), plain or gzipped: images with their labels beside them.",
+    .doc = "IDX files (MNIST), plain or gzipped: images, and labels in a second file.",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

@@ -147,7 +147,7 @@ size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
 
 const liana__stage_kind liana__stage_cache = {
     .name = "cache",
-    .doc = "The elements of the first epoch are kept in memory.",
+    .doc = "Keeps the elements of the first epoch in memory.",
     .close = close_cache,
     .read = read_element,
     .begin = begin,

@@ -266,7 +266,7 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
 
 const liana__stage_kind liana__stage_cache_file = {
     .name = "cache_file",
-    .doc = "The elements of the first epoch are kept in a file.",
+    .doc = "Keeps the elements of the first epoch in a file.",
     .close = close_cache,
     .memory = memory_of,
     .read = read_element,

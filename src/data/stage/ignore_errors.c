@@ -134,14 +134,14 @@ liana_dataset *liana_dataset_mark_errors(liana_dataset *input, const liana_ignor
 
 const liana__stage_kind liana__stage_ignore_errors = {
     .name = "ignore_errors",
-    .doc = "Elements that cannot be made are left out.",
+    .doc = "Leaves out elements that cannot be made.",
     .begin = begin,
     .next = next,
 };
 
 const liana__stage_kind liana__stage_mark_errors = {
     .name = "mark_errors",
-    .doc = "Elements that cannot be made are zeros, and marked.",
+    .doc = "Replaces elements that cannot be made by zeros, and marks them.",
     .read = read_marked,
     .reader_size = sizeof(bool),
 };

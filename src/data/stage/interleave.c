@@ -123,7 +123,7 @@ liana_dataset *liana_dataset_flat_map(liana_dataset *input, const liana_interlea
 const liana__stage_kind liana__stage_interleave = {
     .name = "interleave",
     .options_size = offsetof(interleave, function),
-    .doc = "The elements of datasets that a function makes of each element, of several in turn.",
+    .doc = "Takes elements in turn from datasets that a function makes, one from each element.",
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(interleave_cursor),

@@ -190,7 +190,7 @@ liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana
 const liana__stage_kind liana__stage_interleave_datasets = {
     .name = "interleave_datasets",
     .options_size = offsetof(interleave, turns),
-    .doc = "Datasets taken in turn.",
+    .doc = "Takes elements from several datasets in turn.",
     .close = close_turns,
     .read = read_element,
     .trace = trace,

@@ -63,13 +63,13 @@ liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, cons
 const liana__stage_kind liana__stage_enumerate = {
     .name = "enumerate",
     .options_size = sizeof(counter),
-    .doc = "The number of each element as another component.",
+    .doc = "Adds the number of each element as a component.",
     .apply = enumerate,
     .reader_size = sizeof(int64_t),
 };
 
 const liana__stage_kind liana__stage_rename = {
     .name = "rename",
-    .doc = "Another name for a component.",
+    .doc = "Renames a component.",
     .apply = rename_component,
 };

@@ -62,7 +62,7 @@ liana_dataset *liana_dataset_map(liana_dataset *input, const liana_map_options *
 
 const liana__stage_kind liana__stage_map = {
     .name = "map",
-    .doc = "A function of the program's own makes an element of each.",
+    .doc = "Changes each element with a function of the program.",
     .apply = apply,
     .works = true,
 };

@@ -114,7 +114,7 @@ liana_dataset *liana_dataset_parse_example(liana_dataset *input, const liana_com
 
 const liana__stage_kind liana__stage_parse_example = {
     .name = "parse_example",
-    .doc = "tf.Example records into their features.",
+    .doc = "Parses tf.Example records into their features.",
     .apply = parse_record,
     .reader_size = sizeof(liana__example),
     .reader_free = free_example,

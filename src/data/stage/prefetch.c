@@ -18,7 +18,7 @@ liana_dataset *liana_dataset_prefetch(liana_dataset *input)
 
 const liana__stage_kind liana__stage_prefetch = {
     .name = "prefetch",
-    .doc = "Elements are made ahead.",
+    .doc = "Makes elements ahead, on threads.",
     .apply = pass_on,
     .works = true,
 };

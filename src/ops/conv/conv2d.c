@@ -16,7 +16,7 @@ static const liana__field fields[] = {
     {.name = "size",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__conv_attributes, size),
-     .doc = "Height and width of the result, which the inputs do not tell."},
+     .doc = "Height and width of the result, which do not follow from the inputs."},
 };
 const liana__fields liana__conv_fields = {"convolution", sizeof(liana__conv_attributes), 2, fields};
 const liana__fields liana__conv_gradient_fields = {"convolution gradient", sizeof(liana__conv_attributes), 3, fields};

@@ -6,7 +6,7 @@ static const liana__field fields[] = {
     {.name = "strides",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__window, strides),
-     .doc = "Cells from one window to the next: vertical, horizontal."},
+     .doc = "Distance of windows, in cells: vertical, horizontal."},
     {.name = "padding",
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__window, padding),
@@ -23,7 +23,7 @@ static const liana__field fields[] = {
     {.name = "dilations",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__window, dilations),
-     .doc = "Cells from one tap of the window to the next."},
+     .doc = "Distance of the window's own cells."},
 };
 const liana__fields liana__window_fields = {"window", sizeof(liana__window), sizeof fields / sizeof *fields, fields};
 

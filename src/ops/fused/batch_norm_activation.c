@@ -16,7 +16,7 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__batch_norm_attributes, activation),
      .names = activation_names,
-     .doc = "What the normalised images go through."},
+     .doc = "The activation of the normalised images."},
 };
 static const liana__fields attributes = {"batch_norm_activation", sizeof(liana__batch_norm_attributes), 2, fields};
 
@@ -258,7 +258,7 @@ static const liana__kernel input_gradient_reference = {.name = "reference", .run
 
 const liana__op liana__op_batch_norm_training_activation = {
     .name = "batch_norm_training_activation",
-    .doc = "batch_norm_training, to which a residual may be added, and an activation.",
+    .doc = "batch_norm_training, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 4,
     .max_inputs = 5,
@@ -272,7 +272,7 @@ const liana__op liana__op_batch_norm_training_activation = {
 
 const liana__op liana__op_batch_norm_inference_activation = {
     .name = "batch_norm_inference_activation",
-    .doc = "batch_norm_inference, to which a residual may be added, and an activation.",
+    .doc = "batch_norm_inference, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 5,
     .max_inputs = 6,

@@ -78,7 +78,7 @@ static const liana__kernel affine_reference = {.name = "reference", .run = run_a
 
 const liana__op liana__op_batch_norm_affine = {
     .name = "batch_norm_affine",
-    .doc = "The factor and the term for each channel that normalisation with fixed statistics comes to.",
+    .doc = "The factor and the offset for each channel that normalisation with fixed statistics becomes.",
     .attributes = &affine_fields,
     .min_inputs = 4,
     .max_inputs = 5,
@@ -113,7 +113,7 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__conv_affine_attributes, activation),
      .names = activation_names,
-     .doc = "What the scaled and shifted images go through."},
+     .doc = "The activation of the scaled and shifted images."},
 };
 static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_affine_attributes), 3, fields};
 
@@ -214,7 +214,7 @@ static const liana__kernel depthwise_reference = {.name = "reference", .run = ru
 
 const liana__op liana__op_conv2d_affine = {
     .name = "conv2d_affine",
-    .doc = "conv2d, scaled and shifted by channel, to which a residual may be added, and an activation.",
+    .doc = "conv2d, scaled and shifted by channel, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 3,
     .max_inputs = 4,

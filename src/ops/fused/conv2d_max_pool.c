@@ -20,7 +20,7 @@ static const liana__field fields[] = {
     {.name = "size",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__conv2d_max_pool_attributes, size),
-     .doc = "Height and width of the result, which the inputs do not tell."},
+     .doc = "Height and width of the result, which do not follow from the inputs."},
 };
 static const liana__fields forward_fields = {"pooled convolution", sizeof(liana__conv2d_max_pool_attributes), 3,
                                              fields};
@@ -297,7 +297,7 @@ static const liana__kernel kernel_gradient_reference = {.name = "reference", .ru
 
 const liana__op liana__op_conv2d_max_pool = {
     .name = "conv2d_max_pool",
-    .doc = "Max pooling of conv2d + bias, and which element of each window won.",
+    .doc = "Max pooling of conv2d + bias, and the index of each window's maximum.",
     .attributes = &forward_fields,
     .min_inputs = 3,
     .max_inputs = 3,

@@ -13,7 +13,7 @@ static const liana__field fields[] = {
     {.name = "wide",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__matmul_attributes, wide),
-     .doc = "Whether the product of bf16 operands is f32, as it was added up."},
+     .doc = "Whether the product of bf16 operands is given in f32, in which it is accumulated."},
 };
 static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 3, fields};
 

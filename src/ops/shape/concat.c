@@ -11,7 +11,7 @@ static const liana__field fields[] = {
     {.name = "axis",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(concat_attributes, axis),
-     .doc = "The axis along which the inputs follow each other."},
+     .doc = "The axis along which the inputs are joined."},
 };
 static const liana__fields concat_fields = {"concat", sizeof(concat_attributes), 1, fields};
 
@@ -162,7 +162,7 @@ static const liana__kernel *const kernels[] = {&planes, &rows, &reference, NULL}
 
 const liana__op liana__op_concat = {
     .name = "concat",
-    .doc = "Tensors one after the other along an axis.",
+    .doc = "Joins tensors along an axis.",
     .attributes = &concat_fields,
     .min_inputs = 1,
     .max_inputs = 1024,

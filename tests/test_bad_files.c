@@ -110,7 +110,7 @@ static void test_rows_of_a_list(void **state)
     options.class_names = (liana__strings){1, names};
     assert_ok(open_source(list, &options, &source, &error), &error);
     check_record(source, 0, 0, "one");
-    check_bad(source, 5, "line 7: 'tulip' is the name of no class");
+    check_bad(source, 5, "line 7: 'tulip' is not the name of a class");
     liana__source_close(source);
 }
 

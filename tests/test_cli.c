@@ -154,7 +154,7 @@ static void test_usage_errors(void **state)
                        "liana: train: unknown option '--zebra'; 'liana train --help' lists them\n");
     assert_usage_error(
         run("train", "x.yaml", "--validation_split", "0.2"),
-        "liana: train: unknown option '--validation_split'; validation data are files of their own: "
+        "liana: train: unknown option '--validation_split'; validation data must be separate files: "
         "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train "
         "and data.validation\n");
     /* Keys that another subcommand does not have. */

@@ -134,7 +134,7 @@ static void test_a_run_folder_that_is_taken_away(void **state)
     pid_t process = liana__test_spawn(words, NULL);
     wait_for(liana__test_path("run/history.json"));
     assert_int_equal(rename(run, liana__test_path("elsewhere")), 0);
-    assert_refused(liana__test_wait(process), 1, "the run folder '", "/run' was ", "while the run was training");
+    assert_refused(liana__test_wait(process), 1, "the run folder '", "/run' was ", "during training");
 }
 
 /* At the last event of an epoch, or before the next checkpoint, from within. */

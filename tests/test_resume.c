@@ -379,7 +379,7 @@ static void test_a_run_is_not_mixed_with_another(void **state)
     };
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "--resume", changed[i][0]), 2,
-                       "--resume: ", changed[i][1], "is not what this run began with", "run/config.yaml");
+                       "--resume: ", changed[i][1], "differs from the beginning of this run", "run/config.yaml");
     }
     /* What came to nothing is begun anew. */
     assert_ok(liana__folder_make(liana__test_path("empty"), NULL), NULL);
@@ -461,7 +461,7 @@ static void test_damaged_checkpoints_are_set_aside(void **state)
     do_damage(liana__test_newest_checkpoint("run"), FLIP_VARIABLES);
     for (int i = 0; i < 2; i++) {
         assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "checkpoint.keep=1", "--resume"),
-                       1, "no checkpoint in '", "is whole", "checksum", "start from the beginning");
+                       1, "every checkpoint in '", "is damaged", "checksum", "start from the beginning");
     }
 }
 

@@ -294,7 +294,7 @@ static void test_class_folders_that_differ(void **state)
     free(data);
     assert_true(counts[0] > 0 && counts[1] == 0 && counts[2] > 0 && counts[3] > 0);
     assert_ok(liana__folder_make(liana__test_path("validation/zebra"), &error), &error);
-    assert_refused(train("zebra"), 1, "validation/zebra", "the name of no class");
+    assert_refused(train("zebra"), 1, "validation/zebra", "the name of a class");
 }
 
 /* From a folder for each class to the name of the class of a lone image. */

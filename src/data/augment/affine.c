@@ -62,8 +62,8 @@ typedef struct factor_options {
     }
 
 static const liana__field shear_fields[] = {
-    FACTOR("x_factor", 0, "0.2", 1, "The largest shift to the side per row, in pixels, to either side."),
-    FACTOR("y_factor", 1, "0.2", 1, "The largest shift up or down per column, in pixels."),
+    FACTOR("x_factor", 0, "0.2", 1, "The largest horizontal shift per row, in pixels, in either direction."),
+    FACTOR("y_factor", 1, "0.2", 1, "The largest vertical shift per column, in pixels."),
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields shear_table = {"random_shear", sizeof(factor_options), COUNT(shear_fields), shear_fields};
@@ -117,8 +117,8 @@ const liana__augmentation liana__augmentation_random_zoom = {
 };
 
 static const liana__field translation_fields[] = {
-    FACTOR("height_factor", 0, "0.1", 1, "The largest shift up or down, as a share of the height."),
-    FACTOR("width_factor", 1, "0.1", 1, "The largest shift to the side, as a share of the width."),
+    FACTOR("height_factor", 0, "0.1", 1, "The largest vertical shift, as a share of the height."),
+    FACTOR("width_factor", 1, "0.1", 1, "The largest horizontal shift, as a share of the width."),
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields translation_table = {"random_translation", sizeof(factor_options), COUNT(translation_fields),

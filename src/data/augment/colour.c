@@ -110,7 +110,7 @@ typedef struct factor_options {
 /* ---- random_brightness ---- */
 
 static const liana__field brightness_fields[] = {
-    FACTOR("0.2", 1, "The most that is added or subtracted, as a share of the range from black to white."),
+    FACTOR("0.2", 1, "The largest number that is added or subtracted, as a share of the range from black to white."),
     LIANA__AUGMENT_FIELDS("1.0"),
 };
 static const liana__fields brightness_table = {"random_brightness", sizeof(factor_options), COUNT(brightness_fields),
@@ -178,7 +178,7 @@ const liana__augmentation liana__augmentation_random_saturation = {
 /* ---- random_hue ---- */
 
 static const liana__field hue_fields[] = {
-    FACTOR("0.1", 0.5, "The largest turn of the colour circle, to either side, as a share of it."),
+    FACTOR("0.1", 0.5, "The largest turn of the colour circle in either direction, as a share of it."),
     LIANA__AUGMENT_FIELDS("1.0"),
 };
 static const liana__fields hue_table = {"random_hue", sizeof(factor_options), COUNT(hue_fields), hue_fields};

@@ -48,8 +48,8 @@ static liana_status prepare_crop(const void *own, liana__augment_setup *setup, l
     int64_t height = setup->in.height + 2 * options->padding, width = setup->in.width + 2 * options->padding;
     if (setup->out.height <= height && setup->out.width <= width) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "a part of %lld x %lld cannot be cut out of images of %lld x %lld (height x width, padding "
-                       "included); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it makes them larger",
+                       "a part of %lld x %lld cannot be cropped from images of %lld x %lld (height x width, with "
+                       "padding); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it can enlarge them",
                        (long long)setup->out.height, (long long)setup->out.width, (long long)height, (long long)width);
 }
 
@@ -117,7 +117,7 @@ static liana_status prepare_resized(const void *own, liana__augment_setup *setup
     if (options->size[1]) setup->out.width = options->size[1];
     if (options->min_scale <= options->max_scale && options->min_ratio <= options->max_ratio) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "scales from %g to %g and ratios from %g to %g: the smallest is larger than the largest",
+                       "scales from %g to %g and ratios from %g to %g: a smallest value is larger than the largest",
                        options->min_scale, options->max_scale, options->min_ratio, options->max_ratio);
 }
 

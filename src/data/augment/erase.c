@@ -124,7 +124,7 @@ static liana_status prepare_grid(const void *own, liana__augment_setup *setup, l
     (void)setup;
     const grid_options *options = own;
     if (options->min_unit <= options->max_unit) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "min_unit is %g, more than max_unit, which is %g",
+    return liana__fail(error, LIANA_INVALID_CONFIG, "min_unit is %g, expected at most max_unit, which is %g",
                        options->min_unit, options->max_unit);
 }
 

@@ -100,7 +100,7 @@ static liana_status prepare_blur(const void *own, liana__augment_setup *setup, l
                            (long long)options->kernel_size);
     }
     if (options->min_sigma > options->max_sigma) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "min_sigma is %g, more than max_sigma, which is %g",
+        return liana__fail(error, LIANA_INVALID_CONFIG, "min_sigma is %g, expected at most max_sigma, which is %g",
                            options->min_sigma, options->max_sigma);
     }
     size_t row = (size_t)(setup->in.width + options->kernel_size) * (size_t)setup->in.channels;

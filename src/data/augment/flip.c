@@ -62,8 +62,8 @@ static liana_status prepare_turn(const void *options, liana__augment_setup *setu
     (void)options;
     if (setup->in.height == setup->in.width) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "quarter turns need square images, but here they are %lld x %lld (height x width); crop or "
-                       "resize them to a square before",
+                       "quarter turns need square images, but these are %lld x %lld (height x width); crop or resize "
+                       "them to a square before",
                        (long long)setup->in.height, (long long)setup->in.width);
 }
 

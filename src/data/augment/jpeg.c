@@ -35,7 +35,7 @@ static liana_status prepare(const void *own, liana__augment_setup *setup, liana_
     (void)setup;
     const jpeg_options *options = own;
     if (options->min_quality <= options->max_quality) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "min_quality is %lld, more than max_quality, which is %lld",
+    return liana__fail(error, LIANA_INVALID_CONFIG, "min_quality is %lld, expected at most max_quality, which is %lld",
                        (long long)options->min_quality, (long long)options->max_quality);
 }
 

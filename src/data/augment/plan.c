@@ -148,12 +148,12 @@ static liana_status prepare_stages(liana__augment *augment, const liana__value *
     augment->first = augment->num_stages ? augment->stages[0].in : shape;
     keep_largest(&augment->image_size, liana__augment_size(&augment->first));
     if (shape.height == augment->last.height && shape.width == augment->last.width) return LIANA_OK;
-    return liana__fail_at(error, &list->place, where,
-                          "after all stages images are %lld x %lld, but the model gets %lld x %lld (height x width); "
-                          "set the size of the last 'random_crop', 'random_resized_crop' or 'resize' to that, or "
-                          "data.image_size",
-                          (long long)shape.height, (long long)shape.width, (long long)augment->last.height,
-                          (long long)augment->last.width);
+    return liana__fail_at(
+        error, &list->place, where,
+        "after all stages images are %lld x %lld, but the model needs %lld x %lld (height x width); set the size of "
+        "the last 'random_crop', 'random_resized_crop' or 'resize' to that, or data.image_size",
+        (long long)shape.height, (long long)shape.width, (long long)augment->last.height,
+        (long long)augment->last.width);
 }
 
 static liana_status read_list(liana_context *context, const liana__value *list, const char *where,

@@ -93,13 +93,13 @@ static liana_status make_header(const char *path, const liana__image_file_conten
 /* Why a file is not the one that is wanted; NULL if it is. */
 static const char *find_difference(const header *found, uint64_t size, const header *wanted, uint64_t wanted_size)
 {
-    if (size < PAGE || memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is no cache of images";
-    if (found->byte_order != 1) return "it is of a machine with another byte order";
-    if (found->version != VERSION) return "it is of another version of liana";
+    if (size < PAGE || memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is not a cache of images";
+    if (found->byte_order != 1) return "it was made on a machine with another byte order";
+    if (found->version != VERSION) return "it was made by another version of liana";
     if (found->checksum != header_checksum(found)) return "its header is damaged";
     if (memcmp(&found->sources, &wanted->sources, sizeof found->sources) != 0) return "the source files changed";
-    if (memcmp(found, wanted, sizeof *found) != 0) return "the images are decoded otherwise";
-    if (size != wanted_size) return "it was cut off or grew";
+    if (memcmp(found, wanted, sizeof *found) != 0) return "the images are decoded in another way";
+    if (size != wanted_size) return "its length has changed";
     return NULL;
 }
 

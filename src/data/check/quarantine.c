@@ -161,7 +161,7 @@ static liana_status find_records(remaining_source *source, const liana__bad_reco
         source->left_out[source->count++] = index;
     }
     if (source->count < source->inner->num_records) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "data.quarantine leaves none of the %zu records of '%s', ...",
+    return liana__fail(error, LIANA_INVALID_DATA, "data.quarantine leaves out all of the %zu records of '%s', ...",
                        source->count, liana__source_address(source->inner, 0).file);
 }
 

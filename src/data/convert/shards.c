@@ -54,8 +54,8 @@ liana_status liana__shards_begin(liana__shards *shards, const char *folder, cons
 {
     *shards = (liana__shards){.folder = folder, .prefix = prefix, .made_folder = !liana__folder_exists(folder)};
     if (strchr(prefix, '/')) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the prefix '%s' has a '/' in it; it is only a part of a name",
-                           prefix);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the prefix '%s' contains a '/'; expected a part of a file name", prefix);
     }
     liana_status status = begin(shards, overwrite, how, error);
     if (status != LIANA_OK) liana__shards_abandon(shards);

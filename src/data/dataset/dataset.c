@@ -200,8 +200,8 @@ liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__erro
     size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
     if (kept <= budget->memory / 2) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "the elements that are kept take more than %zu bytes, half of what the iterator may use; make "
-                       "its memory larger, or the buffer or the elements smaller",
+                       "the kept elements take more than %zu bytes, half of the iterator's memory; increase its "
+                       "memory, or make the buffer or the elements smaller",
                        budget->memory / 2);
 }
 

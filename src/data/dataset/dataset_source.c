@@ -27,8 +27,9 @@ liana_status liana__dataset_check_image(const liana__spec *spec, size_t *compone
 {
     int index = liana__spec_find(spec, "image");
     if (index < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "there is no component 'image'; rename the one that holds images (liana_dataset_rename)");
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "there is no component 'image'; rename the component with the images (liana_dataset_rename)");
     }
     const liana_component *image = &spec->components[index];
     const liana_shape *shape = &image->shape;
@@ -391,8 +392,8 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
         own->base.num_records = (uint64_t)endless_length;
         if (endless_length) return LIANA_OK;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the dataset '%s' is endless; set steps_per_epoch to say how long an epoch is, or use only "
-                           "so many elements (liana_dataset_take)",
+                           "the dataset '%s' is endless; set steps_per_epoch, which says how long an epoch is, or "
+                           "limit it (liana_dataset_take)",
                            dataset->name);
     }
     if (dataset->length == LIANA_UNKNOWN && endless_length) {
@@ -433,7 +434,7 @@ liana_status liana__dataset_ask_classes(const liana_dataset_options *options, li
     if (!options->classes_of) return LIANA_OK;
     if (options->class_names) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "classes_of and class_names exclude each other; leave one out");
+                           "classes_of and class_names exclude each other; keep one of them");
     }
     wanted->class_names = liana__dataset_class_names(options->classes_of);
     wanted->labels_are_names = wanted->class_names.count > 0;
@@ -474,10 +475,10 @@ static liana_status fail_components(const liana_dataset *dataset, liana_status s
 {
     if (error && is_batched(dataset)) {
         liana__error own = *error;
-        liana__fail(error, status,
-                    "%s; leave liana_dataset_batch out: the model makes batches of single examples itself, of the "
-                    "batch_size of its options",
-                    own.message);
+        liana__fail(
+            error, status,
+            "%s; leave out liana_dataset_batch: the model makes batches of batch_size itself, from single examples",
+            own.message);
     }
     return liana__fail_within(error, "the dataset '%s'", dataset->name);
 }

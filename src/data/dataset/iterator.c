@@ -128,14 +128,15 @@ liana_status liana_iterator_feed(liana_iterator *iterator, liana_iterator *sourc
 {
     liana__error *error = &iterator->context->error;
     if (!iterator->source) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the iterator has a dataset of its own; make one with liana_iterator_create_feedable");
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "the iterator has a dataset of its own; only iterators from liana_iterator_create_feedable can be fed");
     }
     for (const liana_iterator *at = source; at; at = at->source) {
         if (at == iterator) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the iterator would feed itself");
     }
     if (liana__spec_match(spec_of(source), spec_of(iterator), error) != LIANA_OK) {
-        return liana__fail_within(error, "what is fed does not fit the iterator");
+        return liana__fail_within(error, "the source does not fit the iterator");
     }
     iterator->source = source;
     return LIANA_OK;

@@ -113,7 +113,7 @@ liana_status liana__packed_settle(const liana__spec *spec, void *packed, size_t 
             strings[k].data = whole && strings[k].size ? bytes + at : "";
         }
     }
-    return whole ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "what was kept is no such element");
+    return whole ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "the kept bytes are not such an element");
 }
 
 void liana__packed_element(const liana__spec *spec, const void *packed, liana_element *element)

@@ -353,8 +353,8 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
     }
     if (sampler && liana__sampler_varies(sampler) && options->remainder == LIANA__REMAINDER_REFUSE) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "with oversampling each epoch has another length, which batches of %" PRIu64
-                           " need not divide; keep or drop the remainder, or set steps_per_epoch",
+                           "with oversampling, each epoch has another length, which may not be a multiple of %" PRIu64
+                           "; keep or drop the remainder, or set steps_per_epoch",
                            size);
     }
     if (left && !sampler && options->remainder == LIANA__REMAINDER_REFUSE) {

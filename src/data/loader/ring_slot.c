@@ -131,7 +131,7 @@ static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t
     double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)threads;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data "
-                       "%.1f MiB, but of data.memory only %.1f MiB are for these data: make data.memory at least %.1f "
+                       "%.1f MiB, but data.memory leaves only %.1f MiB for these data: make data.memory at least %.1f "
                        "times as large, or train.batch_size smaller",
                        room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)threads / mebi,
                        (double)room->source / mebi, (double)room->memory / mebi, needed / (double)room->memory + 0.05);

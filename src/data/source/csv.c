@@ -226,8 +226,8 @@ static liana_status find_numbers(const list_reader *readers, size_t count, bool 
     *are_numbers = skip_damage ? all.numbers >= all.names : all.names == 0;
     if (!numbered || !named) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "the labels of '%s' are numbers, those of '%s' are names of classes; nothing says which number "
-                       "is which name: write them alike",
+                       "the labels of '%s' are numbers, those of '%s' are names of classes; which number belongs to "
+                       "which name is not known: write all labels in one way",
                        numbered, named);
 }
 
@@ -366,7 +366,7 @@ static liana_status fail_name(csv_source *source, const list_reader *reader, siz
     /* Bad rows are told one by one, without the lists. */
     if (source->lists_classes && !source->skip_damage) LIANA_TRY(show_lists(source, &both, error));
     const char *listed = both.listed.text;
-    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s%s%s%s%s",
+    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is not the name of a class%s%s%s%s%s",
                        reader->csv.lines[row], cell, nearest ? liana__hint(nearest).text : " (see data.class_names)",
                        *listed ? ". There are " : "", listed, *listed ? "; the labels here are of " : "",
                        both.found.text);
@@ -402,12 +402,13 @@ static liana_status find_label(csv_source *source, const list_reader *reader, si
     }
     switch (liana__class_number_read(cell, label)) {
     case LIANA__CLASS_NO_NUMBER:
-        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is no number, as others are",
+        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is not a number, as the others are",
                            reader->csv.lines[row], cell);
     case LIANA__CLASS_FRACTION:
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "line %zu: the label '%.100s' is no whole number; the number of a class is 0, 1, 2, ...",
-                           reader->csv.lines[row], cell);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "line %zu: the label '%.100s' is not a whole number; expected the number of a class: 0, 1, 2, ...",
+            reader->csv.lines[row], cell);
     default: break;
     }
     if (*label >= 0) return LIANA_OK;

@@ -223,8 +223,8 @@ static liana_status fail_class(folder_source *source, const char *folder, const 
     liana__class_list_text theirs = liana__class_list_show(&found);
     free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "the folder '%s' has the name of no class%s. There are %s; the folders here are of %s", folder,
-                       nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
+                       "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
+                       folder, nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
 }
 
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
@@ -235,10 +235,10 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
     size_t before = source->files.count, num_lost = source->base.num_lost;
     LIANA_TRY(walk_folder(source, folder, id_start, label, true, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
-                       "one level too high?",
-                       name, folder);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the named folder one level too high?",
+        name, folder);
 }
 
 /* A folder that was named: the images in and below the folders in it, with labels, or else its own images, without. */
@@ -285,7 +285,7 @@ static liana_status check_level(const folder_source *source, const liana__source
     if (source->num_classes > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (.jpg, .jpeg or .png) in the folder of class '%s' itself, only in folders below it; "
-                       "is the folder that was named, '%s', one level too high? (data.class_names says that it is not)",
+                       "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
                        source->classes[0], source->paths->items[0]);
 }
 

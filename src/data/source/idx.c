@@ -274,8 +274,9 @@ static liana_status pair_files(idx_source *source, const idx_files *files, const
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' holds labels; name the file of images", files->labels[0]);
     }
     if (files->num_images > 1 && labels_option) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "one file of labels ('%s') cannot serve %zu files of images",
-                           labels_option, files->num_images);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "one file of labels ('%s') cannot be used for %zu files of images", labels_option,
+                           files->num_images);
     }
     size_t num_used = 0;
     for (size_t i = 0; i < files->num_images; i++) {

@@ -124,8 +124,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     record->id_size = place->key_size;
     if (!place->image) {
         liana__fail(error, LIANA_INVALID_DATA,
-                    "no image beside the others of that name; data.features.image names the "
-                    "extension");
+                    "no image among the members of that name; data.features.image names the extension");
         return liana__source_fail_within(base, index, record, error);
     }
     LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, error));
@@ -161,7 +160,7 @@ static liana_status fail_without_image(const liana__tar *tar, const example_plac
                                        liana__error *error)
 {
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s': no member '%.*s.%s' beside the others of that name; name the extension of the images in "
+                       "'%s': no member '%.*s.%s' among the members of that name; name the extension of the images in "
                        "data.features.image",
                        tar->name, example->key_size > 200 ? 200 : (int)example->key_size, example->key,
                        wanted ? wanted : "jpg");

@@ -95,12 +95,12 @@ static liana_status open_or_write(const liana_dataset *dataset, const liana__ele
     char why[80];
     LIANA_TRY(open_file(dataset, contents, why, sizeof why, error));
     if (own->file) return LIANA_OK;
-    if (*why) liana__log(dataset->context, LIANA__LOG_DATA, "the cache '%s' is made anew: %s", own->path, why);
+    if (*why) liana__log(dataset->context, LIANA__LOG_DATA, "the cache '%s' is made again: %s", own->path, why);
     LIANA_TRY(write_file(dataset, contents, error));
     LIANA_TRY(open_file(dataset, contents, why, sizeof why, error));
     if (own->file) return LIANA_OK;
     return liana__fail(error, LIANA_DATA_LOSS, "'%s' was written, but %s", own->path,
-                       *why ? why : "it is not there any more");
+                       *why ? why : "it does not exist any more");
 }
 
 /* Of several processes one makes the file. The lock is beside it, not on the folder, where caches that are made of each
@@ -253,10 +253,10 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
     if (dataset->length == LIANA_INFINITE) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");
     } else if (!options || !options->path || !*options->path) {
-        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no path to keep the elements at");
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the path of the file is missing");
     } else if (keeps_at(input, options->path)) {
-        status =
-            liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' keeps elements that it would be made of", options->path);
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT,
+                             "'%s' is also the file of an input: a cache cannot be made from itself", options->path);
     } else {
         own->path = liana__arena_string(&dataset->arena, options->path);
         if (options->version) own->version = liana__arena_string(&dataset->arena, options->version);

@@ -107,7 +107,7 @@ static liana_dataset *make(const liana__stage_kind *kind, liana_dataset *input,
     *status = LIANA_OK;
     if (dataset->random_access && dataset->length >= 0) return dataset;
     *status = liana__fail(&dataset->context->error, LIANA_INVALID_ARGUMENT,
-                          "what comes after an element that cannot be made must be had without it; put it on "
+                          "the elements after a failed one must be available without it; use this stage on "
                           "random-access data of known length, before filter, shuffles of streams and repeat");
     return dataset;
 }

@@ -232,8 +232,7 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
     liana__buffer *buffer = variable->buffer;
     if (!tensor) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "it has no tensor '%s', which this model needs; it was saved from "
-                           "another model or optimizer",
+                           "it has no tensor '%s', which this model needs; it belongs to another model or optimizer",
                            variable->name);
     }
     if (!same_type(tensor, buffer)) {
@@ -264,9 +263,10 @@ static liana_status load_variables(const char *path, uint32_t checksum, liana__v
     if (status != LIANA_OK) return call_damaged(path, status, error);
     uint32_t found = liana__safetensors_checksum(&file);
     if (found != checksum) {
-        status = liana__fail(error, LIANA_DATA_LOSS,
-                             "the checkpoint is damaged: its checksum is %08x, %08x was recorded when it was written",
-                             found, checksum);
+        status =
+            liana__fail(error, LIANA_DATA_LOSS,
+                        "the checkpoint is damaged: its checksum is %08x, but %08x was recorded when it was written",
+                        found, checksum);
     }
     for (size_t i = 0; status == LIANA_OK && i < variables->count; i++) {
         status = load_variable(&file, &variables->items[i], error);
@@ -305,7 +305,7 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
     if (version != FORMAT_VERSION) {
-        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, this liana reads version %d",
+        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, but this liana reads version %d",
                            (long long)version, FORMAT_VERSION);
     }
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));

@@ -104,7 +104,7 @@ static liana_status fail_item(target *set, const liana__value *list, const step 
 {
     const char *stop = at->text + at->length;
     return liana__fail(set->error, LIANA_INVALID_CONFIG,
-                       "command line: %.*s: '%.*s' is no index of a list of %zu; they count from 0",
+                       "command line: %.*s: '%.*s' is not an index of a list of %zu; they count from 0",
                        (int)(stop + (*stop == ']') - set->key), set->key, (int)at->length, at->text, list->count);
 }
 

@@ -82,11 +82,10 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
 {
     const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
     if (contents->backend && strcmp(contents->backend, "theano") == 0) {
-        return liana__fail(
-            error, LIANA_UNIMPLEMENTED,
-            "%s: the file was written with Keras's Theano backend, whose kernels are flipped; convert it "
-            "with Keras's TensorFlow backend first",
-            source->path);
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: the file was written with Keras's Theano backend, which flips kernels; convert it with "
+                           "Keras's TensorFlow backend first",
+                           source->path);
     }
     LIANA_TRY(make_room(source, contents->num_layers + contents->num_weights, error));
     for (size_t i = 0; i < contents->num_layers; i++) {

@@ -79,7 +79,7 @@ static const char *channels_hint(const liana_model *model, const liana__layer *l
     if (before != 0 || images.rank != 4 || found->rank != 4 || weight->shape.rank != 4) return hint;
     int64_t theirs = found->shape[axis], ours = weight->shape.dims[axis];
     if (theirs == ours || ours != images.dims[3] || (theirs != 1 && theirs != 3)) return hint;
-    snprintf(hint, size, " (they are for images of %lld channels: set data.channels: %lld)", (long long)theirs,
+    snprintf(hint, size, " (they are for images with %lld channels: set data.channels: %lld)", (long long)theirs,
              (long long)theirs);
     return hint;
 }
@@ -116,8 +116,9 @@ static liana_status read_weight(const liana__weight_source *source, const liana_
     int64_t count = liana_shape_size(&weight->shape);
     for (int64_t i = 0; i < count; i++) {
         if (isfinite(values[i])) continue;
-        return liana__fail(error, LIANA_INVALID_DATA, "%s: the weight '%s' holds %s at element %lld, expected numbers",
-                           source->path, weight->name, isnan(values[i]) ? "NaN" : "an infinity", (long long)i);
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "%s: the weight '%s' has %s at element %lld, expected finite numbers", source->path,
+                           weight->name, isnan(values[i]) ? "NaN" : "an infinity", (long long)i);
     }
     return LIANA_OK;
 }

@@ -111,7 +111,8 @@ static liana_status fetch_checkpoint(liana__run *run, const char *url, const cha
     *path = found.items[0];
     if (found.count == 1 && liana__folder_exists(*path)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s' is no checkpoint: name its folder, on gs:// or s3:// (web servers know no folders)", url);
+                       "'%s' is not a checkpoint: name its folder, on gs:// or s3:// (web servers have no folders)",
+                       url);
 }
 
 liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
@@ -127,7 +128,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
         path = liana__path_join(&run->arena, checkpoints, checkpoint);
         if (!path) return liana__fail_memory(error, "the run folder");
         if (!liana__folder_exists(path)) {
-            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none of that name in '%s'",
+            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none with that name in '%s'",
                                checkpoint, checkpoints);
         }
     }
@@ -158,9 +159,8 @@ liana_status liana__run_load_newest_whole(liana__run *run, const liana__run_opti
     if (!*path && damage.status != LIANA_OK) {
         if (error) *error = damage;
         if (damage.status != LIANA_DATA_LOSS) return damage.status;
-        return liana__fail_within(error,
-                                  "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
-                                  checkpoints);
+        return liana__fail_within(
+            error, "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder", checkpoints);
     }
     const liana__train_config *train = &run->config->train;
     run->state.recompute_memory = train->recompute == LIANA_RECOMPUTE_AUTO ? train->memory : 0;
@@ -183,7 +183,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     }
     LIANA_TRY(liana__run_read_bad_records(run, error));
     if (run->state.epoch >= run->config->train.epochs) {
-        liana__run_note(options, "'%s' is of the last epoch: nothing is left to train", path);
+        liana__run_note(options, "'%s' is the end of the last epoch: nothing is left to train", path);
         return LIANA_OK;
     }
     liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path, (long long)run->state.epoch + 1,

@@ -78,7 +78,7 @@ static void note_cache(const liana__run_data *part, const char *name, const lian
     uint64_t count = liana__image_cache_count(cache), size = liana__image_cache_size(cache) >> 20;
     const char *path = liana__image_cache_path(cache);
     if (path) {
-        liana__run_note(options, "decoded %s images are kept in '%s': %llu MiB when all are there", name, path,
+        liana__run_note(options, "decoded %s images are kept in '%s': %llu MiB when complete", name, path,
                         (unsigned long long)size);
     } else if (count) {
         liana__run_note(options, "decoded images of %llu of %llu %s examples are kept in memory: %llu MiB",

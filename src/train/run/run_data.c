@@ -148,8 +148,8 @@ static liana_status find_image_shape(liana__run *run, const liana__source *sourc
     liana__probe first = {0};
     if (!wanted[0] || !wanted[1] || !wanted[2]) LIANA_TRY(liana__decode_probe(source, &first, error));
     if (!wanted[2] && first.encoded && first.channels == 1) {
-        liana__run_note(options, "the first image is grey, and images are read as colour, with 3 channels; "
-                                 "data.channels: 1 would read them all as grey");
+        liana__run_note(options, "the first image is grey, but images are read as colour (3 channels); data.channels: "
+                                 "1 would read them all as grey");
     }
     run->image_shape[0] = wanted[0] ? wanted[0] : first.height;
     run->image_shape[1] = wanted[1] ? wanted[1] : first.width;
@@ -199,8 +199,8 @@ static liana_status check_steps(const liana__run *run, const liana__run_data *pa
     if (run->config->data.repeat || (uint64_t)train->steps_per_epoch <= pass) return LIANA_OK;
     liana__place place = liana__config_place(run->config, "train.steps_per_epoch");
     return liana__fail_at(error, &place, "train.steps_per_epoch",
-                          "found the number %lld, but the %llu training examples are used up after %llu updates of "
-                          "%llu; set data.repeat to start over",
+                          "found the number %lld, but the %llu training examples last for %llu updates of %llu "
+                          "examples; set data.repeat to repeat them",
                           (long long)train->steps_per_epoch, (unsigned long long)count, (unsigned long long)pass,
                           (unsigned long long)batch_size);
 }
@@ -309,8 +309,8 @@ static liana_status look_for_shapes(liana__run *run, const liana__run_options *o
     const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
     if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "'%s' does not say how large the images are and how many classes there are; set "
-                           "data.image_size, data.channels and data.num_classes, or data.train",
+                           "'%s' does not give the size of the images and the number of classes; set data.image_size, "
+                           "data.channels and data.num_classes, or data.train",
                            run->config->file);
     }
     liana__source *source;
@@ -334,7 +334,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     run->class_names = data->class_names;
     if (options->validation && !liana__config_has_source(&data->validation)) {
         liana__place place = liana__config_place(run->config, "data.validation");
-        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
+        return liana__fail_at(error, &place, "data.validation", "missing; expected labelled examples to evaluate on");
     }
     LIANA_TRY(options->training ? find_training_data(run, options, error) : look_for_shapes(run, options, error));
     LIANA_TRY(open_others(run, options, error));

@@ -75,8 +75,8 @@ void liana__run_warn_of_warmup(const liana__run *run, const liana__run_options *
     double warmup = liana__warmup_length(&rate);
     if (rate.total_steps == 0 || warmup < (double)rate.total_steps) return;
     liana__run_note(options,
-                    "the warm-up of %g updates does not end in this run of %lld: the learning rate comes to %.3g and "
-                    "the schedule does not begin",
+                    "the warm-up of %g updates does not end in this run of %lld updates: the learning rate reaches "
+                    "only %.3g, and the schedule does not begin",
                     warmup, (long long)rate.total_steps, liana__learning_rate_at(&rate, rate.total_steps - 1));
 }
 
@@ -142,12 +142,11 @@ static void warn_of_averages(liana__run *run, const liana__run_options *options)
     if (run->told_of_averages || momentum <= 0 || share <= GREATEST_SHARE) return;
     run->told_of_averages = true;
     if (better > 0) liana__format(number, sizeof number, "set it to %g", better);
-    liana__run_note(
-        options,
-        "after %lld updates batch normalisation's moving averages are still %.0f%% initial values (momentum "
-        "%g), and validation and prediction use them: %s with %s, or train longer",
-        (long long)updates, 100 * share, momentum, number,
-        run->config->root ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
+    liana__run_note(options,
+                    "after %lld updates, the moving averages of batch normalisation are still %.0f%% initial values "
+                    "(momentum %g); validation and prediction use them: %s with %s, or train longer",
+                    (long long)updates, 100 * share, momentum, number,
+                    run->config->root ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
 }
 
 void liana__run_warn_after_epoch(liana__run *run, const liana__run_options *options)

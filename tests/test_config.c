@@ -294,8 +294,8 @@ static void test_mistakes_are_named_with_their_place(void **state)
 /* A rate that would be taken for another one, or for none. */
 static void test_learning_rates_that_are_none(void **state)
 {
-    static const char tiny[] = ", which changes no weight in float32; expected a learning rate of at least 1.2e-38, or "
-                               "leave it out for the optimizer's default, ";
+    static const char tiny[] = ", which does not change weights in float32; expected a learning rate of at least "
+                               "1.2e-38, or nothing for the optimizer's default, ";
     static const char range[] = ", expected a number from 0.0 to 1.0e+38";
     static const char kind[] = ", expected a number, or a schedule such as {name: CosineDecay, ...}";
     static const struct {
@@ -316,9 +316,9 @@ static void test_learning_rates_that_are_none(void **state)
         {"Adam, learning_rate: true", "true", kind, ""},
         {"Adam, learning_rate: [0.1]", "a list of 1", kind, ""},
         {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0}", "0",
-         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+         ", expected a number above 0; remove the key for a decay to the end of the run", ""},
         {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0, decay_epochs: 0.0}", "0",
-         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+         ", expected a number above 0; remove the key for a decay to the end of the run", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture *fixed = *state;

@@ -73,10 +73,10 @@ static void test_sizes_that_do_not_fit(void **state)
     assert_fails(open_bytes("\0\0\x08\x02\0\0\0\2\0\0\0\3.......", 19, &idx, &error), LIANA_INVALID_DATA, &error,
                  "7 bytes of values", "take 6", "damaged");
     assert_fails(open_bytes("\0\0\x0e\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16, &idx, &error),
-                 LIANA_INVALID_DATA, &error, "4294967295 x 4294967295 x 4294967295", "more than any file");
+                 LIANA_INVALID_DATA, &error, "4294967295 x 4294967295 x 4294967295", "too large for any file");
     /* 2^32 x 2^31 x 2 would be 2^64, which is 0 in 64 bits. */
     assert_fails(open_bytes("\0\0\x0e\x03\x80\0\0\0\x80\0\0\0\0\0\0\1", 16, &idx, &error), LIANA_INVALID_DATA, &error,
-                 "2147483648 x 2147483648 x 1", "more than any file");
+                 "2147483648 x 2147483648 x 1", "too large for any file");
     assert_ok(open_bytes("\0\0\x08\x02\0\0\0\0\0\0\0\3", 12, &idx, &error), &error);
     assert_int_equal(idx.num_elements, 0);
     liana__idx_close(&idx);

@@ -303,8 +303,8 @@ static void test_verdict(void **state)
     liana__profile_verdict(&profile, &text);
     assert_string_equal(text.data,
                         "40% in 1x1 convolutions (compute-bound) at 38% of the roofline; 15% in element-wise "
-                        "ops (memory-bound) at 80% of the roofline; 10% adding up gradients; 25% workers "
-                        "without work; input wait 10%");
+                        "ops (memory-bound) at 80% of the roofline; 10% adding gradients; 25% workers "
+                        "idle; input wait 10%");
     liana__text_free(&text);
     assert_float_equal(liana__profile_undisturbed(&profile), 0.5, 1e-12);
     profile.reading = 20; /* threads that wait for a core of the two */
@@ -349,10 +349,10 @@ static void test_command_prints(void **state)
         "GFLOP/s (f32",
         "2 steps of 32 images:",
         "images/s",
-        "op (times of all workers together)",
+        "op (times: all workers together)",
         "conv2d_kernel_gradient 3x3",
         "batch_norm_training",
-        "- adding up gradients",
+        "- adding gradients",
         "- without work",
         "kernel, place", /* nodes; which have a line depends on their times */
         "% of the roofline; ",
@@ -530,7 +530,7 @@ static void check_shares_above_all(liana__profile *profile)
 {
     static const char *const whys[] = {
         "above 100% of the roofline: the kernel does less than is counted, or the machine",
-        "something else was running while the machine was measured"};
+        "other programs ran while the machine was measured"};
     profile->roofline.undisturbed = 1;
     expect_printed(profile, "f32[1, 8, 8, 5]", true);
     expect_printed(profile, "conv2d/kernel", true);

@@ -90,7 +90,7 @@ static void test_tables_can_be_wrong(void **state)
     (void)state;
     try_table("a,b\nc,d,e\n", 10, "line 2", "found 3 cells, expected 2");
     try_table("a,b\n\nc\n", 7, "line 3", "found 1 cells");
-    try_table("a\n\"b\nc", 6, "line 2", "none at its end");
+    try_table("a\n\"b\nc", 6, "line 2", "does not end with one");
     try_table("a,\"b\" c\n", 8, "line 1", "end of a quoted cell");
     try_table("a\nb\0c", 5, "line 2", "NUL byte");
 }

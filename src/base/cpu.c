@@ -123,18 +123,18 @@ liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char 
     liana__isa chosen = level < cap ? level : cap;
     if (!reason) return chosen;
     if (chosen < level || (refused && cap < LIANA__ISA_AMX)) {
-        snprintf(reason, size, "LIANA_MAX_ISA allows no more");
+        snprintf(reason, size, "LIANA_MAX_ISA allows nothing higher");
     } else if (refused) {
         snprintf(reason, size, "the processor has amx, but the kernel refuses its tile registers (arch_prctl: %s)",
                  strerror(facts->amx_refusal));
     } else if (chosen == LIANA__ISA_AVX512_BF16_STORAGE) {
         snprintf(reason, size,
-                 "the processor's dot products of bf16 are no faster than f32 (LIANA_MAX_ISA=avx512_bf16 uses them), "
+                 "the processor's dot products of bf16 are not faster than f32 (LIANA_MAX_ISA=avx512_bf16 uses them), "
                  "and it has no amx");
     } else if (chosen == LIANA__ISA_AVX512) {
-        snprintf(reason, size, "the processor, or what the operating system shows of it, has no avx512_bf16");
+        snprintf(reason, size, "the processor, as the operating system shows it, has no avx512_bf16");
     } else if (chosen < LIANA__ISA_AMX) {
-        snprintf(reason, size, "the processor, or what the operating system shows of it, has no %s",
+        snprintf(reason, size, "the processor, as the operating system shows it, has no %s",
                  liana__isa_name(chosen + 1));
     } else {
         snprintf(reason, size, "%s", "");

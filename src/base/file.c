@@ -19,10 +19,11 @@ static liana_status fail_errno(liana__error *error, const char *what, const char
 {
     int code = errno;
     liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
-    const char *hint = code == ENOSPC                ? "; free some space and run again"
-                       : code == EFBIG               ? "; files may not become so large here (ulimit -f, or the disk)"
-                       : liana__path_is_remote(path) ? ": only a local file will do here; download it and name the copy"
-                                                     : "";
+    const char *hint = code == ENOSPC  ? "; free some space and run again"
+                       : code == EFBIG ? "; the limit on the size of files is reached (ulimit -f, or the disk)"
+                       : liana__path_is_remote(path)
+                           ? ": only a local file can be used here; download it and pass the local path"
+                           : "";
     return liana__fail(error, status, "cannot %s '%s': %s%s", what, path, strerror(code), hint);
 }
 
@@ -88,8 +89,8 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
                 (uint64_t)info.st_ino == mapping->inode;
     if (!same || (uint64_t)info.st_size >= mapping->size) return LIANA_OK;
     return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change it, write a new "
-                       "file and rename that",
+                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change a file, write a "
+                       "new one and rename it",
                        path, (long long)info.st_size, mapping->size);
 }
 
@@ -169,7 +170,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
         if (got <= 0) {
             LIANA_TRY(liana__mapping_check(mapping, path, error));
             return liana__fail(error, LIANA_IO_ERROR,
-                               "cannot read '%s' at offset %zu: it was cut, or its disk does not answer", path,
+                               "cannot read '%s' at offset %zu: it was cut, or its disk cannot be read", path,
                                offset + done);
         }
         done += (size_t)got;
@@ -219,10 +220,9 @@ liana_status liana__file_read_into(const char *path, size_t limit, liana__file_b
     struct stat info;
     LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
     size_t size = (size_t)info.st_size;
-    liana_status status = size <= limit
-                              ? liana__file_buffer_reserve(buffer, size, path, error)
-                              : liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here",
-                                            path, size, limit);
+    liana_status status = size <= limit ? liana__file_buffer_reserve(buffer, size, path, error)
+                                        : liana__fail(error, LIANA_OUT_OF_RANGE,
+                                                      "'%s' has %zu bytes, expected at most %zu", path, size, limit);
     if (status == LIANA_OK) status = read_all(descriptor, path, buffer->bytes, size, error);
     close(descriptor);
     if (status != LIANA_OK) return status;

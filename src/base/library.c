@@ -29,10 +29,10 @@ static liana_status find_names(liana__library *library, void *handle, liana__err
     for (size_t i = 0; i < library->num_names; i++) {
         void *address = find_name(handle, library->names[i]);
         if (!address) {
-            return liana__fail(error, LIANA_UNIMPLEMENTED,
-                               "%s the library %s, but the one found here lacks '%s'; "
-                               "install another version (Debian: %s)",
-                               library->purpose, library->file, library->names[i], library->package);
+            return liana__fail(
+                error, LIANA_UNIMPLEMENTED,
+                "%s the library %s, but the installed one lacks '%s'; install another version (Debian: %s)",
+                library->purpose, library->file, library->names[i], library->package);
         }
         memcpy(addresses + i * sizeof address, &address, sizeof address);
     }

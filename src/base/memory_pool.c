@@ -43,7 +43,7 @@ liana_status liana__memory_share_ask(liana__memory_share *share, size_t bytes, c
         return LIANA_OK;
     }
     if (all > share->wanted) share->wanted = all;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "%zu bytes for %s are more than can be had now", bytes, what);
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "%zu bytes for %s are more than are available now", bytes, what);
 }
 
 void liana__memory_share_settle(liana__memory_share *share, size_t bytes)

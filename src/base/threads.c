@@ -94,7 +94,8 @@ liana_status liana__pool_create(int num_threads, liana__pool **out, liana__error
         if (!start_thread(pool, worker)) {
             liana__pool_destroy(pool);
             return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                               "could not start thread %d of %d; set LIANA_THREADS to fewer", worker + 1, num_threads);
+                               "could not start thread %d of %d; set LIANA_THREADS to a smaller number", worker + 1,
+                               num_threads);
         }
         pool->num_started++;
     }

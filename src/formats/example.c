@@ -88,7 +88,7 @@ static void fail_parse(const liana__example *example, const uint8_t *bytes, size
         liana__fail_memory(error, "a tf.Example");
     } else if (example->memory == LIANA_INVALID_DATA) {
         liana__fail(error, LIANA_INVALID_DATA,
-                    "its %zu bytes repeat fields so often that they take more than %zu bytes", size,
+                    "its %zu bytes repeat fields so often that they would take more than %zu bytes of memory", size,
                     size * BUDGET_PER_BYTE);
     } else {
         const char *looks = liana__sniff(bytes, size);

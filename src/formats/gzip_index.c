@@ -100,7 +100,7 @@ static liana_status fail_inflating(const input *in, uint64_t out, int code, lian
                        "'%s' is %s: %s at byte %zu of %zu of the compressed data (%" PRIu64 " bytes inflated so far); "
                        "copy or download it again",
                        in->view.name, cut ? "cut off" : "damaged",
-                       cut              ? "its data go on behind the end"
+                       cut              ? "its data continue after the end"
                        : in->stream.msg ? in->stream.msg
                                         : "it cannot be inflated",
                        position_of(in), in->view.size, out);

@@ -224,10 +224,9 @@ static liana_status undo_filter(const dataset *in, int filter, const uint8_t *by
         memcpy(spare, bytes, *size);
         return LIANA_OK;
     }
-    return liana__fail(in->error, LIANA_UNIMPLEMENTED,
-                       "is packed with HDF5 filter %d, which liana does not read; rewrite the file with h5repack -f "
-                       "NONE",
-                       id);
+    return liana__fail(
+        in->error, LIANA_UNIMPLEMENTED,
+        "is compressed with HDF5 filter %d, which liana does not read; rewrite the file with h5repack -f NONE", id);
 }
 
 /* Copies a chunk's elements to their places; those beyond the dataset's edges are padding. */
@@ -321,7 +320,7 @@ static liana_status read_tree(dataset *in, uint64_t address, int expected)
 
 static liana_status read_chunks(dataset *in)
 {
-    if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is absurd");
+    if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is impossible");
     memset(in->values, 0, (size_t)in->shape.count * sizeof *in->values);
     LIANA_TRY(read_tree(in, in->layout.address, -1));
     if (in->filled == in->shape.count) return LIANA_OK;

@@ -63,7 +63,8 @@ liana_status liana__image_check_size(const char *kind, int64_t height, int64_t w
     }
     if (height > limit / width) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
-                           "the %s image is %" PRId64 " x %" PRId64 " pixels (height x width); at most %" PRId64
+                           "the %s image is %" PRId64 " x %" PRId64
+                           " pixels (height x width); expected at most %" PRId64
                            " pixels are decoded: is it damaged, or should it be made smaller first?",
                            kind, height, width, limit);
     }

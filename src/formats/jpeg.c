@@ -41,7 +41,8 @@ static void on_error(j_common_ptr jpeg)
     char message[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, message);
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY) fail(state, liana__fail_memory(state->error, "a JPEG image"));
-    fail(state, liana__fail(state->error, LIANA_DATA_LOSS, "the JPEG image is damaged or of a rare kind: %s", message));
+    fail(state, liana__fail(state->error, LIANA_DATA_LOSS,
+                            "the JPEG image is damaged, or of a kind that cannot be read: %s", message));
 }
 
 /* Warnings after which some pixels are made up. The other ones (a few stray bytes between segments, an odd version

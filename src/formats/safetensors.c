@@ -64,7 +64,7 @@ static liana_status read_dtype(const reading *in, const json_t *json, liana__saf
 {
     const char *name = json_string_value(json);
     if (!name) {
-        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': tensor '%s' has no text 'dtype'", in->path,
+        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': tensor '%s' has no string 'dtype'", in->path,
                            tensor->name);
     }
     for (int i = 0; i < LIANA__SAFETENSORS_NUM_DTYPES; i++) {
@@ -166,7 +166,7 @@ static liana_status read_metadata(const reading *in, json_t *json)
     json_object_foreach(json, key, value)
     {
         if (!json_is_string(value)) {
-            return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': %s: '%s' is not a text", in->path, metadata_key,
+            return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': %s: '%s' is not a string", in->path, metadata_key,
                                key);
         }
         entries[contents->num_metadata++] =

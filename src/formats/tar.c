@@ -160,7 +160,7 @@ static liana_status fail_header(const liana__tar *tar, liana__file_view *view, u
         bool packed = liana__is_gzip(bytes, size);
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a tar archive%s%s%s", tar->name,
                            looks ? ": it looks like " : "", looks ? looks : "",
-                           packed ? "; unpack it (gunzip), so that any of its images can be read at once" : "");
+                           packed ? "; uncompress it (gunzip), so that its images can be read in any order" : "");
     }
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': the checksum of the header at offset %" PRIu64 " is wrong; the file is damaged; copy or "
@@ -207,7 +207,7 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
         bool has_data = extends || !(type >= '1' && type <= '6');
         uint64_t data = offset + BLOCK, left = tar->size - data;
         if (!has_data) size = 0;
-        if (size > left) return fail_short(tar, offset, "a member that goes on behind the end begins", error);
+        if (size > left) return fail_short(tar, offset, "a member that continues after the end begins", error);
         if (type == 'x' || type == 'L') {
             LIANA_TRY(parse_extended(tar, view, data, type, (size_t)size, &extended, error));
         } else if (!extends) {

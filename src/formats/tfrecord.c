@@ -86,7 +86,7 @@ static liana_status fail_length_checksum(const liana__tfrecord *file, liana__fil
 static liana_status fail_short_data(const liana__tfrecord *file, size_t offset, uint64_t length, liana__error *error)
 {
     size_t left = file->size - offset - HEADER_SIZE;
-    const char *cause = length >> 40 ? "no such record can exist, so whatever wrote the file is at fault"
+    const char *cause = length >> 40 ? "no record can be so long; the program that wrote the file has an error"
                                      : "the file is truncated; copy or download it again";
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': record %zu at offset %zu%s has a length of %" PRIu64 " bytes and %d bytes of checksum, "

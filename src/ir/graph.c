@@ -123,9 +123,10 @@ static bool check_shape(liana_graph *graph, liana_location here, const char *wha
                         const liana_shape *shape)
 {
     if (liana__shape_valid(dtype, shape)) return true;
-    liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
-                      "%s '%s' has the shape %s; expected rank 0 to %d, dimensions of at least 1, below 64 TiB in all",
-                      what, name, liana__type_print(dtype, shape).text, LIANA_MAX_RANK);
+    liana__graph_fail(
+        graph, here, LIANA_INVALID_ARGUMENT,
+        "%s '%s' has the shape %s, expected rank 0 to %d, dimensions of at least 1, and less than 64 TiB in all", what,
+        name, liana__type_print(dtype, shape).text, LIANA_MAX_RANK);
     return false;
 }
 
@@ -252,7 +253,7 @@ void liana_graph_assign_at(liana_location here, liana_tensor variable, liana_ten
     liana_graph *graph = variable.graph ? variable.graph : value.graph;
     if (!graph || graph->status != LIANA_OK) return;
     if (!target || !source || variable.graph != value.graph || !liana__is_variable(target)) {
-        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "assign needs a variable and a value of the same graph");
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "assign needs a variable and a value of one graph");
         return;
     }
     if (target->dtype != source->dtype || !liana_shape_equal(&target->shape, &source->shape)) {
@@ -305,10 +306,9 @@ static liana_status infer_node(const liana__op *op, liana__node *const *inputs, 
         .op = op, .inputs = inputs, .num_inputs = num_inputs, .attributes = attributes, .error = error};
     LIANA_TRY(op->infer(&infer));
     if (!liana__shape_valid(infer.dtype, &infer.shape)) {
-        return liana__infer_fail(&infer,
-                                 "the result would have the shape %s; expected rank 0 to %d and dimensions of "
-                                 "at least 1",
-                                 liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
+        return liana__infer_fail(
+            &infer, "the result would have the shape %s, expected rank 0 to %d and dimensions of at least 1",
+            liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
     }
     node->dtype = infer.dtype;
     node->shape = infer.shape;

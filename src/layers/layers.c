@@ -65,7 +65,7 @@ liana_status liana__check_activation(liana__layer_check *check, const char *opti
     const char *nearest = NULL;
     if (liana__activation_find(name, &nearest)) return LIANA_OK;
     if (nearest) {
-        return liana__option_fail(check, option, "found '%.60s', which is no activation; did you mean '%s'?", name,
+        return liana__option_fail(check, option, "found '%.60s', which is not an activation; did you mean '%s'?", name,
                                   nearest);
     }
     liana__text known = {0};

@@ -40,8 +40,8 @@ size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void 
 static liana_status fail_unknown(const liana__value *name, const char *where, const char *kind, const char *nearest,
                                  liana__error *error)
 {
-    return liana__fail_at(error, &name->place, where, "there is no %s '%.100s' among those that 'liana list' shows%s",
-                          kind, name->string, liana__hint(nearest).text);
+    return liana__fail_at(error, &name->place, where, "there is no %s '%.100s'; 'liana list' shows them%s", kind,
+                          name->string, liana__hint(nearest).text);
 }
 
 /* The name in a map that must have one. */

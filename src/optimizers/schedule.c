@@ -48,8 +48,8 @@ static liana_status check_rate(double rate, const liana__value *value, const cha
     if (isnan(rate) || rate >= (double)FLT_MIN) return LIANA_OK;
     char found[128];
     return liana__fail_at(error, &value->place, where,
-                          "found %s, which changes no weight in float32; expected a learning rate of at least 1.2e-38, "
-                          "or leave it out for the optimizer's default, %g",
+                          "found %s, which does not change weights in float32; expected a learning rate of at least "
+                          "1.2e-38, or nothing for the optimizer's default, %g",
                           liana__value_describe(value, found, sizeof found), usual);
 }
 
@@ -69,9 +69,8 @@ liana_status liana__schedule_check(const liana__schedule_common *options, const 
         const liana__value *length = liana__value_get(value, lengths[i]);
         if (!length || length->kind == LIANA__VALUE_NULL) continue;
         snprintf(key, sizeof key, "%s.%s", where, lengths[i]);
-        return liana__fail_at(
-            error, &length->place, key,
-            "found 0, but a decay lasts longer than that; leave it out for one to the end of the run");
+        return liana__fail_at(error, &length->place, key,
+                              "found 0, expected a number above 0; remove the key for a decay to the end of the run");
     }
     return LIANA_OK;
 }

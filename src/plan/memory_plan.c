@@ -343,10 +343,10 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
         const liana__node *value = graph->assignments[i].value;
         while (value->op->placement == LIANA__PLACE_ALIAS && value->num_inputs) value = value->inputs[0];
         if (!liana__is_variable(value)) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "variable '%s' is assigned the plain value of variable '%s'; "
-                           "compute something from it first",
-                           graph->assignments[i].variable->name, value->name);
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "variable '%s' is assigned the unchanged value of variable '%s'; compute something from it first",
+            graph->assignments[i].variable->name, value->name);
     }
     return LIANA_OK;
 }

@@ -417,7 +417,7 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
     candidate *list = calloc(schedule->num_segments + 1, sizeof *list);
     liana_status status = LIANA_OK;
     if (!allocate(&c) || !of_examples || !list) {
-        status = liana__fail_memory(error, "the choice of what is computed again");
+        status = liana__fail_memory(error, "the choice of recomputed segments");
     } else {
         find_turn(&c);
         find_forgettable(&c, of_examples);

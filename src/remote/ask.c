@@ -128,7 +128,7 @@ liana_status liana__remote_list(liana__remote *remote, const liana__remote_objec
         LIANA_TRY(add_page(remote, where, name, prefix, flat, arena, listing, error));
         bool endless = listing->next && last && strcmp(listing->next, last) == 0;
         if (endless || listing->count > MAX_LISTED) {
-            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list does not end", where->name);
+            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list has no end", where->name);
         }
     } while (listing->next);
     return LIANA_OK;

@@ -67,8 +67,8 @@ liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credential
     } else if (full) {
         if (!may_be_asked(full)) {
             return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "AWS_CONTAINER_CREDENTIALS_FULL_URI is '%s', expected https://, or http:// of this "
-                               "machine or of the servers that ECS and EKS have (169.254.170.2, 169.254.170.23)",
+                               "AWS_CONTAINER_CREDENTIALS_FULL_URI is '%s', expected https://, or http:// on this "
+                               "machine or on the servers of ECS and EKS (169.254.170.2, 169.254.170.23)",
                                full);
         }
         credentials->kind = LIANA__AWS_CONTAINER;

@@ -259,12 +259,11 @@ liana_status liana__cache_make_room(liana__cache *cache, uint64_t bytes, liana__
             remove_unused(cache, &files[i], &arena, &total);
         }
         if (bytes > limit || total > limit - bytes) {
-            status =
-                liana__fail(error, LIANA_OUT_OF_RANGE,
-                            "remote files of %.1f MiB are wanted, but '%s' may hold %.1f MiB, of which %.1f MiB are "
-                            "in use; %s, or name another folder (data.remote_cache, LIANA_CACHE)",
-                            (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
-                            cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
+            status = liana__fail(error, LIANA_OUT_OF_RANGE,
+                                 "the remote files take %.1f MiB, but '%s' may hold %.1f MiB, of which %.1f MiB are in "
+                                 "use; %s, or set another folder (data.remote_cache, LIANA_CACHE)",
+                                 (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
+                                 cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
         }
     }
     liana__arena_free(&arena);
@@ -307,7 +306,7 @@ liana_status liana__cache_show(liana__cache *cache, const liana__cache_id *id, c
     /* A name that was resolved before, when the server had another version. */
     if (errno == EEXIST || access(link, F_OK) == 0) {
         return liana__fail(error, LIANA_DATA_LOSS,
-                           "'%s' changed on its server while it was in use here; run again with the new one", name);
+                           "'%s' changed on its server while it was in use; run again with the new version", name);
     }
     return fail_show(name, strerror(errno), error);
 }

@@ -139,8 +139,8 @@ static liana_status fail_refusal(const fetch_slot *slot, liana__error *error)
     case CHANGED: return liana__remote_changed(name, error);
     case NO_RANGE:
         return liana__fail(error, LIANA_DATA_LOSS,
-                           "cannot read '%s': the server sends other bytes than those asked for (HTTP %ld to a request "
-                           "of bytes %llu to %llu); download it and name the copy",
+                           "cannot read '%s': the server sends other bytes than requested (HTTP %ld to a request of "
+                           "bytes %llu to %llu); download it and pass the local path",
                            name, slot->response.status, (unsigned long long)(slot->offset + slot->got),
                            (unsigned long long)(slot->offset + slot->size - 1));
     default:
@@ -306,7 +306,7 @@ static liana_status tell(fetcher *fetch, bool last, liana__error *error)
     fetch->progress.seconds = (double)(fetch->told_at - fetch->began_at) / 1000;
     fetch->progress.bytes_fetched = done > fetch->bytes_before ? done - fetch->bytes_before : 0;
     if (options->progress(options->user, &fetch->progress)) return LIANA_OK;
-    return liana__fail(error, LIANA_CANCELLED, "stopped while remote files were fetched; what came is kept");
+    return liana__fail(error, LIANA_CANCELLED, "stopped while fetching remote files; the parts that arrived are kept");
 }
 
 static liana_status take_messages(fetcher *fetch, liana__error *error)

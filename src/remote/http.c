@@ -270,8 +270,8 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
                            reason, tries);
     case CURLE_PEER_FAILED_VERIFICATION:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server's certificate is not trusted: %s; if an authority of your own "
-                           "signed it, name its certificate in SSL_CERT_FILE or CURL_CA_BUNDLE",
+                           "cannot read '%s': the server's certificate is not trusted: %s; if your own authority "
+                           "signed it, set SSL_CERT_FILE or CURL_CA_BUNDLE to the authority's certificate",
                            name, reason);
     case CURLE_SSL_CACERT_BADFILE:
         return liana__fail(
@@ -284,12 +284,12 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server ends its answers too early: %s%s; what came is kept, run "
-                           "again to go on",
+                           "cannot read '%s': the server ends its answers too early: %s%s; the parts that arrived are "
+                           "kept, run again to go on",
                            name, reason, tries);
     case CURLE_UNSUPPORTED_PROTOCOL:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server sends on to an address that is not https (%s)", name, reason);
+                           "cannot read '%s': the server redirects to an address that is not https (%s)", name, reason);
     default: return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s%s", name, reason, tries);
     }
 }

@@ -56,7 +56,7 @@ static liana_status take(liana__remote_object *object, const liana__http_respons
     object->size = object->whole ? response->length : response->range_total;
     if (object->whole ? response->has_length : response->has_range) return LIANA_OK;
     return liana__fail(error, LIANA_IO_ERROR,
-                       "cannot read '%s': the server does not say how long it is; download it and name the copy",
+                       "cannot read '%s': the server does not give its length; download it and pass the local path",
                        object->name);
 }
 

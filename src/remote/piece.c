@@ -163,8 +163,8 @@ static liana_status fail_checksum(const liana__parts *parts, const char *what, l
     unlink(parts->path);
     unlink(parts->pieces_path);
     return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s': its %s is not the one that the server names, so bytes were damaged on the way or on the "
-                       "server; what came is thrown away, run again",
+                       "'%s': its %s differs from the server's, so bytes were damaged on the way or on the server; the "
+                       "copy is removed, run again",
                        parts->object->name, what);
 }
 

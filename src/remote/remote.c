@@ -28,8 +28,9 @@ static liana_status find_cache(liana__remote *remote, liana__error *error)
     if (!folder && home && *home) folder = liana__arena_format(&remote->arena, "%s/.cache/liana", home);
     if (remote->arena.failed) return liana__fail_memory(error, "the cache of remote files");
     if (!folder) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "there is no place to keep remote files: set LIANA_CACHE to a folder (HOME is not set)");
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "there is no folder for copies of remote files: set LIANA_CACHE to a folder (HOME is not set)");
     }
     return liana__cache_open(&remote->cache, folder, remote->options.cache_limit, &remote->arena, error);
 }
@@ -112,8 +113,7 @@ static liana_status find_scheme(const char *name, const liana__scheme **scheme, 
     }
     char word[32];
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s://' is no kind of URL that can be read; https, gs and s3 are%s", word,
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s://' cannot be read; expected https, gs or s3%s", word,
                        liana__hint(liana__nearest(word, names, NUM_SCHEMES)).text);
 }
 
@@ -138,28 +138,27 @@ static liana_status read_web_name(const char *url, liana__remote_object *object,
     size_t length = strcspn(host, "/?#");
     if (memchr(host, '@', length)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "a URL at '%.*s' has a user name or password in it, which would be written into logs and "
+                           "a URL at '%.*s' has a user name or password, which would be written into logs and "
                            "configurations; put them into ~/.netrc",
                            (int)(host + length - (const char *)memchr(host, '@', length) - 1),
                            (const char *)memchr(host, '@', length) + 1);
     }
-    if (length == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' names no server", object->name);
+    if (length == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' has no server name", object->name);
     if (liana__ends_with(url, "?REDACTED")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' is a URL as a run's configuration writes it down, without its query, which may be a "
-                           "signature; give the URL itself (as data.train=URL, data.validation=URL, ...)",
+                           "'%s' is a URL from a run's configuration, without its query, which may be a signature; "
+                           "give the whole URL (as data.train=URL, data.validation=URL, ...)",
                            url);
     }
     if (strpbrk(object->name, "*[")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' is a pattern, but a web server gives no lists of its files; name each file (gs:// and "
-                           "s3:// know patterns)",
+                           "'%s' is a pattern, but a web server does not list its files; name each file (patterns work "
+                           "with gs:// and s3://)",
                            object->name);
     }
     if (!liana__url_is_private(url)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' would come unencrypted, and from anybody; http:// is for servers on this machine, use "
-                           "https://",
+                           "'%s' would not be encrypted; http:// is only for servers on this machine, use https://",
                            object->name);
     }
     return LIANA_OK;
@@ -178,8 +177,8 @@ static liana_status read_bucket_name(const char *url, liana__remote_object *obje
     bool plain = length > 0 && strspn(bucket, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == length;
     if (plain && bucket[0] != '.') return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s': '%s' is no name of a bucket: lower case letters, digits, '-', '_' and '.'", url,
-                       object->bucket);
+                       "'%s': '%s' is not the name of a bucket, expected lower case letters, digits, '-', '_' and '.'",
+                       url, object->bucket);
 }
 
 static liana_status set_id(const liana__remote *remote, liana__remote_object *object, liana__error *error)
@@ -280,7 +279,7 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
     liana__listing_free(&listing);
     LIANA_TRY(status);
     if (found->count > before) return LIANA_OK;
-    return liana__fail(error, LIANA_NOT_FOUND, "there is no '%s': no file of this name, and none below it",
+    return liana__fail(error, LIANA_NOT_FOUND, "there is no '%s': no file with this name, and none below it",
                        where->name);
 }
 

@@ -73,8 +73,8 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
     int64_t padded = input + padding[0] + padding[1];
     if (padded < extent) {
         return liana__infer_fail(infer,
-                                 "the window covers %lld %s (size %lld, dilation %lld), the input has only %lld with "
-                                 "padding; use a smaller window or more padding",
+                                 "the window covers %lld %s (size %lld, dilation %lld), but the input with padding has "
+                                 "only %lld; use a smaller window or more padding",
                                  (long long)extent, cells[axis], (long long)size, (long long)*dilation,
                                  (long long)padded);
     }

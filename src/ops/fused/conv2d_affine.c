@@ -126,7 +126,7 @@ static liana_status infer_convolution(liana__infer *infer, const liana__op *conv
     const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
     const liana_dtype wide = liana__wide_dtype(infer->dtype);
     if (affine->dtype != wide || !liana_shape_equal(&affine->shape, &expected)) {
-        return liana__infer_fail(infer, "affine is %s, expected %s: factors and terms of the result's channels",
+        return liana__infer_fail(infer, "affine is %s, expected %s: factors and offsets of the result's channels",
                                  liana__type_print(affine->dtype, &affine->shape).text,
                                  liana__type_print(wide, &expected).text);
     }

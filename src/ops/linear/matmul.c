@@ -38,7 +38,7 @@ static liana_status infer_matmul(liana__infer *infer)
     int64_t k_of_a = a->dims[options->transpose_a ? last - 1 : last];
     int64_t k_of_b = b->dims[options->transpose_b ? last : last - 1];
     if (k_of_a != k_of_b) {
-        return liana__infer_fail(infer, "a%s has %lld columns and b%s has %lld rows, expected as many",
+        return liana__infer_fail(infer, "a%s has %lld columns and b%s has %lld rows, expected the same number",
                                  options->transpose_a ? " (transposed)" : "", (long long)k_of_a,
                                  options->transpose_b ? " (transposed)" : "", (long long)k_of_b);
     }

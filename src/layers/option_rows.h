@@ -1,5 +1,5 @@
-/* option_rows.h - rows for the tables of layer options; each names the options struct and the member, whose name is
- * Keras's name of the option. */
+/* option_rows.h - rows for the tables of layer options. Each row names the options struct and the member; the member
+ * has Keras's name of the option. */
 #ifndef LIANA_LAYERS_OPTION_ROWS_H
 #define LIANA_LAYERS_OPTION_ROWS_H
 
@@ -11,7 +11,7 @@
     {                                                                                               \
         .name = #member, .kind = LIANA__FIELD_##what, .offset = offsetof(type, member), __VA_ARGS__ \
     }
-/* A whole number from 1 on, and a pair of them. */
+/* A whole number of at least 1; a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
     LIANA__ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PAIR_ROW(type, member, ...) \

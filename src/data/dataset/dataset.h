@@ -118,8 +118,8 @@ size_t liana__dataset_memory(const liana_dataset *dataset);
 /* Adds what the elements of a dataset are made of, and how. Functions count by their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
-/* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; of all inputs, one
- * after the other. With the length set. Errors: OUT_OF_MEMORY. */
+/* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; those of all inputs,
+ * one after the other. The length must be set. Errors: OUT_OF_MEMORY. */
 liana_status liana__dataset_slice_blocks(liana_dataset *dataset, uint64_t offset, uint64_t step, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__dataset_join_blocks(liana_dataset *dataset, liana__error *error) LIANA_MUST_USE;

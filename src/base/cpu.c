@@ -19,9 +19,9 @@ const char *liana__isa_name(liana__isa isa)
 
 enum { ANY = INT_MAX };
 
-/* Models from ... to, of families from ... to, from a stepping on. The first row that holds is the answer.
- * Instructions that take two cycles multiply no faster than f32's, of which there are two in each (Golden Cove and what
- * is made of it); those that take one multiply twice as fast. */
+/* Ranges of families and models, from a stepping on. The first matching row is the answer. Instructions of two cycles
+ * multiply no faster than f32's, of which two start in each cycle (Golden Cove and its descendants). Instructions of
+ * one cycle multiply twice as fast. */
 static const struct {
     const char *vendor;
     int families[2], models[2], least_stepping;

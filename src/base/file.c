@@ -38,7 +38,7 @@ static liana_status refuse_remote(const char *path, liana__error *error)
 
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
 {
-    /* Opening a pipe that nobody writes to would wait for ever; for files O_NONBLOCK means nothing. */
+    /* Opening a pipe without a writer would wait for ever. For files O_NONBLOCK has no effect. */
     *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0) return fail_errno(error, "open", path);
     if (fstat(*descriptor, info) != 0) {
@@ -118,7 +118,7 @@ bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size)
     return true;
 }
 
-/* The bytes from the file itself, if it is still the one at its path. */
+/* Reads the bytes from the file at the path, if it is still the mapped one. */
 static bool copy_from_path(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size)
 {
     int descriptor = liana__mapping_open(mapping, path);
@@ -155,7 +155,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 {
     size_t done = 0;
     while (done < size) {
-        /* The kernel copies, and says how far it came where a page is not there. */
+        /* The kernel copies, and returns how many bytes it copied if a page is missing. */
         struct iovec into = {(char *)to + done, size - done};
         struct iovec from = {(void *)(mapping->data + offset + done), size - done};
         ssize_t got = process_vm_readv(getpid(), &into, 1, &from, 1, 0);
@@ -163,7 +163,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
             /* A sandbox may forbid the call. */
             if (copy_from_path(mapping, path, offset, to, size)) return LIANA_OK;
             LIANA_TRY(liana__mapping_check(mapping, path, error));
-            /* It was replaced or removed, and so cannot be cut by its name any more. */
+            /* The file was replaced or removed, so it cannot be cut by its name any more. */
             memcpy(to, mapping->data + offset, size);
             return LIANA_OK;
         }
@@ -384,7 +384,7 @@ liana_status liana__folder_sync(const char *path, liana__error *error)
 {
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return fail_errno(error, "open the folder", path);
-    /* Some file systems cannot sync a folder and say EINVAL; there is nothing more that can be done on them. */
+    /* Some file systems cannot sync a folder and return EINVAL; nothing more can be done there. */
     bool failed = fsync(descriptor) != 0 && errno != EINVAL;
     liana_status status = failed ? fail_errno(error, "sync the folder", path) : LIANA_OK;
     close(descriptor);
@@ -438,7 +438,7 @@ liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__
     paths->count = found.gl_pathc;
     globfree(&found);
     if (arena->failed) return liana__fail_memory(error, pattern);
-    /* Sorted here by bytes: glob() sorts by the locale, and the order of the files decides the order of the data. */
+    /* Sorted by bytes, since glob() sorts by the locale, and the order of the files decides the order of the data. */
     qsort(paths->items, paths->count, sizeof *paths->items, compare_names);
     return LIANA_OK;
 }

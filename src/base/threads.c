@@ -32,7 +32,7 @@ typedef struct thread_start {
 
 static void claim_tasks(liana__pool *pool, int worker)
 {
-    /* New threads inherit the setting of the thread that starts them, and the caller has its own. */
+    /* New threads inherit the setting of the thread that starts them; the caller has a setting of its own. */
     const liana__denormals before = liana__denormals_keep();
     for (;;) {
         size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);

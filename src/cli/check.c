@@ -17,7 +17,7 @@ static const liana__option options[] = {
     {0},
 };
 
-/* People are shown so many findings of each kind; machines all. */
+/* The number of findings of each kind that are shown to people; JSON has all. */
 enum { MAX_SHOWN = 20 };
 
 typedef struct checker {
@@ -28,7 +28,7 @@ typedef struct checker {
     size_t num_parts;
     liana__scan_options options;
     liana__strings class_names;
-    bool labels_are_names; /* the classes are those of the training data, or the configuration says so */
+    bool labels_are_names; /* the classes come from the training data or the configuration */
     bool numbered;         /* the labels of the training data are numbers */
     liana__scan_result result;
     liana__error unopened; /* of the first part that could not be opened at all */
@@ -36,7 +36,7 @@ typedef struct checker {
     bool line_open;
 } checker;
 
-/* ---- what is to be read ---- */
+/* ---- the data to read ---- */
 
 static liana_status add_part(checker *own, const char *name, const char *const *patterns, size_t count,
                              const liana__source_options *wanted)

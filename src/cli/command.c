@@ -55,7 +55,7 @@ void liana__command_print_overview(FILE *out)
 
 void liana__command_print_help(const liana__command *command, FILE *out)
 {
-    enum { FEW = 4 }; /* more options than that stand only in the list */
+    enum { FEW = 4 }; /* with more options, only the list shows them */
     size_t count = 0;
     int widest = (int)strlen("--help");
     for (; command->options && command->options[count].name; count++) {
@@ -84,7 +84,7 @@ bool liana__output_is_unread(FILE *stream)
     return ferror(stream) && asked.fd >= 0 && poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR);
 }
 
-/* Standard output may be a full disk: what was not written was not done. */
+/* Standard output may be a full disk; a result that was not written is a failure. */
 static liana_status check_written(liana__invocation *invocation)
 {
     errno = 0;
@@ -142,7 +142,7 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     liana_status status = run(&invocation, argc - 1, argv + 1);
     bool done = status == LIANA_OK;
     if (done) status = check_written(&invocation);
-    /* Somebody who reads no further (head) has what he wanted. */
+    /* A reader that stops reading (head) has what it needs. */
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
     int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
     liana__arena_free(&invocation.arena);

@@ -61,7 +61,8 @@ static liana_status inspect_image(const char *path, liana__value *report, liana_
     return status;
 }
 
-/* Whether a (perhaps gzipped) file begins as IDX files do; what only begins so is still reported as one. */
+/* Whether a file, plain or gzipped, begins like an IDX file. If only the beginning fits, it is still reported as
+ * one. */
 static bool is_idx(const char *path, const liana__mapping *mapping)
 {
     static const uint8_t types[] = {LIANA__IDX_U8,  LIANA__IDX_S8,  LIANA__IDX_S16,
@@ -81,7 +82,7 @@ static bool is_idx(const char *path, const liana__mapping *mapping)
     return plain && mapping->size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
 }
 
-/* A few lines in place of the file, as Git has them where it was cloned without Git LFS. */
+/* A Git LFS pointer: a few lines instead of the file, in a clone without Git LFS. */
 static liana_status inspect_lfs_pointer(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error)
 {

@@ -30,7 +30,7 @@ static liana_status LIANA__PRINTF(2, 3) refuse(liana__invocation *invocation, co
     return liana__fail_within(&invocation->error, "%s", invocation->command->name);
 }
 
-/* What is an option elsewhere may be a key of the configuration here; `value` is the next word, or NULL. */
+/* An option of other programs may be a key of liana's configuration; `value` is the next argument, or NULL. */
 static bool is_key(liana__invocation *invocation, const char *word, const char *name, const char *value)
 {
     const liana__command *command = invocation->command;

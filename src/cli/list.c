@@ -1,4 +1,4 @@
-/* What a configuration can name, straight from the registries. */
+/* Lists the names that a configuration may use, directly from the registries. */
 #include "backends/backend.h"
 #include "base/cpu.h"
 #include "cli/session.h"
@@ -19,7 +19,7 @@ static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 /* One thing that can be named. */
 typedef struct entry {
     const char *name;
-    const char *doc;             /* "" where its name says it all */
+    const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
 } entry;

@@ -140,7 +140,7 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     return status;
 }
 
-/* The images: the words behind the run, or --data. */
+/* The images: the arguments after the run, or --data. */
 static liana_status find_images(liana__invocation *invocation, const char **pattern, liana__source_config *where)
 {
     size_t count = invocation->num_operands - 1;

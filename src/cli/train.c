@@ -49,7 +49,7 @@ static void add_time(watcher *own, const liana__fit_event *event)
     }
 }
 
-/* Hours of work do not hang on somebody who reads them (| head). */
+/* Hours of work must not depend on a reader of the output (| head). */
 static void notice_unread(watcher *own)
 {
     liana__invocation *invocation = own->invocation;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells are unquoted in place: none is longer than what it was read from, and its end lies before the next one. */
+/* Cells are unquoted in place: a cell is never longer than its text in the file, and ends before the next one
+ * begins. */
 typedef struct csv_reader {
     const char *name;
     char *at;
@@ -23,7 +24,7 @@ static liana_status add_cell(liana__csv *csv, const char *cell, liana__error *er
     return LIANA_OK;
 }
 
-/* A quoted cell, from after its first quote; leaves `at` behind the last one. */
+/* Reads a quoted cell, from after its first quote; leaves `at` after the last one. */
 static liana_status read_quoted(csv_reader *reader, char **cell, char **cell_end, liana__error *error)
 {
     size_t began = reader->line;

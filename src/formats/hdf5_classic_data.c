@@ -272,7 +272,7 @@ static liana_status read_chunk(dataset *in, liana__span stored, uint32_t mask, c
     uint8_t *bytes = malloc(capacity), *spare = malloc(capacity);
     liana_status status = bytes && spare ? LIANA_OK : liana__fail_memory(in->error, "a chunk");
     if (status == LIANA_OK) memcpy(bytes, stored.data, size);
-    /* The last filter that was applied is undone first; a bit of the mask says that one was left out. */
+    /* The last applied filter is undone first. A bit of the mask means that a filter was left out. */
     for (int filter = in->filters.count - 1; filter >= 0 && status == LIANA_OK; filter--) {
         if (mask >> filter & 1) continue;
         status = undo_filter(in, filter, bytes, &size, spare, capacity);

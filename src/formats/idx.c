@@ -141,7 +141,7 @@ static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t siz
     return read_array(idx, idx->inflated, idx->inflated, size, start, error);
 }
 
-/* Others may cut the file: what is looked at is a copy. A compressed one is read as a whole. */
+/* Reads a copy, since others may cut the file. A compressed file is read as a whole. */
 static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__error *error)
 {
     uint8_t head[HEAD];

@@ -28,8 +28,8 @@ static bool all_zero(const uint8_t *data, size_t size)
     return true;
 }
 
-/* "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start with 01 02". Returns `buffer`, of
- * which 160 bytes are enough. */
+/* Describes bytes: "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start with 01 02".
+ * Returns `buffer`, which needs at most 160 bytes. */
 static const char *describe_bytes(const uint8_t *data, size_t size, char *buffer, size_t buffer_size)
 {
     const char *known = liana__sniff(data, size);

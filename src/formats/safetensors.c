@@ -51,7 +51,7 @@ static uint32_t add_to_checksum(uint32_t checksum, const uint8_t *data, size_t s
 
 /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-/* One open call: what its helpers need to read the header and to name things in messages. */
+/* The state of an open call: what its helpers need to read the header and to name things in messages. */
 typedef struct reading {
     const char *path;
     liana__safetensors *file;
@@ -177,7 +177,7 @@ static liana_status read_metadata(const reading *in, json_t *json)
     return arena->failed ? liana__fail_memory(in->error, in->path) : LIANA_OK;
 }
 
-/* By place in the file; empty tensors first at their place, so that a gap check can walk the list. */
+/* Orders tensors by their place in the file, empty ones first, so that gaps are found in one walk. */
 static int compare_places(const void *a, const void *b)
 {
     const liana__safetensors_tensor *x = a, *y = b;

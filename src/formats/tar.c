@@ -22,7 +22,7 @@ enum {
     MAX_EXTENDED = 1 << 20, /* bytes of an extended header */
 };
 
-/* What extended headers say of the next member. */
+/* What extended headers say about the next member. */
 typedef struct extension {
     const char *name;
     bool has_size;
@@ -245,7 +245,7 @@ liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *er
     LIANA_TRY(liana__file_map(path, &tar->mapping, error));
     liana__file_view view = liana__file_view_of(path, &tar->mapping, AHEAD);
     liana_status status = read_members(path, &view, tar, error);
-    /* What was cut off may have looked like zeros, and led to any message, or to an end. */
+    /* If the file was cut, the missing part read as zeros, and may have caused any message, or an end. */
     liana_status cut = liana__file_view_check(&view, error);
     liana__file_view_free(&view);
     return cut == LIANA_OK ? status : cut;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The three leaves. They are not in ops.def: they have nothing to compute. */
+/* The three leaves. They are not in ops.def, since they compute nothing. */
 static const liana__op op_input = {.name = "input", .doc = "An input: a value that is given to each execution."};
 static const liana__op op_variable = {.name = "variable", .doc = "A variable: a value kept on the device."};
 static const liana__op op_constant = {.name = "constant", .doc = "A constant: a value known when the graph is built."};
@@ -98,8 +98,7 @@ static liana_tensor fail_memory(liana_graph *graph, liana_location here)
     return liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
 }
 
-/* Appends a node whose fields are set; takes over `prototype`'s id. NULL if there was no memory for it or for what it
- * points to. */
+/* Appends a node whose fields are set, with `prototype`'s id. NULL: out of memory. */
 static liana__node *append_node(liana_graph *graph, const liana__node *prototype)
 {
     liana__node *node = liana__arena_copy(&graph->arena, prototype, sizeof *prototype);

@@ -66,9 +66,9 @@ static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor stat
     return liana_op_multiply_at(call->here, variance, factor);
 }
 
-/* Inference normalises with the variance over all examples. The average of the shards' variances leaves out how far
- * their means lie apart, which for shards of 16 images is several percent, and the error grows from layer to layer. So
- * the moving variance gets the second moment about the moving mean. */
+/* Inference normalises with the variance over all examples. The average of the shards' variances lacks the spread of
+ * their means. For shards of 16 images that is several percent, and the error grows from layer to layer. So the moving
+ * variance uses the second moment about the moving mean. */
 static void register_updates(liana__layer_call *call, liana_tensor statistics, size_t mean, size_t variance,
                              double momentum)
 {

@@ -254,7 +254,7 @@ static liana_status build_layer(liana_model *model, liana__layer *layer, liana__
                        liana__shape_print(&layer->shape).text);
 }
 
-/* In files a layer's weight is called "layer/weight": what lies before the last '/' is the layer's name. */
+/* In files a layer's weight is named "layer/weight": the text before the last '/' is the layer's name. */
 static liana_status check_name(const char *name, liana__error *error)
 {
     size_t length = strlen(name);

@@ -123,7 +123,7 @@ static liana_status read_sequential(reader *r, const liana__value *config, int d
             LIANA_TRY(read_sequential(r, inner, depth + 1));
             continue;
         }
-        if (is_input && r->model->num_layers) continue; /* a nested model's own: what comes before it is its input */
+        if (is_input && r->model->num_layers) continue; /* a nested model's InputLayer: its input is the layer before */
         if (!is_input && !r->model->num_layers && inner) LIANA_TRY(add_input(r, inner));
         LIANA_TRY(add_layer(r, layer, NULL, 0));
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether an example is one row: all its elements lie along the last axis. */
+/* Whether an example is one row: all its elements are along the last axis. */
 static bool is_one_row(const liana_shape *shape)
 {
     return shape->rank >= 2 && liana_shape_size(shape) == shape->dims[shape->rank - 1];

@@ -10,7 +10,7 @@ static const liana__field rows[] = {
 };
 static const liana__fields options = LIANA__OPTION_TABLE("ReLU", liana_relu_options, rows);
 
-/* 0 once stood for "no limit"; in Keras it makes every result 0. Neither is what anybody means by it. */
+/* 0 once meant "no limit"; in Keras it makes every result 0. Nobody wants either. */
 static liana_status check_options(liana__layer_check *check)
 {
     const liana_relu_options *chosen = check->options;

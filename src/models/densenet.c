@@ -12,14 +12,14 @@ typedef struct depth {
 } depth;
 static const depth depth121 = {{6, 12, 24, 16}}, depth169 = {{6, 12, 32, 32}}, depth201 = {{6, 12, 48, 32}};
 
-/* The names of a stage's layers differ in what stands before "bn" and "relu". */
+/* The names of a stage's layers differ in the text before "bn" and "relu". */
 static void add_batch_norm_and_relu(liana_model *m, const char *prefix)
 {
     liana_batch_normalization(m, .epsilon = 1.001e-5, .name = liana__print_layer_name("%sbn", prefix).text);
     liana_activation(m, .activation = "relu", .name = liana__print_layer_name("%srelu", prefix).text);
 }
 
-/* GROWTH new channels beside those of the input. */
+/* Adds GROWTH new channels to those of the input. */
 static liana_layer add_block(liana_model *m, const char *block, liana_layer input)
 {
     add_batch_norm_and_relu(m, liana__print_layer_name("%s_0_", block).text);

@@ -48,7 +48,7 @@ static liana_layer add_stem(liana_model *m, int64_t filters)
     return liana_activation(m, .activation = "swish", .name = "stem_activation");
 }
 
-/* What one block is made from; names begin with `name`, such as "block2a_". */
+/* The parameters of one block; its names begin with `name`, such as "block2a_". */
 typedef struct block {
     const char *name;
     int64_t kernel_size, strides, expansion, filters_in, filters_out;

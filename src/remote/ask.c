@@ -1,11 +1,11 @@
-/* What servers say of files: one by one, many at a time, or in lists. */
+/* Asks servers about files: one by one, many at a time, or by lists. */
 #include "remote/scheme.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Objects are asked for in groups of so many. A list that is longer than MAX_LISTED is no data set, or a server that
- * never ends. */
+/* Objects are requested in groups of GROUP. A list longer than MAX_LISTED is not a data set, or comes from a server
+ * that never ends it. */
 enum { GROUP = 64, MAX_LISTED = 20000000 };
 
 /* ---- one by one ---- */

@@ -110,7 +110,7 @@ liana_status liana__aws_credentials_read(const char *text, size_t size, liana__a
                                          liana__aws_credentials *credentials, liana__error *error)
 {
     liana__value *root;
-    /* What the JSON reader has to say may quote the keys. */
+    /* The JSON reader's message may quote the keys, so it is not shown. */
     liana_status status = liana__json_parse(text, size, "credentials", arena, &root, NULL);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "credentials");
     bool map = status == LIANA_OK && root->kind == LIANA__VALUE_MAP;
@@ -174,7 +174,7 @@ static liana_status take_keys(const answer *got, const char *name, liana__arena 
                        credentials->origin, own.message);
 }
 
-/* Of the file, which is renewed, or given as it is. */
+/* The authorization: from the file, which is renewed, or given directly. */
 static liana_status find_authorization(char **text, liana__error *error)
 {
     const char *file = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");

@@ -22,8 +22,8 @@ static liana_status fail_cache(liana__error *error, const char *what, const char
 
 /* ---- locks ---- */
 
-/* What a name's byte is: even, so that the byte behind it is free for the other lock. Two names on one byte would only
- * be taken for used a little too often. */
+/* The byte of a name: even, so that the next byte is free for the other lock. If two names share a byte, a file only
+ * counts as used a little too often. */
 static uint64_t byte_of(const char *name)
 {
     uint8_t digest[32];
@@ -65,7 +65,7 @@ static bool uses(const liana__cache *cache, uint64_t byte)
     return at < cache->num_used && cache->used[at] == byte;
 }
 
-/* Somebody who removes a file holds its lock for a moment. */
+/* A process that removes a file holds its lock for a moment. */
 static liana_status use_byte(liana__cache *cache, uint64_t byte, liana__error *error)
 {
     if (uses(cache, byte)) return LIANA_OK;
@@ -101,7 +101,7 @@ void liana__cache_release(liana__cache *cache, const liana__cache_id *id)
 
 /* ---- folders ---- */
 
-/* A view that nobody has locked belonged to a process that is gone. */
+/* A view without a lock belonged to a process that has ended. */
 static void remove_old_views(const liana__cache *cache, const char *views)
 {
     liana__arena arena = {0};

@@ -17,7 +17,7 @@ typedef struct fetch_job {
     liana__remote_object *object;
     liana__cache_id id;
     job_state state;
-    int64_t try_at; /* when to ask again whether somebody else has fetched it */
+    int64_t try_at; /* when to test again whether another process has fetched it */
     bool encrypted;
     liana__parts parts;
 } fetch_job;
@@ -63,7 +63,7 @@ typedef struct fetcher {
 
 /* ---- one request ---- */
 
-/* Before the first byte is taken: is this the answer to what was asked, of the file that was described? */
+/* Before the first byte is used: whether this is the answer to the request, and of the described file. */
 static refusal check_answer(const fetch_slot *slot, const liana__http_response *response)
 {
     const liana__remote_object *object = slot->job->object;
@@ -200,7 +200,7 @@ static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code,
         stop_slot(fetch, slot);
         return job->parts.num_done == job->parts.count ? finish_job(fetch, job, error) : LIANA_OK;
     }
-    /* An answer that is shorter than it should be, and says so, is a cut as well. */
+    /* An answer that is shorter than its length is a cut as well. */
     bool cut = code == CURLE_OK && success;
     if (!cut && !liana__http_may_retry(http, code, response)) {
         if (code != CURLE_OK) return liana__http_fail(job->object->name, code, response, slot->attempt, error);
@@ -225,7 +225,7 @@ static liana_status end_slot(fetcher *fetch, fetch_slot *slot, CURLcode code, li
     liana__error own = {0};
     liana_status status = finish_slot(fetch, slot, code, &own);
     if (status == LIANA_OK) return LIANA_OK;
-    /* The slot is free where all bytes came and are not those that the server spoke of. */
+    /* The slot is free if all bytes came and differ from the server's checksum. */
     if (optional && (slot->job ? may_give_up(slot, status) : status == LIANA_DATA_LOSS)) {
         give_up(fetch, job, &own);
         return LIANA_OK;

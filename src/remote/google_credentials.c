@@ -33,7 +33,7 @@ liana_status liana__google_credentials_read(const char *text, size_t size, const
                                             liana__google_credentials *credentials, liana__error *error)
 {
     liana__value *root;
-    /* What the JSON reader has to say may quote the file. */
+    /* The JSON reader's message may quote the file, so it is not shown. */
     liana_status status = liana__json_parse(text, size, path, arena, &root, NULL);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, path);
     if (status != LIANA_OK || root->kind != LIANA__VALUE_MAP) {

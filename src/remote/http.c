@@ -107,7 +107,7 @@ static void take_header(liana__http_response *response, const char *name, const 
     }
 }
 
-/* What a response before (a redirect, "100 Continue") said does not count. */
+/* Headers of an earlier response (a redirect, "100 Continue") do not count. */
 static void forget_headers(liana__http_response *response)
 {
     response->etag[0] = response->last_modified[0] = response->generation[0] = response->hash[0] = 0;
@@ -378,7 +378,7 @@ static void take_ends(liana__http *http, liana__http_exchange *exchanges, size_t
     }
 }
 
-/* Starts what may start; the number of those that are not done. */
+/* Starts requests as far as allowed. Returns the number of unfinished ones. */
 static size_t start_some(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections, int64_t now,
                          int64_t *wake)
 {

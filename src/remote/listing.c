@@ -287,7 +287,7 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
 
 /* ---- refusals ---- */
 
-/* What a server writes may hold anything; what is shown has no control characters. */
+/* A server's text may hold anything; control characters are not shown. */
 static liana__refusal clean(const char *a, const char *b)
 {
     liana__refusal refusal;

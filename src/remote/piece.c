@@ -11,7 +11,7 @@
 
 enum { BUFFER_SIZE = 1 << 20 };
 
-/* What ID.pieces begins with; a record for each piece follows. Only this machine reads it. */
+/* The head of ID.pieces; a record for each piece follows. Only this machine reads it. */
 typedef struct pieces_header {
     char magic[8];
     uint64_t piece_size;

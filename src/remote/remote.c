@@ -67,7 +67,7 @@ liana_status liana__remote_create(const liana__remote_options *options, liana__r
     return LIANA_OK;
 }
 
-/* With the first URL: who reads local files only has no use for connections and a cache. */
+/* Done at the first URL: local files need no connections and no cache. */
 static liana_status open_remote(liana__remote *remote, liana__error *error)
 {
     if (remote->cache.view) return LIANA_OK;
@@ -117,8 +117,8 @@ static liana_status find_scheme(const char *name, const liana__scheme **scheme, 
                        liana__hint(liana__nearest(word, names, NUM_SCHEMES)).text);
 }
 
-/* "https://host/path?query" as it is shown: what is no signature of the query becomes eight digits, for it may be a
- * secret all the same. */
+/* The shown form of "https://host/path?query": a query without its signature becomes eight digits, since it may still
+ * be a secret. */
 static const char *shown_name(const char *identity, liana__arena *arena)
 {
     size_t length = strcspn(identity, "?");
@@ -245,7 +245,7 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     liana_status status = liana__remote_list(found->remote, where, prefix, flat, &found->arena, &listing, error);
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key;
-        /* A file that is called like the pattern is meant literally, as it is on disk. */
+        /* A file with the name of the pattern is meant literally, as on disk. */
         bool literal = strcmp(key, where->key) == 0;
         if (literal) found->count = before;
         if (!literal && (liana__ends_with(key, "/") || fnmatch(where->key, key, FNM_PATHNAME | FNM_PERIOD) != 0))
@@ -260,7 +260,7 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     return LIANA_OK;
 }
 
-/* The files in the folder and in the folders in it: what a folder of records or of classes has. */
+/* Adds the files in a folder and in its folders, as in folders of records or of classes. */
 static liana_status add_folder(found_objects *found, const liana__remote_object *where, liana__error *error)
 {
     const char *end = !*where->key || liana__ends_with(where->key, "/") ? "" : "/";
@@ -272,7 +272,7 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key, *slash = strchr(key + length, '/');
         bool deeper = slash && strchr(slash + 1, '/');
-        /* "folder/" is what some tools make to show that there is a folder. */
+        /* Some tools make "folder/" to show that there is a folder. */
         if (deeper || liana__ends_with(key, "/")) continue;
         status = add_listed(found, where, &listing.items[i], error);
     }
@@ -283,7 +283,7 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
                        where->name);
 }
 
-/* What a name may stand for, before a server is asked. */
+/* The possible meaning of a name, before a server is asked. */
 typedef enum name_kind { LOCAL, A_FILE, FILE_OR_FOLDER, FOLDER, PATTERN } name_kind;
 
 static liana_status read_name(found_objects *found, const char *name, bool must_be_file, liana__remote_object *object,
@@ -358,7 +358,7 @@ static liana_status describe_names(found_objects *found, wishes *wanted, liana__
 
 /* ---- resolving ---- */
 
-/* What stands at the end of a name of a folder says nothing about it. */
+/* Slashes at the end of a folder's name have no meaning. */
 static const char *without_slashes(liana__arena *arena, const char *view, const char *name)
 {
     size_t length = strlen(name);
@@ -366,7 +366,7 @@ static const char *without_slashes(liana__arena *arena, const char *view, const 
     return liana__arena_format(arena, "%s/%.*s", view, (int)length, name);
 }
 
-/* The objects [first, last) are what `name` stands for. */
+/* Makes the objects [first, last) of `name` visible. */
 static liana_status show(found_objects *found, const char *name, size_t first, size_t last, liana__arena *arena,
                          liana__paths *paths, size_t *capacity, liana__error *error)
 {
@@ -565,7 +565,7 @@ void liana__remote_clean(const liana__remote *remote, char *text)
     const char *view = remote ? remote->cache.view : NULL;
     size_t length = view ? strlen(view) : 0;
     for (char *at = view ? strstr(text, view) : NULL; at; at = strstr(at, view)) {
-        /* With the slash behind it, if anything is. */
+        /* With the following slash, if there is one. */
         size_t gone = length + (at[length] == '/');
         memmove(at, at + gone, strlen(at + gone) + 1);
     }

@@ -51,7 +51,7 @@ static bool is_of(const liana__profile_row *node, const liana__profile_row *op)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Appends a word to a list that begins at `begin`, unless it stands there. */
+/* Appends a word to a list that begins at `begin`, unless it is in the list. */
 static void add_once(liana__text *text, size_t begin, const char *separator, const char *word)
 {
     size_t length = strlen(word), gap = strlen(separator);

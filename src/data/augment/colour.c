@@ -47,7 +47,7 @@ static void change_values(const liana__pixel_kernels *kernels, const liana__augm
     kernels->linear(pixels, liana__augment_size(shape), scales, offsets);
 }
 
-/* As many bits behind the point as the largest weight leaves, and halves rounded up. */
+/* Converts to whole numbers, with as many fraction bits as the largest weight allows; halves are rounded up. */
 static liana__recolour to_whole_numbers(const liana__colour_change *change)
 {
     static const double luma[3] = {0.299, 0.587, 0.114};

@@ -7,7 +7,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Paints [top, bottom) x [left, right), as far as it lies in the image. */
+/* Paints the part of [top, bottom) x [left, right) that is inside the image. */
 static void paint(const liana__augment_call *call, int64_t top, int64_t bottom, int64_t left, int64_t right,
                   int64_t fill)
 {

@@ -147,7 +147,8 @@ const liana__augmentation liana__augmentation_random_autocontrast = {
 
 /* ---- random_equalize ---- */
 
-/* As Pillow's ImageOps.equalize: each value by how many lie below it, in steps of a 255th of all but the brightest. */
+/* Like Pillow's ImageOps.equalize: maps each value by the number of smaller values, in steps of 1/255 of all but the
+ * brightest. */
 static void equalize_channel(const liana__augment_call *call, int channel)
 {
     int64_t counts[256], step = 0, sum;

@@ -79,7 +79,8 @@ static int64_t at_most(int64_t value, int64_t limit)
     return value < 0 ? 0 : value > limit ? limit : value;
 }
 
-/* A rectangle whose area is the partner's share, centred anywhere and cut at the border; what is left of it counts. */
+/* A rectangle with the partner's share of the area, centred anywhere, and cut at the border. The remaining area
+ * counts. */
 static double cut_mix(const liana__mix_call *call)
 {
     const liana__augment_shape *shape = &call->shape;

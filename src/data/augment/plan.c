@@ -227,7 +227,7 @@ size_t liana__augment_scratch_size(const liana__augment *augment)
 
 /* ---- running ---- */
 
-/* An image on its way through the stages: pixels lie in one of two buffers, or still where they came from. */
+/* An image between stages. Its pixels are in one of two buffers, or still in the source. */
 typedef struct journey {
     const liana__augment *augment;
     const uint8_t *pixels;
@@ -301,7 +301,7 @@ static void flush(journey *own)
     flush_colour(own);
 }
 
-/* Whether one sampling does for both: what the one leaves open the other decides. */
+/* Whether one sampling is enough for both mappings. What one leaves open, the other decides. */
 static bool agrees(const journey *own, const liana__geometry *next, const liana__augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
@@ -310,7 +310,7 @@ static bool agrees(const journey *own, const liana__geometry *next, const liana_
     return same_sampling && same_fill;
 }
 
-/* Joins a mapping with those that are pending. */
+/* Multiplies a mapping with the pending ones. */
 static void join_geometry(journey *own, const stage *which, const liana__geometry *next)
 {
     const liana__augment_sampling *options = which->options;
@@ -345,7 +345,7 @@ static void add_geometry(journey *own, const stage *which, liana__draws *draws)
     join_geometry(own, which, &next);
 }
 
-/* The means that the image has with all changes done, but for what is cut off at black and white. */
+/* The means of the image after all changes, ignoring what is cut off at black and white. */
 static void find_means(journey *own, double means[3])
 {
     if (!own->has_means) {
@@ -445,7 +445,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
 {
     journey own = begin_journey(augment, src, scratch);
-    /* Where no image on the way is larger than the last one, one buffer is the destination. */
+    /* If no image in between is larger than the last one, the destination is used as a buffer. */
     if (augment->image_size == liana__augment_size(&augment->last)) own.buffers[0] = dst;
     for (size_t i = 0; i < augment->num_stages; i++) LIANA_TRY(apply_stage(&own, i, address, error));
     flush(&own);
@@ -540,7 +540,7 @@ bool liana__augment_mixes(const liana__augment *augment)
     return mixes;
 }
 
-/* Mixes one example by the first stage whose chance says so; returns the share of its own image. */
+/* Mixes one example with the first stage whose probability says so. Returns the share of its own image. */
 static double mix_example(const liana__augment *augment, const liana_example_address *address, const uint8_t *own,
                           const uint8_t *partner, uint8_t *dst)
 {

@@ -1,5 +1,5 @@
-/* RandAugment (Cubuk and others, 2019), with torchvision's operations and strengths: some of them, drawn anew for each
- * image, all of one strength. */
+/* RandAugment (Cubuk and others, 2019), with torchvision's operations and strengths: a few operations, drawn for each
+ * image, all with one strength. */
 #include "data/augment/adjust.h"
 
 #include <math.h>

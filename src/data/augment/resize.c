@@ -1,5 +1,5 @@
-/* To a size of its own: at the head of the list, the size in which images are decoded (and cached), so that a crop has
- * something to cut away. */
+/* Resizes to a given size. First in the list, it is the size in which images are decoded (and cached), so that a crop
+ * has something to cut away. */
 #include "data/augment/augment.h"
 
 #include <stddef.h>

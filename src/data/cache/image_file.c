@@ -32,7 +32,7 @@ typedef struct header {
     uint32_t checksum; /* of the bytes before it */
 } header;
 
-/* What an entry begins with; its pixels follow. */
+/* The head of an entry; its pixels follow. */
 typedef struct entry_head {
     uint64_t mark; /* 0: empty; else MARK and the checksum of all that follows, the record's number first */
     int32_t label;
@@ -124,7 +124,7 @@ static bool read_header(int descriptor, header *head, uint64_t *size)
     return pread(descriptor, head, sizeof *head, 0) >= 0;
 }
 
-/* Opens what is there; descriptor -1 if that is nothing, or not what is wanted (`why` says so). */
+/* Opens an existing file. Descriptor -1: there is none, or it has other contents (`why` says so). */
 static liana_status try_open(liana__image_file *file, const char **why, liana__error *error)
 {
     *why = NULL;
@@ -168,8 +168,8 @@ static liana_status create(liana__image_file *file, liana__error *error)
     return status;
 }
 
-/* Of several processes one makes the file. The lock is on the folder and ends with the process; a file system without
- * locks goes without, and then each may have a file of its own until the last one's stays. */
+/* One of several processes makes the file. The lock is on the folder, and ends with the process. On a file system
+ * without locks, each process may have a file of its own, until the last one remains. */
 static liana_status open_or_create(liana__image_file *file, const char **why, liana__error *error)
 {
     LIANA_TRY(try_open(file, why, error));

@@ -24,7 +24,7 @@ void liana__bad_records_free(liana__bad_records *list)
 
 /* ---- the list ---- */
 
-/* The parts in the order in which a run uses them; others behind, by name. */
+/* The rank of a part: first those of a run in their order, then others by name. */
 static int rank_of(const char *part)
 {
     static const char *const parts[] = {"train", "validation", "test"};

@@ -165,7 +165,7 @@ static liana_status find_records(remaining_source *source, const liana__bad_reco
                        source->count, liana__source_address(source->inner, 0).file);
 }
 
-/* The blocks of what remains; those of which nothing does are none. */
+/* The blocks of the remaining records, without empty blocks. */
 static liana_status move_blocks(remaining_source *source, liana__error *error)
 {
     const liana__source *inner = source->inner;

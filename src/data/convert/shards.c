@@ -66,7 +66,7 @@ liana_status liana__shards_path(liana__shards *shards, const char *split, size_t
                                 const char **path, liana__error *error)
 {
     *path = NULL;
-    /* As many digits in all names, so that their byte order is their number order. */
+    /* All names have the same number of digits, so that their byte order is their number order. */
     int width = 2;
     for (size_t largest = num_shards - 1; largest >= 100; largest /= 10) width++;
     char *folder = split ? liana__path_join(&shards->arena, shards->staging, split) : shards->staging;

@@ -153,7 +153,7 @@ liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_
     reader->inputs = calloc(dataset->num_inputs + 1, sizeof *reader->inputs);
     bool made = reader->own && reader->inputs;
     for (size_t i = 0; made && i < dataset->num_inputs; i++) {
-        if (!dataset->random_access) break; /* it applies a function to what a cursor gives */
+        if (!dataset->random_access) break; /* it applies a function to elements from a cursor */
         reader->inputs[i] = liana__reader_create(dataset->inputs[i], share);
         made = reader->inputs[i];
         reader->num_inputs += made;
@@ -268,7 +268,7 @@ void liana__cursor_close(liana__cursor *cursor)
     free(cursor);
 }
 
-/* The next element of a random-access stage, or one made of what the input gives. */
+/* The next element of a random-access stage, or one made from the input's next element. */
 static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
 {
     const liana_dataset *dataset = cursor->dataset;

@@ -79,8 +79,8 @@ static int find_id(const liana__spec *spec)
 
 /* ---- a stream at any position ---- */
 
-/* Threads ask for positions in nearly ascending order: what one of them passed over waits here for the others. More of
- * them than threads times the examples that each claims at once are never needed. */
+/* Threads ask for positions in nearly ascending order. Elements that one thread passed over wait here for the others.
+ * There are never more than the number of threads times the examples that each claims at once. */
 enum { WAITING = 4096 };
 
 typedef struct waiting {
@@ -99,7 +99,7 @@ typedef struct stream {
     bool open_ended; /* the end of the first pass will say its length */
     liana__cursor *cursor;
     uint64_t next; /* the position that it gives next */
-    /* Reading begins at `first`: whoever is asked first, possibly behind it, opens the stream there. */
+    /* Reading begins at `first`: the first call, which may ask for a later position, opens the stream there. */
     uint64_t first;
     bool begins;
     waiting *waiting;
@@ -120,7 +120,7 @@ typedef struct view_scratch {
     liana__holder store;
 } view_scratch;
 
-/* Goes through an epoch, but not through what keeps the number of elements. Once for all who ask. */
+/* Counts the elements of an epoch, without stages that keep their number. Done once for all callers. */
 static liana_status count_elements(const liana_dataset *dataset, stream *from, liana__error *error)
 {
     static const liana__at first;
@@ -259,7 +259,7 @@ static void free_scratch(void *pointer)
     liana__holder_free(&scratch->store);
 }
 
-/* Another seed for each position, so that functions draw anew when an example comes again in an epoch. */
+/* Another seed for each position, so that functions draw differently when an example comes again in an epoch. */
 static liana_status read_random(const view *own, const liana_example_address *address, view_scratch *scratch,
                                 liana_element *element, liana__error *error)
 {
@@ -303,7 +303,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return read_at(base, &address, scratch, record, error);
 }
 
-/* The files that a record comes from and its index there, where the stages say it; else NULL. */
+/* The files of a record and its index there, if the stages know them; else NULL. */
 static const liana__source *find_source(const view *own, uint64_t *index)
 {
     const liana_dataset *dataset = own->dataset;
@@ -317,7 +317,7 @@ static const liana__source *find_source(const view *own, uint64_t *index)
     return dataset->source;
 }
 
-/* The name of the last stage stands for files that are not known. */
+/* If the files are not known, the name of the last stage is used. */
 static liana__record_address address_of(const liana__source *base, uint64_t index)
 {
     const view *own = (const view *)base;

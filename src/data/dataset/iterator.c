@@ -7,13 +7,13 @@
 
 struct liana_iterator {
     liana_context *context;
-    liana_iterator *source; /* of a feedable iterator; otherwise NULL, and ... */
+    liana_iterator *source; /* for a feedable iterator; otherwise NULL, and ... */
     liana_dataset *dataset;
     liana_iterator_options options;
     liana__budget budget;
     liana__cursor *cursor;
     liana_element element;
-    liana_status failed; /* the status of what came before the end of the iteration */
+    liana_status failed; /* the status that ended the iteration early */
     liana__error error;
 };
 

@@ -84,7 +84,7 @@ static bool lies_within(uint64_t place, uint64_t size, uint64_t whole)
     return place <= whole && size <= whole - place;
 }
 
-/* What a damaged piece says may be absurd: no product of it may overflow. */
+/* A damaged piece may hold any numbers, so no product of them may overflow. */
 static bool fits(const liana_component *component, int64_t rows, uint64_t place, uint64_t whole)
 {
     int64_t known = liana__component_rows(component), bound = (int64_t)1 << 40;

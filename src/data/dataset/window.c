@@ -83,7 +83,7 @@ static liana_status take_input(liana__window *window, slot *own)
     return liana__holder_copy(&own->input, &element, &own->taken, &own->error);
 }
 
-/* What the next element is made of. With the mutex held, but not while the input makes its own. */
+/* Claims the input of the next element. With the mutex held, except while the input makes its element. */
 static void claim(liana__window *window, slot *own)
 {
     const liana_dataset *dataset = window->dataset;
@@ -184,7 +184,7 @@ liana_status liana__window_open(liana__cursor *cursor, liana__window **out, lian
     pthread_mutex_init(&window->mutex, NULL);
     pthread_cond_init(&window->work, NULL);
     pthread_cond_init(&window->ready, NULL);
-    /* Two in any case, so that there is one to go on with while the consumer holds the other. */
+    /* At least two, so that one can be made while the consumer holds the other. */
     liana_status status = LIANA_OK;
     for (int i = 0; i < 2; i++) {
         slot *made = make_slot(window);

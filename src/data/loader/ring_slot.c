@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32 };
-/* A ring of this size stays in the last level of a processor's cache, so that decoding does not wait for memory. */
+/* A ring of this size stays in a processor's last-level cache, so that decoding does not wait for memory. */
 #define NEAR_MEMORY ((size_t)32 << 20)
 
 liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, size_t image_size, bool mixed,
@@ -103,7 +103,7 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
 
 /* ---- how many ---- */
 
-/* A thread's own bytes beside an image of the batch's size, for records and what codecs work with. */
+/* A thread's own bytes, besides an image of the batch's size, for records and codecs. */
 enum { LEAST_SHARE = 64 << 10 };
 
 /* Of an example besides its image: labels, share, position, record, and an id of the usual length. */

@@ -47,7 +47,7 @@ void liana__fingerprint_add_file(liana__fingerprint *settings, liana__fingerprin
     liana__fingerprint_add(sources, facts, sizeof facts);
 }
 
-/* Of a remote file, what its server calls this state of it. */
+/* Adds a remote file with the version that its server names. */
 static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
                             liana__fingerprint *settings, liana__fingerprint *sources)
 {

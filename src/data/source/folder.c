@@ -17,7 +17,7 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */
-    size_t num_direct;         /* images that lie in a class folder itself, not below it */
+    size_t num_direct;         /* images in a class folder itself, not below it */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
@@ -257,7 +257,7 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
         has_folders = true;
         LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
     }
-    /* Images beside class folders have no class. */
+    /* Images next to class folders have no class. */
     if (!has_folders || source->ignore_labels) LIANA_TRY(walk_folder(source, path, id_start, -1, false, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
@@ -273,8 +273,8 @@ static bool names_part(const char *name)
     return false;
 }
 
-/* Where no class folder has an image of its own, the folder above may have been meant as one: it surely was where there
- * is one class, or the classes are called as parts of data are. */
+/* If no class folder has images of its own, the folder may be one level too high. It surely is if there is only one
+ * class, or if the classes have names of parts of data ("train", ...). */
 static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
 {
     if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {

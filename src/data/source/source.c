@@ -260,7 +260,7 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     return status;
 }
 
-/* Opens what the URLs are once they are fetched, all of them together. Labels that are named go behind the patterns. */
+/* Fetches all URLs together, then opens the local files. Named labels come after the patterns. */
 static liana_status open_resolved(liana__remote *remote, const char *const *patterns, size_t num_patterns,
                                   const liana__source_options *options, liana__source **source, liana__error *error)
 {

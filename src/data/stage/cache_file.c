@@ -1,4 +1,4 @@
-/* Elements kept in a file: those of the first epoch, for all programs that make the same of the same data. */
+/* Keeps elements in a file: those of the first epoch, for all programs that compute the same from the same data. */
 #include "data/dataset/dataset_source.h"
 #include "data/dataset/element_file.h"
 
@@ -103,8 +103,8 @@ static liana_status open_or_write(const liana_dataset *dataset, const liana__ele
                        *why ? why : "it does not exist any more");
 }
 
-/* Of several processes one makes the file. The lock is beside it, not on the folder, where caches that are made of each
- * other may lie, and ends with the process. */
+/* One of several processes makes the file. The lock is a file beside it, and ends with the process. A lock on the
+ * folder could block caches in it that are made from each other. */
 static liana_status make_file(const liana_dataset *dataset, const liana__element_file_contents *contents,
                               liana__error *error)
 {
@@ -144,7 +144,7 @@ static liana_status get_ready(const liana_dataset *dataset, liana__error *error)
 
 /* ---- reading it ---- */
 
-/* Told once; whoever opens the file next makes it anew. */
+/* Reported once. The next process that opens the file makes it again. */
 static void note_damage(const liana_dataset *dataset, const liana__error *damage)
 {
     cache *own = dataset->own;

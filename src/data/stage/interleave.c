@@ -13,7 +13,7 @@ typedef struct interleave {
 
 typedef struct interleave_cursor {
     liana__cycle cycle;
-    /* What functions make datasets in: like the program's context, with an error of its own, since this may be any
+    /* The context in which functions make datasets: the program's, with an error of its own, since this may be any
      * thread. */
     liana_context context;
     bool begun;

@@ -1,4 +1,4 @@
-/* enumerate and rename: what components there are, and what they are called. */
+/* The stages enumerate and rename: adding a component, and renaming one. */
 #include "data/dataset/dataset.h"
 
 typedef struct counter {

@@ -28,7 +28,7 @@ static liana_status apply(liana__reader *reader, const liana__at *at, const lian
     return LIANA_OK;
 }
 
-/* What a function makes has to have its room before. */
+/* The room for a function's result must be known before. */
 static liana_status check(const liana_dataset *dataset, liana__error *error)
 {
     const map *own = dataset->own;

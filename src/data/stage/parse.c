@@ -7,7 +7,7 @@
 
 typedef struct parse {
     size_t record; /* the component of the input that is parsed */
-    size_t first;  /* of the features among the components, after those that are kept */
+    size_t first;  /* index of the first feature, after the components that are kept */
 } parse;
 
 static liana__feature_kind kind_of(int dtype)

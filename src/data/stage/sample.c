@@ -18,7 +18,7 @@ typedef struct sample_cursor {
     sample_input inputs[LIANA_MAX_COMPONENTS];
 } sample_cursor;
 
-/* Draws the dataset of element cursor->index among those that have not ended; false if there is none. */
+/* Draws the dataset for element cursor->index among those that have not ended. False: there is none. */
 static bool draw(const liana__cursor *cursor, size_t *chosen)
 {
     const sample *own = cursor->dataset->own;

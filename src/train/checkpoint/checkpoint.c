@@ -68,8 +68,8 @@ static liana_status write_variables(const char *path, const liana__variables *va
     return liana__safetensors_finish(&writer, true, checksum, error);
 }
 
-/* Of the state as it is written without the checksum itself. Writing is deterministic, and what is read back is
- * written the same. */
+/* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
+ * the same way. */
 static bool state_checksum(const liana__value *state, uint32_t *checksum)
 {
     liana__text text = {0};
@@ -168,7 +168,7 @@ static liana_status save(const char *folder, const liana__variables *variables, 
     liana_status status = write_checkpoint(unfinished, variables, state, num_metrics, arena, error);
     if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
     if (status != LIANA_OK) {
-        /* A full disk should not stay full of what is of no use. If that fails too, the next save tries again. */
+        /* Removes useless files from a full disk. If that fails too, the next save tries again. */
         liana_status cleaned = liana__folder_remove(unfinished, NULL);
         (void)cleaned;
         return status;

@@ -1,4 +1,4 @@
-/* Whether the training data still are those that a checkpoint records. */
+/* Compares the training data with the state that a checkpoint records. */
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>

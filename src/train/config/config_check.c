@@ -153,7 +153,7 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     return LIANA_OK;
 }
 
-/* An option of the base's that was set to something beside `layers`, where nothing would read it. */
+/* An option of the base that was set together with `layers`, where nothing reads it. */
 static const char *set_in_vain(const liana__model_config *model)
 {
     if (model->alpha != 1) return "model.alpha";

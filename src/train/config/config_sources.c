@@ -3,7 +3,7 @@
 
 enum { MAX_DEPTH = 16 };
 
-/* `x` and `[x, y]` stand for {paths: ...}, as at the top. */
+/* `x` and `[x, y]` mean {paths: ...}, as at the top. */
 static const liana__value *spell_out(const liana__value *value, liana__arena *arena)
 {
     if (value->kind != LIANA__VALUE_STRING && value->kind != LIANA__VALUE_LIST) return value;

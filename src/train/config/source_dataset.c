@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What a maker of datasets has left in the context. */
+/* Returns the failure that a maker of datasets has left in the context. */
 static liana_status hand_on(const liana__source_request *request, const liana_dataset *dataset, liana__error *error)
 {
     const liana__error *left = &request->context->error;

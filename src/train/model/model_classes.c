@@ -3,7 +3,7 @@
 #include "data/dataset/dataset_source.h"
 #include "data/source/class_list.h"
 
-/* What data or a model have for classes. */
+/* The classes of data or of a model. */
 typedef struct classes {
     bool known;
     liana__strings names; /* none: numbers */

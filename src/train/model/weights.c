@@ -11,7 +11,7 @@
 
 enum { MOST_NAMED = 4 }; /* layers that one message names */
 
-/* What is wrong, collected over all layers, so that one message says it all. */
+/* The errors of all layers, for one message. */
 typedef struct faults {
     liana__text missing;
     size_t num_missing;
@@ -65,7 +65,7 @@ static const liana__source_weight *match_weight(const liana__weight_source *sour
     return NULL;
 }
 
-/* What makes the kernel of a first layer fit: it is as deep as images have channels. */
+/* How to make the kernel of a first layer fit: it has as many channels as the images. */
 static const char *channels_hint(const liana_model *model, const liana__layer *layer, const liana__source_weight *found,
                                  const liana__weight *weight, char *hint, size_t size)
 {
@@ -183,7 +183,7 @@ static void add_name(name_list *list, liana__arena *arena, const char *name)
     list->items[list->count++] = liana__arena_string(arena, name);
 }
 
-/* Finds each layer of the model in the file; what does not fit goes to `all`. */
+/* Finds each layer of the model in the file; errors are added to `all`. */
 static void match_layers(const liana_model *model, const liana__weight_source *source, size_t num_required,
                          const liana__source_layer **matches, name_list *missing, liana__arena *arena, faults *all)
 {

@@ -37,7 +37,7 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
-/* What `auto` came to is said, and recorded: a run that goes on keeps it. */
+/* The choice of `auto` is reported and recorded, and a resumed run keeps it. */
 static void note_recomputation(liana__run *run, const liana__run_options *options, size_t limit)
 {
     liana__train_config *train = &run->config->train;
@@ -274,7 +274,7 @@ static bool watch(void *user, const liana__fit_event *event)
     watcher *own = user;
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
-    /* Before the checkpoint that may come next, so that a run that goes on from there has the whole list. */
+    /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
     if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
     if (own->status != LIANA_OK) return false;
     bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
@@ -348,7 +348,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     status = explain(run, status, error);
-    /* What ended the run is said first. */
+    /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return status == LIANA_OK ? listed : status;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What training examples there are of each class. */
+/* The training examples of each class. */
 typedef struct balance {
     liana__run *run;
     int32_t *labels;
@@ -104,7 +104,7 @@ static const char *class_name(const balance *own, int64_t number, char *buffer, 
     return buffer;
 }
 
-/* The counts that the first epoch has beside those that the data have. */
+/* Reports the counts of the first epoch next to those of the data. */
 static liana_status tell(const balance *own, const liana__run_options *options, liana__error *error)
 {
     const liana__sampler *sampler = own->run->training.sampler;

@@ -36,7 +36,7 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
         pattern, liana__class_list_show(names).text, numbers);
 }
 
-/* What is configured must fit what the data have. */
+/* The configured number must fit the data. */
 static liana_status check_count(const liana__run *run, liana__error *error)
 {
     const liana__strings *names = &run->class_names;

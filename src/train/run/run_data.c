@@ -10,7 +10,7 @@ enum { DEFAULT_MEMORY = 1024 }; /* MiB */
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
-/* What a part is called in lists of bad records. */
+/* The name of a part in lists of bad records. */
 static const char *part_name(const liana__run *run, const liana__source_config *where)
 {
     const liana__data_config *data = &run->config->data;
@@ -47,8 +47,8 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
 typedef struct opener {
     liana__run *run;
     label_use use;
-    int64_t take;     /* only the first so many records; 0: all */
-    const char *part; /* what the data are called in lists of bad records */
+    int64_t take;     /* number of records, from the first; 0: all */
+    const char *part; /* the name of the data in lists of bad records */
     bool training;    /* the data to train on: their classes are those of the run */
 } opener;
 

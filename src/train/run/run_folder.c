@@ -1,4 +1,4 @@
-/* What a run folder holds besides checkpoints and predictions. */
+/* The files of a run folder besides checkpoints and predictions. */
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
@@ -184,7 +184,7 @@ liana_status liana__run_check_there(const liana__run *run, liana__error *error)
                                        : "removed");
 }
 
-/* What was left open is as the first part of the run found or chose it. */
+/* Options without a value get what the first part of the run found or chose. */
 static void inherit(liana__config *config, const liana__config *old)
 {
     liana__data_config *data = &config->data;

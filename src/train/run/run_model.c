@@ -13,7 +13,7 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
-/* What `auto` means stands in the resolved configuration. */
+/* The resolved configuration records what `auto` means. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;

@@ -1,4 +1,4 @@
-/* What a run is told that trains otherwise than was probably meant: in one line each, and once. */
+/* Warnings about runs that probably train in another way than was meant: one line each, once. */
 #include "train/run/run_internal.h"
 
 #include "base/format.h"
@@ -99,7 +99,7 @@ static liana_status is_initial(const liana__run *run, size_t weight, bool *initi
     return status;
 }
 
-/* Whether the layer's moving averages are those that it was made with: nothing was loaded, nothing trained. */
+/* Whether the layer's moving averages have their initial values: nothing was loaded, nothing trained. */
 static liana_status begins_anew(const liana__run *run, const liana__layer *layer, bool *anew, liana__error *error)
 {
     *anew = true;
@@ -123,7 +123,7 @@ liana_status liana__run_find_new_averages(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
-/* The greatest of the usual ones that leaves little enough after so many updates; 0: none of them does. */
+/* The largest of the usual momenta that leaves little of the initial values after that many updates; 0: none does. */
 static double better_momentum(int64_t updates)
 {
     static const double usual[] = {0.99, 0.95, 0.9, 0.8, 0.5};

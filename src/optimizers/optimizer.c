@@ -36,7 +36,7 @@ size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void 
 
 /* ---- reading ---- */
 
-/* "there is no optimizer 'Adm' among those that 'liana list' shows; did you mean 'Adam'?" */
+/* "there is no optimizer 'Adm'; 'liana list' shows them; did you mean 'Adam'?" */
 static liana_status fail_unknown(const liana__value *name, const char *where, const char *kind, const char *nearest,
                                  liana__error *error)
 {

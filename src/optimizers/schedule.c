@@ -27,8 +27,8 @@ const liana__schedule *liana__schedule_find(const char *name, const char **neare
     return NULL;
 }
 
-/* Whole where only rounding stands between (0.7 epochs of 10 updates are 7 updates, not 7.000000000000001): a staircase
- * must fall at the update that was meant. */
+/* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not
+ * 7.000000000000001): a staircase must fall at the intended update. */
 static double length_in_updates(double steps, double epochs, int64_t steps_per_epoch)
 {
     double length = steps + epochs * (double)steps_per_epoch, whole = round(length);

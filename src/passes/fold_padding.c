@@ -1,5 +1,5 @@
-/* pad followed by a convolution becomes a convolution with that padding: the padded copy is never made, neither forward
- * nor on the way back. (Keras's MobileNets pad in a layer of their own before each strided convolution.) */
+/* pad followed by a convolution becomes a convolution with that padding. The padded copy is never made, neither forward
+ * nor backward. (Keras's MobileNets have a padding layer before each strided convolution.) */
 #include "ops/conv/conv2d.h"
 #include "ops/shape/pad.h"
 #include "ops/shape/slice.h"
@@ -63,7 +63,7 @@ static bool takes_border_off(const liana__node *node)
     return true;
 }
 
-/* The gradient for bordered images, of which the border is thrown away. */
+/* The gradient of padded images, whose border is thrown away. */
 static liana_tensor fold_slice(const liana__rewriter *rewriter, const liana__node *slice_node)
 {
     const liana__node *node = slice_node->inputs[0];

@@ -161,7 +161,7 @@ static liana_status finish_job(fetcher *fetch, fetch_job *job, liana__error *err
     return status;
 }
 
-/* A file that is wanted if it can be had is left out: what is wrong with it is its own. */
+/* Leaves out an optional file, with its own failure. */
 static void give_up(fetcher *fetch, fetch_job *job, const liana__error *why)
 {
     job->object->status = why->status;

@@ -86,7 +86,7 @@ struct liana__loader {
 
 /* ---- one example ---- */
 
-/* The record of a position, where neither a sampler nor blocks say it. */
+/* The record of a position, without a sampler and without blocks. */
 static uint64_t plain_record(const liana__loader *loader, uint64_t position)
 {
     uint64_t num_records = loader->source->num_records, index = position % num_records;

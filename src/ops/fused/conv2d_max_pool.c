@@ -272,7 +272,7 @@ static liana_status run_kernel_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
-/* Forward all elements under pooling windows, on the way back the winners only. */
+/* Forward counts all elements under pooling windows, backward only the maxima. */
 static void cost_of(const liana__node *node, liana__cost *cost)
 {
     const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(node);

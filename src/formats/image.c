@@ -65,7 +65,7 @@ liana_status liana__image_check_size(const char *kind, int64_t height, int64_t w
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "the %s image is %" PRId64 " x %" PRId64
                            " pixels (height x width); expected at most %" PRId64
-                           " pixels are decoded: is it damaged, or should it be made smaller first?",
+                           " pixels; is it damaged? If not, make it smaller first",
                            kind, height, width, limit);
     }
     return LIANA_OK;

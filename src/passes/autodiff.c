@@ -35,7 +35,7 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
     liana_graph *graph = ad->graph;
     if (!node->op->gradient) {
         liana__graph_fail(graph, node->where, LIANA_INVALID_ARGUMENT,
-                          "%s cannot be differentiated, but a requested gradient flows through it", node->op->name);
+                          "%s cannot be differentiated, but the requested gradient flows through it", node->op->name);
         return;
     }
     size_t n = node->num_inputs;

@@ -132,7 +132,7 @@ static liana_status check_names(const char *list, liana__error *error)
         if (known) continue;
         const char *nearest = liana__nearest(word, names, NUM_PASSES);
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "LIANA_SKIP_PASSES names '%s'; 'liana list passes' shows the passes%s", word,
+                           "LIANA_SKIP_PASSES names '%s', which is not a pass; 'liana list passes' shows them%s", word,
                            liana__hint(nearest).text);
     }
     return LIANA_OK;

@@ -336,7 +336,7 @@ static void test_archives_with_gaps(void **state)
     assert_fails(open_source(path, NULL, &source, &error), LIANA_INVALID_DATA, &error, "no member 'b.jpg'");
     source = open_skipping(path, 3, 0);
     check_record(source, 0, 1, "first");
-    check_bad(source, 1, "record 1 (id 'b'): no image beside the others of that name");
+    check_bad(source, 1, "record 1 (id 'b'): no image among the members of that name");
     assert_int_equal(liana__source_offset(source, 1), 2 * MEMBER + HEADER);
     check_bad(source, 2, "no label");
     liana__source_close(source);

@@ -248,8 +248,8 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "learning_rate: 1.0e-3}"},
         {MODEL "train: {optimizer: {name: 3}}\n",
          "c.yaml:2:27: train.optimizer: name: found the number 3, expected text"},
-        {MODEL "train: {optimizer: {name: Adm}}\n", "c.yaml:2:27: train.optimizer: there is no optimizer 'Adm' among "
-                                                    "those that 'liana list' shows; did you mean 'Adam'?"},
+        {MODEL "train: {optimizer: {name: Adm}}\n", "c.yaml:2:27: train.optimizer: there is no optimizer 'Adm'; 'liana "
+                                                    "list' shows them; did you mean 'Adam'?"},
         {MODEL "train: {optimizer: {name: Adam, beta1: 0.5}}\n",
          "c.yaml:2:33: train.optimizer: unknown key 'beta1'; did you mean 'beta_1'?"},
         {MODEL "train: {loss: null}\n", "c.yaml:2:15: train.loss: found null, expected the name of a loss"},
@@ -257,7 +257,7 @@ static void test_mistakes_are_named_with_their_place(void **state)
                                      "or {images: FILE, labels: FILE}"},
         {MODEL "data: {train: [a, 3]}\n",
          "c.yaml:2:19: data.train.paths[1]: found the number 3, expected text; write it in quotes"},
-        {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images' beside it"},
+        {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images'"},
         {MODEL "data: {test: {paths: a, images: b}}\n",
          "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one"},
         {MODEL "data: {image_size: [0, 3]}\n",

@@ -528,9 +528,8 @@ static void expect_printed(const liana__profile *profile, const char *text, bool
 /* A machine that is measured as slower than its kernels are: shares above 100% are said to be too large. */
 static void check_shares_above_all(liana__profile *profile)
 {
-    static const char *const whys[] = {
-        "above 100% of the roofline: the kernel does less than is counted, or the machine",
-        "other programs ran while the machine was measured"};
+    static const char *const whys[] = {"above 100% of the roofline: the kernel does less work than is counted, or the",
+                                       "other programs ran while the machine was measured"};
     profile->roofline.undisturbed = 1;
     expect_printed(profile, "f32[1, 8, 8, 5]", true);
     expect_printed(profile, "conv2d/kernel", true);

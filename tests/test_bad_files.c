@@ -125,7 +125,7 @@ static void test_labels_of_a_list(void **state)
     source = open_skipping(list, 4, 0);
     assert_int_equal(source->class_names.count, 0);
     check_record(source, 0, 10, "one");
-    check_bad(source, 1, "line 3: the label 'x' is no number");
+    check_bad(source, 1, "line 3: the label 'x' is not a number");
     check_bad(source, 2, "line 4: the label -2 is below 0");
     check_record(source, 3, 2, "one");
     liana__source_close(source);

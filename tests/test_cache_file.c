@@ -378,7 +378,7 @@ static void test_failures_leave_no_file(void **state)
     assert_non_null(strstr(liana_context_message(own.context), "cache_file"));
     assert_non_null(strstr(liana_context_message(own.context), "file"));
     assert_null(open_cache(&own, &(recipe){.path = ""}));
-    assert_non_null(strstr(liana_context_message(own.context), "cache_file: there is no path"));
+    assert_non_null(strstr(liana_context_message(own.context), "cache_file: the path of the file is missing"));
     assert_null(liana_dataset_cache_file(liana_dataset_repeat(liana_dataset_range(own.context, 0, 3, 1), -1),
                                          &(liana_cache_file_options){.path = cache_path()}));
     assert_non_null(strstr(liana_context_message(own.context), "cache_file: the data are endless"));

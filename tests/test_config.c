@@ -117,7 +117,7 @@ static void test_the_least(void **state)
     assert_string_equal(liana__value_get(fixed->config.train.optimizer, "name")->string, "Adam");
     assert_int_equal(fixed->config.train.batch_size, 32);
     assert_fails(liana__config_require_training_data(&fixed->config, &fixed->error), LIANA_INVALID_CONFIG,
-                 &fixed->error, "c.yaml:1:1: data.train: it is missing");
+                 &fixed->error, "c.yaml:1:1: data.train: missing");
 }
 
 static void test_forms_of_sources_and_names(void **state)
@@ -259,7 +259,7 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "c.yaml:2:19: data.train.paths[1]: found the number 3, expected text; write it in quotes"},
         {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images'"},
         {MODEL "data: {test: {paths: a, images: b}}\n",
-         "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one"},
+         "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one of them"},
         {MODEL "data: {image_size: [0, 3]}\n",
          "c.yaml:2:20: data.image_size: one side is 0, expected both (no resizing) or none"},
         {MODEL "data: {image_size: 99999}\n",
@@ -275,7 +275,7 @@ static void test_mistakes_are_named_with_their_place(void **state)
         {"train: {epochs: 1}\n", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"model: {base: M, layers: [Flatten]}\n",
-         "c.yaml:1:26: model.layers: 'base' and 'layers' exclude each other; keep one"},
+         "c.yaml:1:26: model.layers: 'base' and 'layers' exclude each other; keep one of them"},
         {"model: {layers: {}}\n",
          "c.yaml:1:17: model.layers: found a mapping of 0 keys, expected a list of layers: {Layer: {option: value}}"},
         {"model: {layers: [Flatten], dropout: 0.5}\n",

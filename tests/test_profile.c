@@ -405,7 +405,7 @@ static void test_command_refuses(void **state)
     assert_refused(liana__test_command("profile", config, "--steps", "0"), 2, "--steps", "1");
     assert_refused(liana__test_command("profile", config, "data.train=null"), 2, "data.train");
     assert_refused(liana__test_command("profile", config, "train.device=reference", "--steps", "1", "--warmup", "1"), 1,
-                   "the device 'reference' does not say", "train.device=cpu");
+                   "the device 'reference' does not report", "train.device=cpu");
     assert_refused(liana__test_command("profile", config, "--steps", "1", "--trace",
                                        liana__test_path("no/such/t.json")),
                    1, "no/such/t.json");

@@ -427,7 +427,7 @@ static void test_names_that_cannot_be(void **state)
         const char *name;
         const char *text;
     } cases[] = {
-        {"ftp://host/file", "'ftp://' is no kind of URL"},
+        {"ftp://host/file", "'ftp://' cannot be read"},
         {"htps://host/file", "did you mean 'https'"},
         {"http://example.com/file", "use https://"},
         {"http://127.0.0.1.example.com/file", "use https://"},
@@ -583,7 +583,7 @@ static void test_progress_and_stopping(void **state)
     options.progress = stop_at_once;
     options.user = &seen;
     liana__test_server_fault("stall", 1);
-    assert_fails(try_file("gs://bucket/large.bin", &options, &error), LIANA_CANCELLED, &error, "is kept");
+    assert_fails(try_file("gs://bucket/large.bin", &options, &error), LIANA_CANCELLED, &error, "are kept");
     assert_int_equal(seen.files, 1);
     assert_int_equal(seen.bytes, LARGE);
     assert_true(seen.bytes_done < LARGE);

@@ -77,7 +77,7 @@ static void check_runs(const char *more)
     static const uint8_t other[] = "no image";
     liana__test_odd odd = {.record = 4, .image = other, .image_size = sizeof other};
     liana__test_tiny_records("part-1.tfrec", 1, 100, 9, &odd, 1);
-    assert_refused(train("run", more, true), 1, "'part-1.tfrec' had 9 records in ", ", and has 9 in");
+    assert_refused(train("run", more, true), 1, "'part-1.tfrec' had 9 records in ", ", and now has 9 in");
     write_file(1, 9);
     /* Another file, one less, one of another name. */
     write_file(3, 5);
@@ -85,7 +85,7 @@ static void check_runs(const char *more)
     assert_int_equal(unlink(liana__test_path("part-3.tfrec")), 0);
     snprintf(path, sizeof path, "%s", liana__test_path("part-2.tfrec"));
     assert_int_equal(rename(path, liana__test_path("part-4.tfrec")), 0);
-    assert_refused(train("run", more, true), 1, "'part-4.tfrec' is where 'part-2.tfrec' was");
+    assert_refused(train("run", more, true), 1, "'part-4.tfrec' is in the place of 'part-2.tfrec'");
     assert_int_equal(rename(liana__test_path("part-4.tfrec"), liana__test_path("away")), 0);
     assert_refused(train("run", more, true), 1, "'part-2.tfrec' is missing: there were 3 files, now there are 2");
     /* Nothing of the run was touched, and with the former data it goes on to the same end. */
@@ -191,9 +191,9 @@ static void test_runs_refuse_other_images(void **state)
     write_image("data/dog/2.png", 1, 20);
     snprintf(path, sizeof path, "%s", liana__test_path("data/dog/2.png"));
     assert_int_equal(rename(path, liana__test_path("data/dog/22.png")), 0);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/22.png' is where 'dog/2.png' was");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/22.png' is in the place of 'dog/2.png'");
     assert_int_equal(rename(liana__test_path("data/dog/22.png"), liana__test_path("data/eel/9.png")), 0);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/3.png' is where 'dog/2.png' was");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/3.png' is in the place of 'dog/2.png'");
     assert_int_equal(rename(liana__test_path("data/eel/9.png"), path), 0);
     write_image("data/eel/9.png", 2, 5);
     assert_refused(train_on("data", true), 1, BEFORE "'eel/9.png' is new: there were 12 files, now there are 13");
@@ -333,7 +333,7 @@ static void test_long_lists_and_large_files(void **state)
     liana__test_write("many/a/04000.jpg", &other, sizeof other);
     assert_ok(liana__data_state_find(source, &arena, &now, &error), &error);
     assert_fails(liana__data_state_check(recorded, &now, &error), LIANA_INVALID_DATA, &error,
-                 "of the 3 files from '03999.jpg' to '04001.jpg' at least one has other contents");
+                 "of the 3 files from '03999.jpg' to '04001.jpg', at least one has other contents");
     liana__source_close(source);
 
     /* Of a sample it is said that it is one. The middle of a large file is not seen, unless it holds labels. */

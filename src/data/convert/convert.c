@@ -94,7 +94,7 @@ static liana_status plan_splits(conversion *work, liana__error *error)
     if (any && work->source->class_names.count && !options->shuffle) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "class folders are read class by class, so a split without shuffling would put the last "
-                           "classes into the test data; add --shuffle");
+                           "classes into the test data; shuffle too");
     }
     uint64_t counts[LIANA__NUM_SPLITS] = {count};
     for (int i = 1; i < LIANA__NUM_SPLITS; i++) {

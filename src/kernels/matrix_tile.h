@@ -97,9 +97,9 @@ LIANA__INLINE void tile_add_steps(const int rows, const int vectors, const int u
     }
 }
 
-/* Adds A B for rows of A anywhere, a[r] being `depth` elements (whole steps if `units` is 2), and B packed: for each
- * step the vectors' lanes, in which column c has those numbered c * units ...; elements behind the depth are 0.
- * `ahead` is memory that a later call will read, as much as the rows of this one take, or NULL. */
+/* Adds A B. Rows of A may be anywhere; a[r] is `depth` elements (whole steps if `units` is 2). B is packed: for each
+ * step the vectors' lanes, in which column c has those numbered c * units ...; elements beyond the depth are 0. `ahead`
+ * is memory that a later call will read, as much as the rows of this call, or NULL. */
 LIANA__INLINE void tile_add_rows(const int rows, const int vectors, const int units, const tile_factor *const *a,
                                  const tile_unit *b, int64_t depth, const char *ahead,
                                  vector_float (*sums)[TILE_VECTORS])
@@ -169,7 +169,7 @@ LIANA__INLINE void tile_add_columns(const int rows, const int vectors, const til
     }
 }
 
-/* Adds what lies in memory to the sums: rows of `stride` floats, `last` lanes of the last vector. */
+/* Adds values in memory to the sums: rows of `stride` floats, `last` lanes of the last vector. */
 LIANA__INLINE void tile_add_memory(const int rows, const int vectors, const float *source, int64_t stride, int64_t last,
                                    vector_float (*sums)[TILE_VECTORS])
 {

@@ -45,11 +45,11 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
-/* What a kernel's `cut` does for one of these: forward convolutions that are no matrix products are cut. */
+/* `cut` for these kernels: cuts forward convolutions that are not matrix products. */
 liana_status liana__onednn_cut_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                     liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
-/* What a tile of a plan that was cut reads and writes. */
+/* The part that a tile of a cut plan reads and writes. */
 void liana__onednn_find_part(const void *plan, size_t tile, liana__widened_part *part);
 
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each

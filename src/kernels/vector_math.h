@@ -15,7 +15,7 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
 {
     /* Beyond these the result is infinite or 0. The order of operands lets NaN pass. */
     x = vector_max(vector_set(-104.0f), vector_min(vector_set(89.0f), x));
-    /* Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits. */
+    /* Adding 1.5 * 2^23 rounds to a whole number, which is then in the low bits. */
     const vector_float shift = vector_set(0x1.8p23f);
     vector_float shifted = vector_fma(x, vector_set(0x1.715476p+0f), shift);
     vector_float whole = shifted - shift;

@@ -32,7 +32,8 @@
 /* Cells of a window, and most results and cells of a tile, along an axis. */
 enum { WINOGRAD_WINDOW = 3, WINOGRAD_RESULTS = 4, WINOGRAD_CELLS = 6 };
 
-/* The points beside 0, their squares, and the N_i: of m = 4 (the same for a point and its negative), then of m = 3. */
+/* The points other than 0, their squares, and the N_i: for m = 4 (the same for a point and its negative), then for m =
+ * 3. */
 #define WINOGRAD_A 0.75f
 #define WINOGRAD_B 1.5f
 #define WINOGRAD_A2 (WINOGRAD_A * WINOGRAD_A)
@@ -115,7 +116,7 @@ LIANA__INLINE void winograd_output(const int m, const vector_float *s, vector_fl
     y[3] = vector_fma(a2, odd_a, vector_fma(b2, odd_b, s[5]));
 }
 
-/* A: m cells to m + 2, for the gradient of what winograd_output gives. */
+/* A: m cells to m + 2, for the gradient of the output transform. */
 LIANA__INLINE void winograd_gradient(const int m, const vector_float *dy, vector_float *s)
 {
     if (m == 3) {
@@ -138,7 +139,7 @@ LIANA__INLINE void winograd_gradient(const int m, const vector_float *dy, vector
     s[5] = dy[3];
 }
 
-/* G^T: m + 2 cells to 3, for the gradient of what winograd_kernel is given. */
+/* G^T: m + 2 cells to 3, for the gradient of the kernel transform. */
 LIANA__INLINE void winograd_kernel_gradient(const int m, const vector_float *u, vector_float *g)
 {
     if (m == 3) {
@@ -160,8 +161,8 @@ LIANA__INLINE void winograd_kernel_gradient(const int m, const vector_float *u, 
 /* ---- two dimensions ---- */
 
 /* Cell [i][j] is cells[i * (m + 2) + j], from element `at` on; `count` elements of it. Cell k of the result goes to
- * target + k * stride. Cells of the next tile, `next` elements further on, are asked for: few of them lie where a
- * processor would look by itself. */
+ * target + k * stride. Cells of the next tile, `next` elements further on, are prefetched, since a processor would
+ * prefetch few of them by itself. */
 LIANA__INLINE void winograd_input_cells(const int m, liana_dtype dtype, const void *const *cells, int64_t at,
                                         int64_t count, int64_t next, float *target, int64_t stride)
 {

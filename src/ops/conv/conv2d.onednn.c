@@ -9,7 +9,7 @@ static bool applicable_f32(const liana__node *node, const char **reason)
     return liana__applicable_f32(node, reason) && liana__applicable_countable(node, reason);
 }
 
-/* Whether a cell of the window lies in the padding wherever the window is. */
+/* Whether a cell of the window is always in the padding, wherever the window is. */
 static bool has_idle_cell(const liana__geometry *g, int axis)
 {
     for (int64_t cell = 0; cell < g->window[axis]; cell++) {

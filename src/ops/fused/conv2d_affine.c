@@ -1,4 +1,4 @@
-/* Convolutions with what follows them, and the factors and terms that fixed statistics come to. */
+/* Fused convolutions with their epilogue, and the factors and offsets from fixed statistics. */
 #include "ops/fused/conv2d_affine.h"
 
 #include "ops/conv/depthwise_conv2d.h"

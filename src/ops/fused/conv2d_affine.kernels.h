@@ -1,4 +1,4 @@
-/* conv2d_affine.kernels.h - what kernels of convolutions do where these have something behind them. */
+/* conv2d_affine.kernels.h - the epilogue of convolution kernels for conv2d_affine. */
 #ifndef LIANA_OPS_CONV2D_AFFINE_KERNELS_H
 #define LIANA_OPS_CONV2D_AFFINE_KERNELS_H
 

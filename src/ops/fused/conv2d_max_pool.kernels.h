@@ -124,8 +124,8 @@ static int64_t weights_size(const liana__geometry *g)
     return g->window[0] * g->window[1] * g->channels * FILTER_BLOCK;
 }
 
-/* [blocks of filters][blocks of channels][window][channels of the block][FILTER_BLOCK], behind each block its biases.
- */
+/* Packs [blocks of filters][blocks of channels][window][channels of the block][FILTER_BLOCK]; after each block its
+ * biases. */
 static void pack_weights(const liana__geometry *g, const layout *p, const float *kernel, const float *bias,
                          float *packed)
 {
@@ -146,7 +146,7 @@ static void pack_weights(const liana__geometry *g, const layout *p, const float 
     }
 }
 
-/* What the windows of a call have in common. */
+/* What the windows of a call share. */
 typedef struct forward_job {
     const liana__geometry *g;
     const layout *planes;

@@ -241,8 +241,8 @@ static void input_gradient_gradient(liana__gradient *g)
     g->input_gradients[4] = scaled(stack(liana_op_multiply(gamma_r, v0), liana_op_multiply(gamma_r, v1)), -1 / rows);
 }
 
-/* ---- reference loops. All are by channel, and read a channel's parameters before they write its first element: the
- * result may lie on an input of the same shape, even on statistics of two rows. ---- */
+/* ---- reference loops. All go channel by channel, and read a channel's parameters before they write its first element:
+ * the result may be on an input of the same shape, even on statistics of two rows. ---- */
 
 static double load_wide(const liana__call *call, size_t index, int64_t element)
 {
@@ -338,7 +338,7 @@ static liana_status run_input_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
-/* ---- cost: what is done for each element; what is done once for each channel is left out ---- */
+/* ---- cost: the work for each element, without the work for each channel ---- */
 
 static void image_cost(const liana__node *node, double flops_per_element, liana__cost *cost)
 {
@@ -531,8 +531,8 @@ liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor
     return liana__build1(here, &liana__op_batch_norm_statistics, x, NULL);
 }
 
-/* The gradient takes the statistics to be those of x. Only who builds the op can get that wrong: passes put nothing but
- * equals in the place of x. */
+/* The gradient assumes that the statistics are those of x. Only the builder of the op can get that wrong: passes
+ * replace x only by equal values. */
 static bool statistics_fit(liana_location here, liana_tensor x, liana_tensor statistics)
 {
     const liana__node *node = liana__tensor_node(statistics);

@@ -60,7 +60,7 @@ static liana_status infer_forward(liana__infer *infer)
     return infer_output(infer, &infer->inputs[0]->shape, &infer->shape);
 }
 
-/* Checks that dy is what pooling infer->shape would give. */
+/* Checks that dy has the type of the pooled infer->shape. */
 static liana_status check_output(liana__infer *infer, const liana_shape *dy)
 {
     liana_shape expected;

@@ -1,4 +1,4 @@
-/* concat: tensors one after the other along one axis. */
+/* concat: joins tensors along one axis. */
 #include "kernels/strided_copy.h"
 #include "ops/index.h"
 #include "ops/ops.h"
@@ -54,8 +54,8 @@ static void concat_gradient(liana__gradient *gradient)
     }
 }
 
-/* So many pieces are written side by side, so that whole lines of the result are complete while they are in the cache.
- */
+/* The number of pieces that are written side by side. So whole lines of the result are complete while they are in the
+ * cache. */
 enum { GROUP = 32 };
 
 typedef struct piece {

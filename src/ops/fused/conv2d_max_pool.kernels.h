@@ -1,16 +1,19 @@
-/* conv2d_max_pool.kernels.h - convolution and max pooling of 2x2 in one, of floats, for one instruction set.
+/* conv2d_max_pool.kernels.h - convolution and max pooling of 2x2 in one kernel, of floats, for one instruction set.
  *
- * Images and weights are copied into scratch memory first: images one by one with their border of zeros, in planes of a
- * few channels, so that the distance of two pixels is known to the compiler; weights in the order in which they are
- * read, with zeros where a vector has no filter or channel. Both are small beside what is done with them.
+ * Images and weights are first copied into scratch memory. This costs little beside the work that is done with them.
+ * - Images are copied one by one, with their border of zeros, in planes of a few channels. So the compiler knows the
+ *   distance between two pixels.
+ * - Weights are copied in the order in which they are read, with zeros where a vector has no filter or channel.
  *
- * Forward, vectors run over filters: the four results of each of some windows stay in registers until one has won.
+ * Forward, vectors run over filters. The four results of a window stay in registers until one has won; this is done for
+ * several windows at once.
  *
- * On the way back a filter has one gradient in a window, and often none (relu, dropout): only those are worked on.
- * Vectors run over channels, a cell of the kernel's window in each register: the gradient of the images adds the
- * weights of all filters that won at the same place of the window; the gradient of the kernel adds for one filter the
- * pixels of all the places where it won. Few channels do not fill a vector: then the gradient of the kernel runs over
- * filters, with zeros for those that did not win. */
+ * Backward, a filter has at most one gradient in a window, and often none (because of relu or dropout). Only the
+ * gradients that exist are worked on. Vectors run over channels, and each register holds one cell of the kernel's
+ * window.
+ * - The gradient of the images adds the weights of all filters that won at the same place of the window.
+ * - The gradient of the kernel adds, for one filter, the pixels of all the places where it won. A few channels do not
+ *   fill a vector: then its vectors run over filters, with zeros for those that did not win. */
 #include "kernels/vector.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/vector_pooling.h"

@@ -13,11 +13,14 @@
 /* The default memory of iterators and models for elements made ahead: 1 GiB. */
 #define LIANA__DATASET_MEMORY ((size_t)1 << 30)
 
-/* A view: the dataset's own files if it is nothing else; otherwise a source that reads from it, and keeps a reference.
- * `endless_length` is used as the number of records of an endless dataset (0: such a dataset is refused), or of one of
- * unknown length; the latter is read until it ends, and then begun again. With 0, a dataset of unknown length is
- * counted in one pass, without stages that keep the number. Errors: INVALID_ARGUMENT (missing or wrong components),
- * INVALID_DATA (no elements), those of the elements. */
+/* Makes a view of a dataset: the dataset's own files if it is nothing else; otherwise a source that reads from the
+ * dataset and keeps a reference to it.
+ *
+ * An endless dataset counts as one of `endless_length` records; with 0 it is refused. A dataset of unknown length
+ * counts as `endless_length` records too: it is read to its end and then from its start again. With 0 its elements are
+ * counted in one pass, which leaves out the stages that do not change their number.
+ *
+ * Errors: INVALID_ARGUMENT (missing or wrong components), INVALID_DATA (no elements), those of the elements. */
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error) LIANA_MUST_USE;
 /* Closes a view, unless it is a dataset's own source. NULL is allowed. */

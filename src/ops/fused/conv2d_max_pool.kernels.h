@@ -516,7 +516,7 @@ static void make_filter_lists(const liana__conv2d_max_pool_geometry *p, const la
     }
 }
 
-/* Whether vectors run over channels, or over filters: they are too few for the former to pay. */
+/* Whether vectors run over channels. Where there are too few channels for this to pay, they run over filters. */
 static bool runs_over_channels(const liana__geometry *g)
 {
     return 4 * g->channels > VECTOR_LENGTH;

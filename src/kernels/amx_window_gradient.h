@@ -2,9 +2,11 @@
  *
  * The gradient of a cell of the window is a sum over all pixels: x, moved by the cell's place in the window, times dy.
  * Both are in one grid of lines. In it, padding is a gap of zeros after each line and each image, shared by its
- * neighbours. So every cell moves the grid by a number of pixels, and its sum is a matrix product along the grid. For
- * one block of the grid at a time, x is stored with pixels along its rows (a cell's tiles begin elsewhere in the same
- * rows), and dy as tiles for the right. All cuts depend on sizes, and every element is one sum in a fixed order. */
+ * neighbours. So every cell moves the grid by a number of pixels, and its sum is a matrix product along the grid.
+ *
+ * The grid is worked on block by block. In a block, x is stored with pixels along its rows: the tiles of a cell begin
+ * elsewhere in the same rows. dy is stored as tiles for the right side of the product. All cuts depend on sizes, and
+ * every element is one sum in a fixed order. */
 #ifndef LIANA_KERNELS_AMX_WINDOW_GRADIENT_H
 #define LIANA_KERNELS_AMX_WINDOW_GRADIENT_H
 

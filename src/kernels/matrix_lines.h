@@ -1,6 +1,8 @@
-/* matrix_lines.h - the gradient of a convolution's kernel as matrix products: for each cell of the window A^T B, where
- * the rows of A are the pixels of x that the cell sees, one after the other, and those of B are dy's. For *.kernels.h,
- * compiled for one instruction set.
+/* matrix_lines.h - the gradient of a convolution's kernel as matrix products. For *.kernels.h files, which are compiled
+ * for one instruction set.
+ *
+ * For each cell of the window the product is A^T B. The rows of A are the pixels of x that the cell sees, one after the
+ * other; the rows of B are the pixels of dy.
  *
  * Lines of images are packed; x once for all cells of the window, since a cell only begins elsewhere in a line. bf16
  * that is multiplied as floats becomes floats there. If a unit is two neighbours along the line (bf16), lines are
@@ -12,8 +14,8 @@
 #include "kernels/geometry.h"
 #include "kernels/matrix_pack.h"
 
-/* A block of the sum: some lines of one image, or several whole images, with so many steps that a panel of B stays in
- * the L1 cache; more if the gradient is large, since each block reads and writes it. */
+/* A block of the sum is some lines of one image, or several whole images. It has as many steps as leave a panel of B in
+ * the L1 cache. If the gradient is large, a block has more steps, because each block reads and writes the gradient. */
 enum { LINES_STEPS = 160, LINES_STEPS_OF_LARGE = 320, LARGE_GRADIENT = 512 << 10 };
 
 typedef struct lines_plan {

@@ -1,10 +1,14 @@
 /* samples.h - samples: small graphs from which the tests of an op are generated.
  *
  * Each op has a file <stem>.samples.c that defines liana__samples_<op>; without it the tests do not link. For each
- * sample the tests check the shape rule (verifier), the gradient against central differences in f64, each kernel
- * against the reference, that nothing is written outside of the buffers, and that results are bit-identical when
- * repeated. Choose odd sizes and strides, and shapes with different axes: an asymmetric sample finds errors that a
- * square one hides. */
+ * sample the tests check:
+ * - the shape rule (with the verifier);
+ * - the gradient against central differences in f64;
+ * - each kernel against the reference;
+ * - that nothing is written outside of the buffers;
+ * - that a second run gives the same bits.
+ *
+ * Choose odd sizes and strides, and shapes whose axes differ: such a sample finds errors that a square one hides. */
 #ifndef LIANA_OPS_SAMPLES_H
 #define LIANA_OPS_SAMPLES_H
 

@@ -1,9 +1,9 @@
 /* conv2d.winograd_gradient.kernels.h - gradients of 3x3 kernels by Winograd's algorithm (kernels/winograd.h), for one
  * instruction set. Images are f32 or bf16; in between everything is f32.
  *
- * Tiles of x and dy are transformed, block after block. For each of the (m + 2)^2 cells and a few filters at a time (a
- * panel) A^T B is accumulated, where A has a row of channels and B a row of filters for each tile. The sums are the
- * gradient of the transformed kernel. At the end they are transformed back. */
+ * Tiles of x and dy are transformed, block after block. Each of the (m + 2)^2 cells then adds up a product A^T B, for a
+ * few filters at a time (a panel). A has a row of channels for each tile, B a row of filters. The sums are the gradient
+ * of the transformed kernel. At the end they are transformed back. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
 #include "kernels/matrix_pack.h"

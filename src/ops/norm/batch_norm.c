@@ -220,8 +220,8 @@ static void gradient_sums_gradient(liana__gradient *g)
     }
 }
 
-/* With v arriving, V0 = sum(v), V1 = sum(v xhat) and D = sum(v dy), the gradient is of
- * gamma r (D - sums[0] V0 / N - sums[1] V1 / N), whose five inputs are taken as independent. */
+/* v is the gradient that arrives. With V0 = sum(v), V1 = sum(v xhat) and D = sum(v dy), this is the gradient of gamma r
+ * (D - sums[0] V0 / N - sums[1] V1 / N). Its five inputs are taken as independent. */
 static void input_gradient_gradient(liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], dy = g->inputs[1], gamma = g->inputs[2], statistics = g->inputs[3];

@@ -32,7 +32,7 @@ test: ## build everything and run all tests (TEST_OPTIONS: more for ctest, such 
 	$(call COMPILE,$(BUILD))
 	$(call TEST,$(BUILD))
 
-test-levels: ## all tests once for each instruction set of this processor (LIANA_MAX_ISA)
+test-levels: ## run all tests once for each instruction set of this processor (LIANA_MAX_ISA)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
 	set -e; for level in $$($(BUILD)/liana list instruction_sets); do \
@@ -40,24 +40,24 @@ test-levels: ## all tests once for each instruction set of this processor (LIANA
 		LIANA_MAX_ISA=$$level $(call TEST,$(BUILD)); \
 	done
 
-test-builds: ## all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE
+test-builds: ## run all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE
 	set -e; for compiler in gcc clang-14; do for type in Debug Release; do \
 		echo "$$compiler $$type"; \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)-$$compiler-$$type WERROR=ON \
 			CMAKE_OPTIONS="$(CMAKE_OPTIONS) -DCMAKE_C_COMPILER=$$compiler -DCMAKE_BUILD_TYPE=$$type"; \
 	done; done
 
-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan
+asan: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan
 	$(call CONFIGURE,$(BUILD)-asan,-DLIANA_SANITIZE=address$(comma)undefined)
 	$(call COMPILE,$(BUILD)-asan)
 	$(call TEST,$(BUILD)-asan)
 
-tsan: ## the tests under ThreadSanitizer, in $(BUILD)-tsan
+tsan: ## run the tests under ThreadSanitizer, in $(BUILD)-tsan
 	$(call CONFIGURE,$(BUILD)-tsan,-DLIANA_SANITIZE=thread)
 	$(call COMPILE,$(BUILD)-tsan)
 	$(call TEST,$(BUILD)-tsan)
 
-fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS each
+fuzz: ## run each reader of files on inputs that libFuzzer makes, FUZZ_SECONDS each
 	$(call CONFIGURE,$(BUILD)-fuzz,-DCMAKE_C_COMPILER=clang-14 -DLIANA_FUZZ=ON)
 	$(call COMPILE,$(BUILD)-fuzz)
 	set -e; for target in $(BUILD)-fuzz/fuzz_*; do \
@@ -68,7 +68,7 @@ fuzz: ## feed each reader of files with what libFuzzer invents, FUZZ_SECONDS eac
 			$$(ls -d tests/fuzz/corpus/$$(basename $$target) 2>/dev/null); \
 	done
 
-bench: ## speed and memory beside PyTorch, JAX and TensorFlow, a table and a plot (nothing else should run; see bench/bench.sh)
+bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a table and a plot (nothing else should run; see bench/bench.sh)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana bench_step bench_run bench_report
 	bench/bench.sh $(BUILD)
@@ -76,12 +76,12 @@ bench: ## speed and memory beside PyTorch, JAX and TensorFlow, a table and a plo
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
 
-bench-long: ## whether training keeps its speed over hundreds of epochs (nothing else should run)
+bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	bench/bench_long.sh $(BUILD)
 
-bench-data: ## the input pipeline beside libjpeg-turbo and PyTorch's DataLoader (nothing else should run)
+bench-data: ## measure the input pipeline, libjpeg-turbo and PyTorch's DataLoader (nothing else should run)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target bench_data
 	bench/bench_data.sh $(BUILD)
@@ -89,16 +89,16 @@ bench-data: ## the input pipeline beside libjpeg-turbo and PyTorch's DataLoader 
 format: ## format every C file in place (clang-format 14)
 	scripts/format.sh
 
-check-format: ## say which lines are not formatted
+check-format: ## list the lines that are not formatted
 	scripts/format.sh --check
 
-check-includes: ## includes go one way and in no circles, files and functions stay short and say what they are
+check-includes: ## check includes, circles, lengths of files and functions, first lines, and paths of one machine
 	scripts/check_includes.sh
 
-check-names: ## a name means one thing
+check-names: ## check that a name means one thing
 	scripts/check_names.sh
 
-check-registry: ## every file has its row, every row its file and a test
+check-registry: ## check that every file has its row, every row its file and a test
 	scripts/check_registry.sh
 
 check-docs-long: ## run all commands of the documents, also those that take minutes or need the network

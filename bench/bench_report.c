@@ -1,8 +1,10 @@
 /* Tables and pictures of what bench_run recorded. For bench.sh.
  *
- *   bench_report best RECORDS WORKLOAD PROGRAM     the peer's variants that are worth further rounds, one in a line:
- * its best (of PyTorch 1.13 as installed, and tuned), and what comes near that bench_report write RECORDS FOLDER
- * CAPTION     FOLDER/table.txt (also on standard output), table.json, plot.png and plot.svg */
+ *   bench_report best RECORDS WORKLOAD PROGRAM
+ *       Prints the peer's variants that are worth further rounds, one a line: the best one (of PyTorch 1.13 as
+ *       installed, and tuned), and those nearly as fast.
+ *   bench_report write RECORDS FOLDER CAPTION
+ *       Writes FOLDER/table.txt (also to standard output), table.json, plot.png and plot.svg. */
 #include "base/file.h"
 #include "bench_plot.h"
 

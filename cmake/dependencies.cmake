@@ -1,4 +1,4 @@
-# The libraries that liana stands on; DESIGN's reasons are in docs/design.md.
+# Finds the libraries that liana uses. docs/design/libraries.md says which are loaded at run time, and why.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)

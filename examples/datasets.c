@@ -1,5 +1,5 @@
-/* Any data as a dataset, in C: a pipeline with functions of the program's own, and a model that is fitted to one.
- * After `make install`:
+/* A dataset of any data, in C: a pipeline with functions of the program, and a model that is fitted to a dataset. After
+ * `make install`:
  *
  *     cc datasets.c -o datasets $(pkg-config --cflags --libs liana)
  *     ./datasets

@@ -3,7 +3,7 @@
  *     cc mnist.c -o mnist $(pkg-config --cflags --libs liana)
  *     ./mnist FOLDER [EPOCHS]
  *
- * FOLDER holds MNIST's four files (train-images-idx3-ubyte.gz, ...); mnist-model/ is left behind. */
+ * FOLDER holds MNIST's four files (train-images-idx3-ubyte.gz, ...). The program writes mnist-model/. */
 #include <liana/liana.h>
 
 #include <stdio.h>

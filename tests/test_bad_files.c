@@ -110,7 +110,7 @@ static void test_rows_of_a_list(void **state)
     options.class_names = (liana__strings){1, names};
     assert_ok(open_source(list, &options, &source, &error), &error);
     check_record(source, 0, 0, "one");
-    check_bad(source, 5, "line 7: 'tulip' is the name of no class");
+    check_bad(source, 5, "line 7: 'tulip' is not the name of a class");
     liana__source_close(source);
 }
 
@@ -125,7 +125,7 @@ static void test_labels_of_a_list(void **state)
     source = open_skipping(list, 4, 0);
     assert_int_equal(source->class_names.count, 0);
     check_record(source, 0, 10, "one");
-    check_bad(source, 1, "line 3: the label 'x' is no number");
+    check_bad(source, 1, "line 3: the label 'x' is not a number");
     check_bad(source, 2, "line 4: the label -2 is below 0");
     check_record(source, 3, 2, "one");
     liana__source_close(source);
@@ -336,7 +336,7 @@ static void test_archives_with_gaps(void **state)
     assert_fails(open_source(path, NULL, &source, &error), LIANA_INVALID_DATA, &error, "no member 'b.jpg'");
     source = open_skipping(path, 3, 0);
     check_record(source, 0, 1, "first");
-    check_bad(source, 1, "record 1 (id 'b'): no image beside the others of that name");
+    check_bad(source, 1, "record 1 (id 'b'): no image among the members of that name");
     assert_int_equal(liana__source_offset(source, 1), 2 * MEMBER + HEADER);
     check_bad(source, 2, "no label");
     liana__source_close(source);

@@ -227,8 +227,8 @@ static void test_shapes_that_do_not_fit(void **state)
     (void)state;
     liana__test_folder();
     const char *config = liana__test_tiny_run(40);
-    assert_refused(train(config, "model.layers[5].Dense.units=5"), 2, "5 classes", "has 4");
-    assert_refused(train(config, "data.num_classes=3"), 2, "4 classes", "has 3");
+    assert_refused(train(config, "model.layers[5].Dense.units=5"), 2, "5 classes", "have 4");
+    assert_refused(train(config, "data.num_classes=3"), 2, "4 classes", "have 3");
     assert_refused(train(config, "train.metrics=[accuracy, top_5_accuracy, accuracy]"), 2, "train.metrics",
                    "'accuracy' is named twice");
     /* A network that ends in no probabilities, before anything is written. */

@@ -396,11 +396,11 @@ static void test_a_run(void **state)
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     snprintf(data, sizeof data, "%s", liana__test_path("test.tfrec"));
     got = liana__test_command("evaluate", run);
-    assert_says(got.out, "over 19 examples (1 are left out)");
+    assert_says(got.out, "over 19 examples (1 left out)");
     assert_says(got.err, "left out of validation: ");
     assert_code(got, 0);
     got = liana__test_command("predict", run, "--data", data, "--out", liana__test_path("p.csv"));
-    assert_says(got.out, "p.csv': 19; 1 records are left out");
+    assert_says(got.out, "p.csv': 19; 1 records left out");
     assert_says(got.err, "test.tfrec': the checksum of record 3");
     assert_code(got, 0);
     /* The run's list is a quarantine list. */

@@ -70,7 +70,7 @@ static void test_text(void **state)
     static const char *const texts[] = {"us/image",           "decode",
                                         "random_contrast",    "all of them",
                                         "in the first epoch", "from the cache",
-                                        "bounds the input",   "the first batch is there after"};
+                                        "limits the input",   "the first batch is ready after"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!strstr(got.out, texts[i])) fail_msg("'%s' is not in:\n%s", texts[i], got.out);
     }
@@ -82,7 +82,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     assert_refused(liana__test_command("bench", "steps", config_path), 2, "'steps'", "'data'");
-    assert_refused(liana__test_command("bench", "data"), 2, "too few words", "data CONFIG.yaml");
+    assert_refused(liana__test_command("bench", "data"), 2, "too few arguments", "data CONFIG.yaml");
     assert_refused(liana__test_command("bench", "data", config_path, "--seconds", "0"), 2, "--seconds");
     assert_refused(liana__test_command("bench", "data", config_path, "data.train=none*.tfrec"), 1, "none*.tfrec");
 }

@@ -89,10 +89,10 @@ static void test_results_do_not_depend_on_the_cache(void **state)
     byte ^= 1;
     assert_int_equal(pwrite(descriptor, &byte, 1, 4096 + 300), 1);
     close(descriptor);
-    train("third", "file", "1 image was damaged and made anew, first that of '", "images were");
+    train("third", "file", "1 image was damaged and decoded again, first that of '", "images were");
     assert_same_run("third", "none");
     assert_int_equal(truncate(cache_file("validation-"), 5000), 0);
-    train("fourth", "file", "is made anew: it was cut off", "was damaged");
+    train("fourth", "file", "is made again: its length has changed", "was damaged");
     assert_same_run("fourth", "none");
 }
 

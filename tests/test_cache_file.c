@@ -162,7 +162,7 @@ static void test_what_has_changed_is_made_anew(void **state)
                                      {.start = 0}};
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         assert_int_equal(use(&own, &recipes[i]), COUNT);
-        if (i) assert_non_null(strstr(own.log, "deep/folder/kept' is made anew: the stages before it were others"));
+        if (i) assert_non_null(strstr(own.log, "deep/folder/kept' is made again: the stages before it have changed"));
         assert_int_equal(use(&own, &recipes[i]), 0);
     }
     liana_context_destroy(own.context);
@@ -288,7 +288,7 @@ static void test_damage_is_named_and_mended(void **state)
         for (long size = 0; size < (long)info.st_size; size += info.st_size / 13 + 1) {
             assert_int_equal(truncate(cache_path(), size), 0);
             assert_int_equal(use(&own, &wanted), COUNT);
-            assert_non_null(strstr(own.log, "kept' is made anew: it is damaged, cut short or something else"));
+            assert_non_null(strstr(own.log, "kept' is made again: it is damaged, truncated or another kind of file"));
         }
         assert_int_equal(use(&own, &wanted), 0);
     }
@@ -378,13 +378,13 @@ static void test_failures_leave_no_file(void **state)
     assert_non_null(strstr(liana_context_message(own.context), "cache_file"));
     assert_non_null(strstr(liana_context_message(own.context), "file"));
     assert_null(open_cache(&own, &(recipe){.path = ""}));
-    assert_non_null(strstr(liana_context_message(own.context), "cache_file: there is no path"));
+    assert_non_null(strstr(liana_context_message(own.context), "cache_file: the path of the file is missing"));
     assert_null(liana_dataset_cache_file(liana_dataset_repeat(liana_dataset_range(own.context, 0, 3, 1), -1),
                                          &(liana_cache_file_options){.path = cache_path()}));
     assert_non_null(strstr(liana_context_message(own.context), "cache_file: the data are endless"));
     liana_dataset *twice = cache(liana_dataset_skip(cache(liana_dataset_range(own.context, 0, 3, 1)), 1));
     assert_null(twice);
-    assert_non_null(strstr(liana_context_message(own.context), "keeps elements that it would be made of"));
+    assert_non_null(strstr(liana_context_message(own.context), "is also the file of an input"));
     /* Nothing is kept as well. */
     liana_dataset *none = liana_dataset_cache_file(liana_dataset_range(own.context, 0, 0, 1),
                                                    &(liana_cache_file_options){.path = cache_path()});

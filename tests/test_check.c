@@ -456,9 +456,9 @@ static void test_wrong_lists(void **state)
     static const char *const cases[][2] = {
         {"file\na\n", "'file' and 'record'"},
         {"", "'file' and 'record'"},
-        {"file,record\na,b\n", "line 2: the record is no whole number"},
-        {"file,record\na,1\nb,-2\n", "line 3: the record is no whole number"},
-        {"offset,file,record\nx,a,1\n", "line 2: the offset is no whole number"},
+        {"file,record\na,b\n", "line 2: the record is not a whole number"},
+        {"file,record\na,1\nb,-2\n", "line 3: the record is not a whole number"},
+        {"offset,file,record\nx,a,1\n", "line 2: the offset is not a whole number"},
         {"file,record\na\n", "line 2"},
         {"file,record\n,1\n", "line 2: the name of the file is missing"},
         {"file,record,reason\na,1,\"x\ny\"\nb,1,\"x\n", "line 4"},

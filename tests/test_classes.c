@@ -152,7 +152,7 @@ static void test_numbers_are_no_names(void **state)
     (void)state;
     set_up();
     /* The run has names, the others have numbers: CSV, and IDX files, whose labels can only be numbers. */
-    assert_refused(train("all", "numbers.csv", NULL), 1, "numbers.csv', line 2", "'0' is the name of no class",
+    assert_refused(train("all", "numbers.csv", NULL), 1, "numbers.csv', line 2", "'0' is not the name of a class",
                    "4 classes: cat, dog, eel, fox", "4 classes: 0, 1, 2, 3");
     assert_refused(train("names.csv", "turned.csv", NULL), 1, "turned.csv", "4 classes: cat, dog, eel, fox",
                    "4 classes: 0, 1, 2, 3");
@@ -167,8 +167,8 @@ static void test_numbers_are_no_names(void **state)
     write_folders("more", -1);
     make_folder("more/gnu");
     write_image("more/gnu/1.png", 0, 0, 3);
-    assert_refused(train("all", "more", NULL), 1, "more/gnu' has the name of no class", "4 classes: cat, dog, eel, fox",
-                   "5 classes: cat, dog, eel, fox, gnu");
+    assert_refused(train("all", "more", NULL), 1, "more/gnu' does not have the name of a class",
+                   "4 classes: cat, dog, eel, fox", "5 classes: cat, dog, eel, fox, gnu");
     /* Of a finished run. */
     assert_code(train("all", "few", NULL), 0);
     assert_refused(evaluate("turned.csv", NULL), 1, "turned.csv", "4 classes: cat, dog, eel, fox");

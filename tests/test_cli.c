@@ -120,8 +120,9 @@ static void test_usage_errors(void **state)
     assert_usage_error(run("vers"), "liana: unknown subcommand 'vers'; did you mean 'version'?\n");
     assert_usage_error(run("zebra"), "liana: unknown subcommand 'zebra'; 'liana help' lists them\n");
     assert_usage_error(run("help", "hlep"), "liana: unknown subcommand 'hlep'; did you mean 'help'?\n");
-    assert_usage_error(run("version", "now"), "liana: version: 'now' is one word too many, expected: liana version\n");
-    assert_usage_error(run("convert"), "liana: convert: too few words, expected: liana convert DATA ...\n");
+    assert_usage_error(run("version", "now"),
+                       "liana: version: 'now' is one argument too many, expected: liana version\n");
+    assert_usage_error(run("convert"), "liana: convert: too few arguments, expected: liana convert DATA ...\n");
     assert_usage_error(run("convert", "x", "--shufle", "y"),
                        "liana: convert: unknown option '--shufle'; did you mean '--shuffle'?\n");
     assert_usage_error(run("convert", "x", "--zebra=3"),
@@ -154,7 +155,7 @@ static void test_usage_errors(void **state)
                        "liana: train: unknown option '--zebra'; 'liana train --help' lists them\n");
     assert_usage_error(
         run("train", "x.yaml", "--validation_split", "0.2"),
-        "liana: train: unknown option '--validation_split'; validation data are files of their own: "
+        "liana: train: unknown option '--validation_split'; validation data must be separate files: "
         "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train "
         "and data.validation\n");
     /* Keys that another subcommand does not have. */
@@ -170,7 +171,8 @@ static void test_usage_errors(void **state)
                        "liana: convert: --shards: found '0', expected a whole number from 1 to 100000\n");
     assert_usage_error(run("convert", "x", "--test", "1.5"),
                        "liana: convert: --test: found '1.5', expected a number from 0 to 1\n");
-    assert_usage_error(run("convert", "x"), "liana: convert: --out is missing: --out DIR says where the shards go\n");
+    assert_usage_error(run("convert", "x"),
+                       "liana: convert: --out is missing: give the folder for the shards as --out DIR\n");
 }
 
 static const liana__option words_options[] = {LIANA__OPTION_OUT("x"), LIANA__OPTION_RESUME, {0}};

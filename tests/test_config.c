@@ -118,7 +118,7 @@ static void test_the_least(void **state)
     assert_string_equal(liana__value_get(fixed->config.train.optimizer, "name")->string, "Adam");
     assert_int_equal(fixed->config.train.batch_size, 32);
     assert_fails(liana__config_require_training_data(&fixed->config, &fixed->error), LIANA_INVALID_CONFIG,
-                 &fixed->error, "c.yaml:1:1: data.train: it is missing");
+                 &fixed->error, "c.yaml:1:1: data.train: missing");
 }
 
 static void test_forms_of_sources_and_names(void **state)
@@ -231,7 +231,7 @@ static void test_mistakes_are_named_with_their_place(void **state)
         {MODEL "train: {momentum: 0.9}\n",
          "c.yaml:2:9: train: unknown key 'momentum'; did you mean 'train.optimizer.momentum'?"},
         {MODEL "data: {validation_split: 0.2}\n",
-         "c.yaml:2:8: data: unknown key 'validation_split'; validation data are files of their own: 'liana convert "
+         "c.yaml:2:8: data: unknown key 'validation_split'; validation data must be separate files: 'liana convert "
          "DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train and data.validation"},
         {MODEL "train: {epochs: 0}\n",
          "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000"},
@@ -249,8 +249,8 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "learning_rate: 1.0e-3}"},
         {MODEL "train: {optimizer: {name: 3}}\n",
          "c.yaml:2:27: train.optimizer: name: found the number 3, expected text"},
-        {MODEL "train: {optimizer: {name: Adm}}\n", "c.yaml:2:27: train.optimizer: there is no optimizer 'Adm' among "
-                                                    "those that 'liana list' shows; did you mean 'Adam'?"},
+        {MODEL "train: {optimizer: {name: Adm}}\n", "c.yaml:2:27: train.optimizer: there is no optimizer 'Adm'; 'liana "
+                                                    "list' shows them; did you mean 'Adam'?"},
         {MODEL "train: {optimizer: {name: Adam, beta1: 0.5}}\n",
          "c.yaml:2:33: train.optimizer: unknown key 'beta1'; did you mean 'beta_1'?"},
         {MODEL "train: {loss: null}\n", "c.yaml:2:15: train.loss: found null, expected the name of a loss"},
@@ -258,16 +258,16 @@ static void test_mistakes_are_named_with_their_place(void **state)
                                      "or {images: FILE, labels: FILE}"},
         {MODEL "data: {train: [a, 3]}\n",
          "c.yaml:2:19: data.train.paths[1]: found the number 3, expected text; write it in quotes"},
-        {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images' beside it"},
+        {MODEL "data: {test: {labels: a}}\n", "c.yaml:2:14: data.test: 'labels' needs 'images'"},
         {MODEL "data: {test: {paths: a, images: b}}\n",
-         "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one"},
+         "c.yaml:2:14: data.test: 'paths' and 'images' exclude each other; keep one of them"},
         {MODEL "data: {image_size: [0, 3]}\n",
-         "c.yaml:2:20: data.image_size: one side is 0, expected both (no resizing) or neither"},
+         "c.yaml:2:20: data.image_size: one side is 0, expected both (no resizing) or none"},
         {MODEL "data: {image_size: 99999}\n",
          "c.yaml:2:20: data.image_size: found the number 99999, expected a whole number from 0 to 16384"},
         {MODEL "data: {channels: 2}\n", "c.yaml:2:18: data.channels: found the number 2, expected 1 or 3"},
         {MODEL "data: {repeat: true}\n",
-         "c.yaml:2:16: data.repeat: endless data needs train.steps_per_epoch, to say when an epoch ends"},
+         "c.yaml:2:16: data.repeat: endless data need train.steps_per_epoch, which says when an epoch ends"},
         {MODEL "data: {class_names: [a], num_classes: 2}\n",
          "c.yaml:2:39: data.num_classes: found the number 2, but data.class_names has 1 names"},
         {MODEL "data: {class_names: [a, c, b, d, c]}\n",
@@ -276,13 +276,13 @@ static void test_mistakes_are_named_with_their_place(void **state)
         {"train: {epochs: 1}\n", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"", "c.yaml:1:1: model: expected 'base' (an architecture) or 'layers' (a list of layers)"},
         {"model: {base: M, layers: [Flatten]}\n",
-         "c.yaml:1:26: model.layers: 'base' and 'layers' exclude each other; keep one"},
+         "c.yaml:1:26: model.layers: 'base' and 'layers' exclude each other; keep one of them"},
         {"model: {layers: {}}\n",
          "c.yaml:1:17: model.layers: found a mapping of 0 keys, expected a list of layers: {Layer: {option: value}}"},
         {"model: {layers: [Flatten], dropout: 0.5}\n",
-         "c.yaml:1:37: model.dropout: this is an option of 'base', but the model is made of 'layers'"},
+         "c.yaml:1:37: model.dropout: this is an option of 'base', but the model is given by 'layers'"},
         {"model: {base: M, trainable: false, trainable_from: x}\n",
-         "c.yaml:1:52: model.trainable_from: it starts training at a layer, but 'trainable' is false"},
+         "c.yaml:1:52: model.trainable_from: it names the first layer to train, but 'trainable' is false"},
         {"model: {base: M, dropout: 1.5}\n",
          "c.yaml:1:27: model.dropout: found the number 1.5, expected a number from 0.0 to 0.99"},
         {"- a\n", "c.yaml:1:1: found a list of 1, expected a mapping (key: value)"},
@@ -295,8 +295,8 @@ static void test_mistakes_are_named_with_their_place(void **state)
 /* A rate that would be taken for another one, or for none. */
 static void test_learning_rates_that_are_none(void **state)
 {
-    static const char tiny[] = ", which changes no weight in float32; expected a learning rate of at least 1.2e-38, or "
-                               "leave it out for the optimizer's default, ";
+    static const char tiny[] = ", which does not change weights in float32; expected a learning rate of at least "
+                               "1.2e-38, or nothing for the optimizer's default, ";
     static const char range[] = ", expected a number from 0.0 to 1.0e+38";
     static const char kind[] = ", expected a number, or a schedule such as {name: CosineDecay, ...}";
     static const struct {
@@ -317,9 +317,9 @@ static void test_learning_rates_that_are_none(void **state)
         {"Adam, learning_rate: true", "true", kind, ""},
         {"Adam, learning_rate: [0.1]", "a list of 1", kind, ""},
         {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0}", "0",
-         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+         ", expected a number above 0; remove the key for a decay to the end of the run", ""},
         {"Adam, learning_rate: {name: CosineDecay, decay_steps: 0, decay_epochs: 0.0}", "0",
-         ", but a decay lasts longer than that; leave it out for one to the end of the run", ""},
+         ", expected a number above 0; remove the key for a decay to the end of the run", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture *fixed = *state;
@@ -355,7 +355,7 @@ static void test_mistakes_on_the_command_line(void **state)
         {"train.bach_size=3", "command line: train: unknown key 'bach_size'; did you mean 'batch_size'?"},
         {"trian.epochs=3", "command line: unknown key 'trian'; did you mean 'train'?"},
         {"validation_split=0.2",
-         "command line: unknown key 'validation_split'; validation data are files of their own: "
+         "command line: unknown key 'validation_split'; validation data must be separate files: "
          "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and "
          "DIR/val, for data.train and data.validation"},
         {"epochs=3", "command line: unknown key 'epochs'; did you mean 'train.epochs'?"},
@@ -364,9 +364,9 @@ static void test_mistakes_on_the_command_line(void **state)
         {"=3", "command line: found '=3', expected key=value, such as train.epochs=3"},
         {"train.epochs.x=3",
          "command line: train.epochs: found the number 1, expected a mapping or a list, to set 'x' in it"},
-        {"train.metrics[1]=x", "command line: train.metrics[1]: '1' is no index of a list of 1; they count from 0"},
+        {"train.metrics[1]=x", "command line: train.metrics[1]: '1' is not an index of a list of 1; they count from 0"},
         {"train.metrics.first=x",
-         "command line: train.metrics.first: 'first' is no index of a list of 1; they count from 0"},
+         "command line: train.metrics.first: 'first' is not an index of a list of 1; they count from 0"},
         {"train..epochs=3",
          "command line: 'train..epochs' is not a key, expected names with dots, such as model.layers[0].Dense.units"},
         {"train.metrics[0=3",

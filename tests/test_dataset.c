@@ -358,7 +358,7 @@ static void test_a_buffer_is_as_large_as_it_is(void **state)
     /* And as large as the memory allows. */
     iterator = iterate(context, stream, &(liana_iterator_options){.memory = 1000});
     check(liana_iterator_next(iterator, &element), LIANA_OUT_OF_RANGE);
-    says("shuffle: the elements that are kept take more than 500 bytes");
+    says("shuffle: the kept elements take more than 500 bytes");
     liana_iterator_destroy(iterator);
     liana_dataset_close(stream);
     liana_context_destroy(context);
@@ -426,7 +426,7 @@ static void test_iterators_are_initialised_again_and_fed(void **state)
     check(liana_iterator_feed(fed, b), LIANA_OK);
     check_numbers(fed, (const int64_t[]){12, 13, 14}, 3);
     check(liana_iterator_feed(fed, wrong), LIANA_INVALID_ARGUMENT);
-    says("what is fed does not fit");
+    says("the source does not fit");
     check(liana_iterator_feed(fed, fed), LIANA_INVALID_ARGUMENT);
     check(liana_iterator_feed(a, b), LIANA_INVALID_ARGUMENT);
     liana_iterator *all[] = {iterator, fed, a, b, wrong};

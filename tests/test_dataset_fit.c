@@ -323,7 +323,7 @@ static void test_batched_datasets_are_refused(void **state)
     liana_dataset *batched =
         liana_dataset_batch(liana_dataset_retain(own.training), &(liana_batch_options){.batch_size = 8});
     refused(liana_fit(model, &(liana_fit_options){.training = batched}), LIANA_INVALID_ARGUMENT,
-            "leave liana_dataset_batch out");
+            "leave out liana_dataset_batch");
     liana_dataset_close(batched);
     liana_model_destroy(model);
     tear_down(&own);

@@ -133,7 +133,7 @@ static void test_what_is_wrong_is_named(void **state)
         {"{paths: $0, concatenate: [$1]}", "exclude each other"},
         {"{concatenate: [$0, {path: $1}]}", "dataset.concatenate[1]: unknown key 'path'; did you mean 'paths'"},
         {"{concatenate: []}", "dataset.concatenate: found a list of 0, expected a list of sources"},
-        {"{sample_from: [{weight: 1}]}", "dataset.sample_from[0]: there is no source"},
+        {"{sample_from: [{weight: 1}]}", "dataset.sample_from[0]: no source found"},
         {"{take: 4}", "no source"},
         {"{paths: $0, shard: {count: 2, index: 2}}", "shard.index is 2, expected less than shard.count, which is 2"},
         {"{paths: $0, filter: odd}", "dataset.filter: there is no function 'odd'"},

@@ -102,7 +102,7 @@ static void test_training_for_nobody_goes_on(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(run_unread((const char *const[]){"train", config, "--out", run, modes[i], NULL}), 0);
         char *text = read_err();
-        assert_string_equal(text, "liana: nobody reads standard output any more; training goes on without it\n");
+        assert_string_equal(text, "liana: standard output has no reader any more; training goes on\n");
         free(text);
         assert_true(liana__file_exists(liana__test_path("run/validation_predictions.csv")));
         assert_ok(liana__folder_remove(run, NULL), NULL);
@@ -134,7 +134,7 @@ static void test_a_run_folder_that_is_taken_away(void **state)
     pid_t process = liana__test_spawn(words, NULL);
     wait_for(liana__test_path("run/history.json"));
     assert_int_equal(rename(run, liana__test_path("elsewhere")), 0);
-    assert_refused(liana__test_wait(process), 1, "the run folder '", "/run' was ", "while the run was training");
+    assert_refused(liana__test_wait(process), 1, "the run folder '", "/run' was ", "during training");
 }
 
 /* At the last event of an epoch, or before the next checkpoint, from within. */

@@ -57,7 +57,7 @@ static void test_bad_headers(void **state)
     assert_fails(open_bytes("\0\0\x08\0", 4, &idx, &error), LIANA_INVALID_DATA, &error, "0 dimensions", "1 to 8");
     assert_fails(open_bytes("\0\0\x08\xff", 4, &idx, &error), LIANA_INVALID_DATA, &error, "255 dimensions");
     assert_fails(open_bytes("\0\0\x08\x03\0\0\0\1\0", 9, &idx, &error), LIANA_DATA_LOSS, &error, "9 bytes",
-                 "3 dimensions", "takes 16");
+                 "3 dimensions", "needs 16");
     assert_fails(open_bytes("\x89PNG\r\n\x1a\n", 8, &idx, &error), LIANA_INVALID_DATA, &error, "not an IDX file",
                  "a PNG image");
     assert_fails(liana__idx_open("/no/such.idx", 0, &idx, &error), LIANA_NOT_FOUND, &error, "/no/such.idx");
@@ -70,14 +70,14 @@ static void test_sizes_that_do_not_fit(void **state)
     liana__error error = {0};
     liana__idx idx;
     assert_fails(open_bytes("\0\0\x08\x02\0\0\0\2\0\0\0\3.....", 17, &idx, &error), LIANA_DATA_LOSS, &error,
-                 "5 bytes of values", "2 x 3 of u8", "take 6", "truncated");
+                 "5 bytes of values", "2 x 3 of u8", "need 6", "truncated");
     assert_fails(open_bytes("\0\0\x08\x02\0\0\0\2\0\0\0\3.......", 19, &idx, &error), LIANA_INVALID_DATA, &error,
-                 "7 bytes of values", "take 6", "damaged");
+                 "7 bytes of values", "need 6", "damaged");
     assert_fails(open_bytes("\0\0\x0e\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16, &idx, &error),
-                 LIANA_INVALID_DATA, &error, "4294967295 x 4294967295 x 4294967295", "more than any file");
+                 LIANA_INVALID_DATA, &error, "4294967295 x 4294967295 x 4294967295", "too large for any file");
     /* 2^32 x 2^31 x 2 would be 2^64, which is 0 in 64 bits. */
     assert_fails(open_bytes("\0\0\x0e\x03\x80\0\0\0\x80\0\0\0\0\0\0\1", 16, &idx, &error), LIANA_INVALID_DATA, &error,
-                 "2147483648 x 2147483648 x 1", "more than any file");
+                 "2147483648 x 2147483648 x 1", "too large for any file");
     assert_ok(open_bytes("\0\0\x08\x02\0\0\0\0\0\0\0\3", 12, &idx, &error), &error);
     assert_int_equal(idx.num_elements, 0);
     liana__idx_close(&idx);

@@ -110,7 +110,7 @@ static void test_one_that_is_not_to_be_ignored_is_an_error(void **state)
         liana_dataset_close(data);
     }
     assert_null(liana_dataset_ignore_errors(liana_dataset_ignore_errors(make_data(context), NULL), NULL));
-    assert_non_null(strstr(liana_context_message(context), "ignore_errors: what comes after an element"));
+    assert_non_null(strstr(liana_context_message(context), "ignore_errors: the elements after a failed one"));
     assert_null(liana_dataset_mark_errors(liana_dataset_repeat(make_data(context), -1), NULL));
     assert_null(
         liana_dataset_mark_errors(liana_dataset_batch(make_data(context), &(liana_batch_options){.batch_size = 4}),

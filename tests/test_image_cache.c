@@ -174,27 +174,27 @@ static void test_other_files_are_replaced(void **state)
     liana__decoded_file_close(other);
     liana__decoded_file_close(file);
     changed.settings.words[1]++;
-    liana__decoded_file_close(open_file(path, &changed, "the images are decoded otherwise"));
+    liana__decoded_file_close(open_file(path, &changed, "the images are decoded in another way"));
     changed.image_size++;
-    liana__decoded_file_close(open_file(path, &changed, "the images are decoded otherwise"));
+    liana__decoded_file_close(open_file(path, &changed, "the images are decoded in another way"));
 
     char text[] = "id,label\n1,2\n";
     liana__decoded_file_close(
-        open_file(liana__test_write("text.images", text, sizeof text), &contents, "it is no cache of images"));
+        open_file(liana__test_write("text.images", text, sizeof text), &contents, "it is not a cache of images"));
     liana__decoded_file_close(
-        open_file(liana__test_write("empty.images", text, 0), &contents, "it is no cache of images"));
+        open_file(liana__test_write("empty.images", text, 0), &contents, "it is not a cache of images"));
     for (off_t i = 0; i < PAGE; i++) {
         liana__decoded_file_close(open_file(path, &contents, i == 0 ? "the source files changed" : ""));
         change_byte(path, i);
-        const char *why = i < 8    ? "it is no cache of images"
-                          : i < 12 ? "it is of a machine with another byte order"
-                          : i < 16 ? "it is of another version of liana"
+        const char *why = i < 8    ? "it is not a cache of images"
+                          : i < 12 ? "it was made on a machine with another byte order"
+                          : i < 16 ? "it was made by another version of liana"
                                    : "its header is damaged";
         liana__decoded_file_close(open_file(path, &contents, why));
         if (i == 200) i = PAGE - 8;
     }
     assert_int_equal(truncate(path, PAGE + STRIDE), 0);
-    liana__decoded_file_close(open_file(path, &contents, "it was cut off or grew"));
+    liana__decoded_file_close(open_file(path, &contents, "its length has changed"));
 }
 
 static void test_files_that_cannot_be(void **state)

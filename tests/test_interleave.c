@@ -298,8 +298,8 @@ static void test_what_is_wrong_is_named(void **state)
          "dataset.interleave.cycle_length: found the number 2000"},
         {"{paths: $part-0.tfrec, interleave: {sources: [$part-0.tfrec]}}", "'interleave.sources' exclude each other"},
         {"{interleave: {sources: []}}", "dataset.interleave.sources: found a list of 0, expected a list of sources"},
-        {"{interleave: {sources: [{take: 2}]}}", "dataset.interleave.sources[0]: there is no source"},
-        {"{concatenate: [$part-0.tfrec], interleave: {cycle_length: 2}}", "there are neither"},
+        {"{interleave: {sources: [{take: 2}]}}", "dataset.interleave.sources[0]: no source found"},
+        {"{concatenate: [$part-0.tfrec], interleave: {cycle_length: 2}}", "neither is given"},
         {"{paths: $classes, interleave: {cycle_length: 2}}", "is one example: only files of many examples"},
     };
     static const char *const folders[] = {"classes", "classes/a", "classes/b"};

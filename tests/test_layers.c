@@ -226,7 +226,7 @@ static void test_wrong_options_are_named(void **state)
                    "he_normal");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(x)"), "bias_initializer", "value",
                    "'x'", "a number");
-    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "'low=1'", "no argument");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "'low=1'", "not an argument");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1"), "')'");
     assert_refuses(liana_dropout(model, .rate = 1), "dropout.rate", "1");
     assert_refuses(liana_batch_normalization(model, .momentum = 1.5), "momentum", "1.5");

@@ -63,7 +63,7 @@ static void test_bad_lists_of_s3(void **state)
     } cases[] = {
         {"", "no element found"},
         {"<ListBucketResult>", "no element found"},
-        {"<html><body>Sign in</body></html>", "no list of objects"},
+        {"<html><body>Sign in</body></html>", "not a list of objects"},
         {"<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>", "no key or no size"},
         {"<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>", "no key or no size"},
         {"<ListBucketResult><Contents><Key>a</Key><Size>1e3</Size></Contents></ListBucketResult>", "no key or no size"},
@@ -117,9 +117,8 @@ static void test_a_list_of_gcs(void **state)
         {"<html>", "the server's answer"},
         {"[]", "a list, expected a mapping"},
         {"{\"items\": 1}", "expected a list"},
-        {"{\"items\": [1]}", "without its name"},
-        {"{\"items\": [{\"name\": \"a\", \"size\": 1, \"generation\": \"1\"}]}",
-         "without its name, generation or size"},
+        {"{\"items\": [1]}", "without name"},
+        {"{\"items\": [{\"name\": \"a\", \"size\": 1, \"generation\": \"1\"}]}", "without name, generation or size"},
         {"{\"items\": [{\"name\": \"a\", \"size\": \"99999999999999999999\", \"generation\": \"1\"}]}", "size"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -312,11 +311,11 @@ static void test_where_credentials_of_google_are_found(void **state)
         const char *text;
         const char *says;
     } cases[] = {
-        {"hunter2", "no JSON mapping"},
-        {"{\"type\": \"external_account\"}", "another type"},
+        {"hunter2", "not a JSON mapping"},
+        {"{\"type\": \"external_account\"}", "a type other than"},
         {"{\"type\": \"service_account\", \"private_key\": \"hunter2\"}", "client_email"},
         {"{\"type\": \"authorized_user\", \"client_secret\": \"hunter2\"}", "gcloud"},
-        {"{\"type\": hunter2}", "no JSON mapping"},
+        {"{\"type\": hunter2}", "not a JSON mapping"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana__test_write("robot.json", SPAN(cases[i].text));

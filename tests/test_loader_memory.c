@@ -320,8 +320,8 @@ static void test_a_stream_has_its_part(void **state)
     liana__batch *batch;
     assert_ok(liana__loader_create(source, &options, &loader, &error), &error);
     assert_ok(liana__loader_begin(loader, 3, 0, &error), &error);
-    assert_fails(liana__loader_next(loader, &batch, &error), LIANA_OUT_OF_RANGE, &error, "elements that are kept",
-                 "make its memory larger");
+    assert_fails(liana__loader_next(loader, &batch, &error), LIANA_OUT_OF_RANGE, &error, "kept elements",
+                 "increase its memory");
     liana__loader_destroy(loader);
     liana__dataset_close_view(source);
     liana_dataset_close(dataset);

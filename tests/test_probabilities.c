@@ -123,8 +123,8 @@ static void test_models_that_do_not(void **state)
         {dense_linear, "layer 'end' (Dense, activation: linear)", "end the model in a softmax"},
         {dense_relu, "layer 'end' (Dense, activation: relu)", "end the model in a softmax"},
         {dense_sigmoid, "layer 'end' (Dense, activation: sigmoid)", "two classes need two units"},
-        {activation_behind_softmax, "layer 'end' (Activation, activation: tanh)", "leave this one out"},
-        {dropout_behind_softmax, "layer 'end' (Dropout)", "leave this one out"},
+        {activation_behind_softmax, "layer 'end' (Activation, activation: tanh)", "remove this layer"},
+        {dropout_behind_softmax, "layer 'end' (Dropout)", "remove this layer"},
         {sum_of_softmaxes, "layer 'end' (Add)", "end the model in a softmax"},
         {many_softmaxes_in_a_row, "(Flatten)", "the layer before it gives probabilities"},
         {greatest_of_softmaxes, "(GlobalMaxPooling2D)", "the layer before it gives probabilities"},
@@ -135,7 +135,7 @@ static void test_models_that_do_not(void **state)
         cases[i].end();
         assert_ok(liana_model_status(model), &model->error);
         assert_fails(liana__model_check_probabilities(model, &error), LIANA_INVALID_CONFIG, &error,
-                     "test_probabilities.c:", cases[i].layer, "no probabilities of classes", cases[i].advice);
+                     "test_probabilities.c:", cases[i].layer, "not probabilities of classes", cases[i].advice);
     }
 }
 

@@ -305,8 +305,8 @@ static void test_verdict(void **state)
     liana__profile_verdict(&profile, &text);
     assert_string_equal(text.data,
                         "40% in 1x1 convolutions (compute-bound) at 38% of the roofline; 15% in element-wise "
-                        "ops (memory-bound) at 80% of the roofline; 10% adding up gradients; 25% workers "
-                        "without work; input wait 10%");
+                        "ops (memory-bound) at 80% of the roofline; 10% adding gradients; 25% workers "
+                        "idle; input wait 10%");
     liana__text_free(&text);
     assert_float_equal(liana__profile_undisturbed(&profile), 0.5, 1e-12);
     profile.reading = 20; /* threads that wait for a core of the two */
@@ -351,10 +351,10 @@ static void test_command_prints(void **state)
         "GFLOP/s (f32",
         "2 steps of 32 images:",
         "images/s",
-        "op (times of all workers together)",
+        "op (times: all workers together)",
         "conv2d_kernel_gradient 3x3",
         "batch_norm_training",
-        "- adding up gradients",
+        "- adding gradients",
         "- without work",
         "kernel, place", /* nodes; which have a line depends on their times */
         "% of the roofline; ",
@@ -407,7 +407,7 @@ static void test_command_refuses(void **state)
     assert_refused(liana__test_command("profile", config, "--steps", "0"), 2, "--steps", "1");
     assert_refused(liana__test_command("profile", config, "data.train=null"), 2, "data.train");
     assert_refused(liana__test_command("profile", config, "train.device=reference", "--steps", "1", "--warmup", "1"), 1,
-                   "the device 'reference' does not say", "train.device=cpu");
+                   "the device 'reference' does not report", "train.device=cpu");
     assert_refused(liana__test_command("profile", config, "--steps", "1", "--trace",
                                        liana__test_path("no/such/t.json")),
                    1, "no/such/t.json");
@@ -530,9 +530,8 @@ static void expect_printed(const liana__profile *profile, const char *text, bool
 /* A machine that is measured as slower than its kernels are: shares above 100% are said to be too large. */
 static void check_shares_above_all(liana__profile *profile)
 {
-    static const char *const whys[] = {
-        "above 100% of the roofline: the kernel does less than is counted, or the machine",
-        "something else was running while the machine was measured"};
+    static const char *const whys[] = {"above 100% of the roofline: the kernel does less work than is counted, or the",
+                                       "other programs ran while the machine was measured"};
     profile->roofline.undisturbed = 1;
     expect_printed(profile, "f32[1, 8, 8, 5]", true);
     expect_printed(profile, "conv2d/kernel", true);

@@ -218,7 +218,7 @@ static void assert_says(liana__test_result got, const char *words)
 /* What it costs is in a line of the profile, and there is no such line where it costs nothing. */
 static void profile_shows(const char *least)
 {
-    static const char line[] = "go to computing again what was not kept";
+    static const char line[] = "are for recomputation";
     const char *words[16] = {"profile",
                              config_path,
                              "--steps=1",

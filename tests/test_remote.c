@@ -347,8 +347,8 @@ static void test_changed_and_wrong_bytes(void **state)
     assert_fails(try_file("gs://bucket/large.bin", &quick, &error), LIANA_DATA_LOSS, &error, "CRC-32C", "damaged",
                  "run again");
     liana__test_server_fault("norange", 100);
-    assert_fails(try_file("gs://bucket/large.bin", &quick, &error), LIANA_DATA_LOSS, &error, "other bytes than those",
-                 "HTTP 200");
+    assert_fails(try_file("gs://bucket/large.bin", &quick, &error), LIANA_DATA_LOSS, &error,
+                 "other bytes than requested", "HTTP 200");
     liana__test_server_fault("503", 1000);
     assert_fails(try_file("gs://bucket/large.bin", &quick, &error), LIANA_IO_ERROR, &error, "the server failed",
                  "HTTP 503 Service Unavailable", "tried 4 times", "later");
@@ -427,15 +427,15 @@ static void test_names_that_cannot_be(void **state)
         const char *name;
         const char *text;
     } cases[] = {
-        {"ftp://host/file", "'ftp://' is no kind of URL"},
+        {"ftp://host/file", "'ftp://' cannot be read"},
         {"htps://host/file", "did you mean 'https'"},
         {"http://example.com/file", "use https://"},
         {"http://127.0.0.1.example.com/file", "use https://"},
         {"https://user:secret@example.com/file", "~/.netrc"},
-        {"https:///file", "names no server"},
+        {"https:///file", "has no server name"},
         {"https://example.com/*.tfrec", "name each file"},
-        {"gs://Bucket/file", "'Bucket' is no name of a bucket"},
-        {"s3:///file", "no name of a bucket"},
+        {"gs://Bucket/file", "'Bucket' is not the name of a bucket"},
+        {"s3:///file", "not the name of a bucket"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(liana__remote_resolve(remote, &cases[i].name, 1, &arena, &paths, &error), LIANA_INVALID_ARGUMENT,
@@ -583,7 +583,7 @@ static void test_progress_and_stopping(void **state)
     options.progress = stop_at_once;
     options.user = &seen;
     liana__test_server_fault("stall", 1);
-    assert_fails(try_file("gs://bucket/large.bin", &options, &error), LIANA_CANCELLED, &error, "is kept");
+    assert_fails(try_file("gs://bucket/large.bin", &options, &error), LIANA_CANCELLED, &error, "are kept");
     assert_int_equal(seen.files, 1);
     assert_int_equal(seen.bytes, LARGE);
     assert_true(seen.bytes_done < LARGE);
@@ -646,7 +646,7 @@ static void test_files_of_which_some_are_missing(void **state)
         snprintf(text, sizeof text, "number %d", i);
         if (i == 7) {
             assert_int_equal(files[i].status, LIANA_INVALID_ARGUMENT);
-            assert_non_null(strstr(files[i].reason, "no name of a bucket"));
+            assert_non_null(strstr(files[i].reason, "not the name of a bucket"));
         } else if (i == 8) {
             assert_string_equal(files[i].path, names[i]);
         } else if (i % 10 == 4) {

@@ -302,11 +302,11 @@ static void test_a_service_account(void **state)
     run_program("/usr/bin/openssl", "genpkey", "-quiet", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048",
                 "-out", liana__test_path("other.pem"));
     write_robot(liana__test_path("other.pem"));
-    assert_fails(try_read("gs://bucket/file", &data, &size, &error), LIANA_IO_ERROR, &error, "no token could be had",
+    assert_fails(try_read("gs://bucket/file", &data, &size, &error), LIANA_IO_ERROR, &error, "gave no token",
                  "robot.json", "invalid_grant: Bad grant");
     write_robot(liana__test_write("none.pem", "hunter2\n", 8));
     assert_fails(try_read("gs://bucket/file", &data, &size, &error), LIANA_INVALID_CONFIG, &error, "robot.json",
-                 "no RSA key");
+                 "not an RSA key");
     assert_null(strstr(error.message, "hunter2"));
 }
 

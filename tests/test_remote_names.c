@@ -94,11 +94,11 @@ static void test_rows_of_a_list(void **state)
     check_record(source, 4, 4, "three");
     scratch = liana__source_scratch_create(source);
     assert_fails(liana__source_read(source, 0, scratch, &record, &error), LIANA_INVALID_DATA, &error, "record 0",
-                 "'ftp://' is no kind of URL");
+                 "'ftp://' cannot be read");
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error, "record 1",
                  "img/../img/1.jpg");
     assert_fails(liana__source_read(source, 2, scratch, &record, &error), LIANA_INVALID_DATA, &error, "record 2",
-                 "no name of a bucket");
+                 "not the name of a bucket");
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
     /* Where nothing can be had, it is no matter of bad records. */

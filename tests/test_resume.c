@@ -276,7 +276,7 @@ static void test_signals_save_a_checkpoint(void **state)
     }
 }
 
-/* Another instruction set rounds otherwise; whoever resumes under it is told. */
+/* Another instruction set rounds differently. A resume with one says so. */
 static void test_another_instruction_set_is_said(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void test_another_instruction_set_is_said(void **state)
     assert_code(got, 128 + SIGTERM);
     got = liana__test_process(environment, "train", config_path, "--out", liana__test_path("run"), "--resume",
                               "train.epochs=120");
-    assert_int_equal(strstr(got.out, "goes on under baseline, which rounds otherwise") != NULL, told_apart);
+    assert_int_equal(strstr(got.out, "resuming with baseline, which rounds differently") != NULL, told_apart);
     assert_code(got, 0);
     remove_run("run");
 }
@@ -374,7 +374,7 @@ static void test_a_run_is_not_mixed_with_another(void **state)
     };
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "--resume", changed[i][0]), 2,
-                       "--resume: ", changed[i][1], "is not what this run began with", "run/config.yaml");
+                       "--resume: ", changed[i][1], "differs from the beginning of this run", "run/config.yaml");
     }
     /* What came to nothing is begun anew. */
     assert_ok(liana__folder_make(liana__test_path("empty"), NULL), NULL);
@@ -456,7 +456,7 @@ static void test_damaged_checkpoints_are_set_aside(void **state)
     do_damage(liana__test_newest_checkpoint("run"), FLIP_VARIABLES);
     for (int i = 0; i < 2; i++) {
         assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "checkpoint.keep=1", "--resume"),
-                       1, "no checkpoint in '", "is whole", "checksum", "start from the beginning");
+                       1, "every checkpoint in '", "is damaged", "checksum", "start from the beginning");
     }
 }
 

@@ -71,23 +71,23 @@ static void check_runs(const char *more)
     /* One record more. */
     write_file(1, 10);
     assert_refused(train("run", more, true), 1, "state.json'",
-                   "the training data are not those that it was trained on: 'part-1.tfrec' had 9 records in ",
-                   ", and has 10 in ", "put the former data back");
+                   "the training data have changed since the checkpoint: 'part-1.tfrec' had 9 records in ",
+                   ", and now has 10 in ", "restore the old data");
     /* As many, of other sizes. */
     static const uint8_t other[] = "no image";
     liana__test_odd odd = {.record = 4, .image = other, .image_size = sizeof other};
     liana__test_tiny_records("part-1.tfrec", 1, 100, 9, &odd, 1);
-    assert_refused(train("run", more, true), 1, "'part-1.tfrec' had 9 records in ", ", and has 9 in");
+    assert_refused(train("run", more, true), 1, "'part-1.tfrec' had 9 records in ", ", and now has 9 in");
     write_file(1, 9);
     /* Another file, one less, one of another name. */
     write_file(3, 5);
-    assert_refused(train("run", more, true), 1, "'part-3.tfrec' is new: 3 files were there, and now", "there are 4");
+    assert_refused(train("run", more, true), 1, "'part-3.tfrec' is new: there were 3 files, now", "there are 4");
     assert_int_equal(unlink(liana__test_path("part-3.tfrec")), 0);
     snprintf(path, sizeof path, "%s", liana__test_path("part-2.tfrec"));
     assert_int_equal(rename(path, liana__test_path("part-4.tfrec")), 0);
-    assert_refused(train("run", more, true), 1, "'part-4.tfrec' is where 'part-2.tfrec' was");
+    assert_refused(train("run", more, true), 1, "'part-4.tfrec' is in the place of 'part-2.tfrec'");
     assert_int_equal(rename(liana__test_path("part-4.tfrec"), liana__test_path("away")), 0);
-    assert_refused(train("run", more, true), 1, "'part-2.tfrec' is missing: 3 files were there, and now there are 2");
+    assert_refused(train("run", more, true), 1, "'part-2.tfrec' is missing: there were 3 files, now there are 2");
     /* Nothing of the run was touched, and with the former data it goes on to the same end. */
     assert_string_equal(liana__test_newest_checkpoint("run"), before);
     assert_int_equal(rename(liana__test_path("away"), liana__test_path("part-2.tfrec")), 0);
@@ -171,7 +171,7 @@ static void begin_on(const char *data)
     assert_ok(liana__folder_remove(liana__test_newest_checkpoint("run"), NULL), NULL);
 }
 
-#define BEFORE "the training data are not those that it was trained on: "
+#define BEFORE "the training data have changed since the checkpoint: "
 
 static void test_runs_refuse_other_images(void **state)
 {
@@ -184,19 +184,19 @@ static void test_runs_refuse_other_images(void **state)
     write_image("data/dog/2.png", 0, 3);
     set_times("data/dog/2.png", 1000000500);
     assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' has other contents", "600 bytes",
-                   "2001-09-09 01:55:00 UTC", "2001-09-09 01:46:42 UTC", "put the former data back");
+                   "2001-09-09 01:55:00 UTC", "2001-09-09 01:46:42 UTC", "restore the old data");
     /* Of another size, renamed, missing, new, of another class. */
     liana__test_write("data/dog/2.png", "short", 5);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' had 600 bytes, and has 5 now");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/2.png' had 600 bytes, and now has 5");
     write_image("data/dog/2.png", 1, 20);
     snprintf(path, sizeof path, "%s", liana__test_path("data/dog/2.png"));
     assert_int_equal(rename(path, liana__test_path("data/dog/22.png")), 0);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/22.png' is where 'dog/2.png' was");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/22.png' is in the place of 'dog/2.png'");
     assert_int_equal(rename(liana__test_path("data/dog/22.png"), liana__test_path("data/eel/9.png")), 0);
-    assert_refused(train_on("data", true), 1, BEFORE "'dog/3.png' is where 'dog/2.png' was");
+    assert_refused(train_on("data", true), 1, BEFORE "'dog/3.png' is in the place of 'dog/2.png'");
     assert_int_equal(rename(liana__test_path("data/eel/9.png"), path), 0);
     write_image("data/eel/9.png", 2, 5);
-    assert_refused(train_on("data", true), 1, BEFORE "'eel/9.png' is new: 12 files were there, and now there are 13");
+    assert_refused(train_on("data", true), 1, BEFORE "'eel/9.png' is new: there were 12 files, now there are 13");
     assert_int_equal(unlink(liana__test_path("data/eel/9.png")), 0);
     /* Only touched, all of them. */
     assert_code(train_on("data", true), 0);
@@ -333,7 +333,7 @@ static void test_long_lists_and_large_files(void **state)
     liana__test_write("many/a/04000.jpg", &other, sizeof other);
     assert_ok(liana__data_state_find(source, &arena, &now, &error), &error);
     assert_fails(liana__data_state_check(recorded, &now, &error), LIANA_INVALID_DATA, &error,
-                 "of the 3 files from '03999.jpg' to '04001.jpg' at least one has other contents");
+                 "of the 3 files from '03999.jpg' to '04001.jpg', at least one has other contents");
     liana__source_close(source);
 
     /* Of a sample it is said that it is one. The middle of a large file is not seen, unless it holds labels. */
@@ -390,7 +390,7 @@ static void test_fits_refuse_other_data(void **state)
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
     assert_int_equal(fit(context, 60, 1, false), LIANA_OK);
     assert_int_equal(fit(context, 59, 2, true), LIANA_INVALID_DATA);
-    assert_non_null(strstr(liana_context_message(context), "they had 60 examples, and have 59 now"));
+    assert_non_null(strstr(liana_context_message(context), "there were 60 examples, now there are 59"));
     assert_int_equal(fit(context, 60, 2, true), LIANA_OK);
     liana_context_destroy(context);
 }

@@ -88,10 +88,10 @@ static void test_evaluate_refuses(void **state)
 {
     (void)state;
     const char *run = make_run();
-    assert_refused(liana__test_command("evaluate", liana__test_path("nothing")), 2, "nothing", "is no run folder");
+    assert_refused(liana__test_command("evaluate", liana__test_path("nothing")), 2, "nothing", "is not a run folder");
     assert_refused(liana__test_command("evaluate", liana__test_path("run/checkpoints")), 2, "no config.yaml in it");
     assert_refused(liana__test_command("evaluate", run, "--checkpoint", "step-9"), 1, "step-9", "checkpoints");
-    assert_refused(liana__test_command("evaluate", run, "data.validation=null"), 2, "data.validation", "is missing");
+    assert_refused(liana__test_command("evaluate", run, "data.validation=null"), 2, "data.validation", "missing");
     assert_ok(liana__folder_remove(liana__test_path("run/checkpoints"), NULL), NULL);
     assert_refused(liana__test_command("evaluate", run), 1, "has no checkpoint yet", "liana train");
 }
@@ -220,7 +220,7 @@ static void test_predict_refuses(void **state)
 {
     (void)state;
     const char *run = make_run(), *images = liana__test_path("test-images");
-    assert_refused(liana__test_command("predict", run, "--out", "x.csv"), 2, "is missing", "--data");
+    assert_refused(liana__test_command("predict", run, "--out", "x.csv"), 2, "no images", "--data");
     assert_refused(liana__test_command("predict", run, "a.jpg", "--data", images), 2, "'a.jpg' and --data");
     assert_refused(liana__test_command("predict", run, "--data", images, "--json", "--out", "-"), 2, "--json",
                    "standard output");
@@ -270,7 +270,7 @@ static void test_summary(void **state)
     assert_non_null(strstr(whole.out, "Total params: 916\n"));
     assert_code(whole, 0);
     assert_refused(liana__test_command("summary", liana__test_path("weights.h5")), 1, "weights.h5",
-                   "weights without their architecture", "liana inspect");
+                   "weights without an architecture", "liana inspect");
     assert_refused(liana__test_command("summary", liana__test_path("new.keras")), 2, "a Keras 3 model", "config.json");
     assert_refused(liana__test_command("summary", liana__test_path("photo")), 2, "a JPEG image", "expected");
     free(json);

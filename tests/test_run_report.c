@@ -96,7 +96,7 @@ static void test_refuses_what_is_no_run(void **state)
 {
     (void)state;
     const char *run = make_run();
-    assert_refused(liana__test_command("report", liana__test_path("missing")), 2, "missing' is no run folder");
+    assert_refused(liana__test_command("report", liana__test_path("missing")), 2, "missing' is not a run folder");
     write_history("{\"epochs\": []}");
     assert_refused(liana__test_command("report", run), 1, "run/history.json", "at least one epoch");
     write_history("{\"epochs\": [7]}");

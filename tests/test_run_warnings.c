@@ -12,7 +12,7 @@ enum { COUNT = 40, MOST_WORDS = 16 }; /* 2 updates an epoch */
 
 static const char *const CLASSES = "no training example";
 static const char *const WARMUP = "does not end in this run";
-static const char *const AVERAGES = "moving averages are still";
+static const char *const AVERAGES = "the moving averages of batch normalisation are still";
 
 /* Trains into a folder of the test's folder, which the first word names, and returns what was printed. */
 static char *train_words(const char *const *given)
@@ -114,8 +114,9 @@ static void test_a_warmup_that_does_not_end(void **state)
                  lengths[i]);
     }
     /* 3 epochs of 2 updates; the last one has 5/6 of the rate. */
-    assert_once(train("all", words[0]), "the warm-up of 6 updates does not end in this run of 6: the learning rate "
-                                        "comes to 0.005 and the schedule does not begin\n");
+    assert_once(train("all", words[0]),
+                "the warm-up of 6 updates does not end in this run of 6 updates: the learning rate "
+                "reaches only 0.005, and the schedule does not begin\n");
     assert_once(train("long", words[1]), "the warm-up of 600 updates does not end in this run of 6");
     assert_never(train("short", words[2]), WARMUP);
 }
@@ -125,19 +126,21 @@ static void test_averages_that_hold_their_initial_values(void **state)
     (void)state;
     set_up();
     /* 2 updates: 0.9^2 = 0.81. Once, although the next epoch is no better. */
-    assert_once(train("run", "checkpoint.keep=0"), "after 2 updates batch normalisation's moving averages are still "
-                                                   "81% initial values (momentum 0.9)");
+    assert_once(train("run", "checkpoint.keep=0"),
+                "after 2 updates, the moving averages of batch normalisation are still "
+                "81% initial values (momentum 0.9)");
     assert_once(train("advice", "train.batch_size=1", "train.microbatch=1", "train.epochs=1",
                       "model.batch_norm_momentum=0.999"),
-                "still 96% initial values (momentum 0.999), and validation and prediction use them: set it to 0.9 with "
+                "still 96% initial values (momentum 0.999); validation and prediction use them: set it to 0.9 with "
                 "model.batch_norm_momentum, or train longer\n");
     /* 0.3^2 = 0.09 */
     assert_never(train("soon", "model.batch_norm_momentum=0.3"), AVERAGES);
     assert_never(train("enough", "train.batch_size=1", "train.microbatch=1", "train.epochs=1"), AVERAGES);
     /* Resumed after 4 updates: 0.9^6 = 0.53, and not what 2 updates leave. */
     assert_ok(liana__folder_remove(liana__test_newest_checkpoint("run"), NULL), NULL);
-    assert_once(train("run", "checkpoint.keep=0", "--resume"), "after 6 updates batch normalisation's moving averages "
-                                                               "are still 53% initial values");
+    assert_once(train("run", "checkpoint.keep=0", "--resume"),
+                "after 6 updates, the moving averages of batch normalisation "
+                "are still 53% initial values");
     /* Averages that were loaded are none that somebody began with; frozen ones do not change. */
     char weights[600];
     snprintf(weights, sizeof weights, "model.weights=%s/variables.safetensors", liana__test_newest_checkpoint("run"));
@@ -175,7 +178,8 @@ static void test_notes_of_a_fit(void **state)
     assert_int_equal(liana_fit(model, &options), LIANA_OK);
     assert_int_equal(count_of(notes.data, "1 of 5 classes has no training example: 4\n"), 1);
     assert_int_equal(count_of(notes.data, WARMUP), 1);
-    assert_int_equal(count_of(notes.data, "after 2 updates batch normalisation's moving averages are still 98%"), 1);
+    assert_int_equal(count_of(notes.data, "after 2 updates, the moving averages of batch normalisation are still 98%"),
+                     1);
     assert_int_equal(count_of(notes.data, "lower it with liana_model_set_batch_norm_momentum"), 1);
     /* They are trained now. */
     notes.length = 0;

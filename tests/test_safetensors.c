@@ -201,7 +201,7 @@ static void test_bad_headers_are_named(void **state)
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, LIANA_OUT_OF_RANGE,
          "9 dimensions"},
         {"{\"a\":{},\"a\":{}}", 0, LIANA_INVALID_DATA, "duplicate"},
-        {"{\"__metadata__\":{\"a\":1}}", 0, LIANA_INVALID_DATA, "'a' is not a text"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, LIANA_INVALID_DATA, "'a' is not a string"},
         {"{\"__metadata__\":[]}", 0, LIANA_INVALID_DATA, "__metadata__"},
         {"{\"a\":", 0, LIANA_INVALID_DATA, "not valid JSON"},
         {"[]", 0, LIANA_INVALID_DATA, "not a safetensors file"},

@@ -90,7 +90,7 @@ static void test_tables_can_be_wrong(void **state)
     (void)state;
     try_table("a,b\nc,d,e\n", 10, "line 2", "found 3 cells, expected 2");
     try_table("a,b\n\nc\n", 7, "line 3", "found 1 cells");
-    try_table("a\n\"b\nc", 6, "line 2", "none at its end");
+    try_table("a\n\"b\nc", 6, "line 2", "does not end with one");
     try_table("a,\"b\" c\n", 8, "line 1", "end of a quoted cell");
     try_table("a\nb\0c", 5, "line 2", "NUL byte");
 }
@@ -166,9 +166,9 @@ static void test_one_label_is_written_in_one_way(void **state)
                  6, (const int64_t[]){0, 1, 1, 2, 3, 10});
     const char *path = write_text("l.csv", "path,label\nimg/1.jpg,0\nimg/2.jpg,1.5\n");
     assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "l.csv', line 3", "'1.5'",
-                 "no whole number");
+                 "not a whole number");
     path = write_text("l.csv", "path,label\nimg/1.jpg,1e300\n");
-    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "no whole number");
+    assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "not a whole number");
     path = write_text("l.csv", "path,label\nimg/1.jpg, daisy\nimg/2.jpg,rose\nimg/2.jpg,daisy\n");
     assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2: the label ' daisy'",
                  "l.csv', line 4: 'daisy'", "data.class_names");

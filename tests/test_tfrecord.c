@@ -211,7 +211,7 @@ static void test_absurd_length(void **state)
         char length[32];
         snprintf(length, sizeof length, "%llu bytes", (unsigned long long)lengths[i]);
         assert_fails(open_bytes(bytes, sizeof bytes, &error), LIANA_DATA_LOSS, &error, "record 0 at offset 0", length,
-                     "8 bytes are left", lengths[i] > 5 ? "no such record can exist" : "truncated");
+                     "8 bytes are left", lengths[i] > 5 ? "no record can be so long" : "truncated");
     }
 }
 

@@ -183,8 +183,8 @@ static void test_steps_per_epoch(void **state)
     double right = 160 * history("long", 1, "accuracy");
     assert_true(fabs(right - round(right)) < 1e-9);
     assert_refused(train("none", "data.repeat=true"), 2, "data.repeat", "train.steps_per_epoch");
-    assert_refused(train("none", "train.steps_per_epoch=3"), 2, "train.steps_per_epoch", "40", "after 2 updates of 32",
-                   "data.repeat");
+    assert_refused(train("none", "train.steps_per_epoch=3"), 2, "train.steps_per_epoch", "40",
+                   "last for 2 updates of 32", "data.repeat");
 }
 
 static void test_remainder(void **state)
@@ -294,7 +294,7 @@ static void test_class_folders_that_differ(void **state)
     free(data);
     assert_true(counts[0] > 0 && counts[1] == 0 && counts[2] > 0 && counts[3] > 0);
     assert_ok(liana__folder_make(liana__test_path("validation/zebra"), &error), &error);
-    assert_refused(train("zebra"), 1, "validation/zebra", "the name of no class");
+    assert_refused(train("zebra"), 1, "validation/zebra", "the name of a class");
 }
 
 /* From a folder for each class to the name of the class of a lone image. */

@@ -284,7 +284,7 @@ static void test_keras_files_load_whole(void **state)
     liana_mobilenet_v2(model, .alpha = 0.35, .include_top = false, .input_shape = LIANA_INTS(96, 96, 1));
     values = liana__test_weights(model, 1);
     assert_fails(load(path, model->num_layers, values), LIANA_INVALID_DATA, &error, "'Conv1' has kernel",
-                 "for images of 3 channels: set data.channels: 3");
+                 "for images with 3 channels: set data.channels: 3");
     liana__test_free_arrays(values, model->num_weights);
 }
 

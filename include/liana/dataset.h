@@ -1,20 +1,22 @@
-/* dataset.h - datasets: labelled images in files, and any other elements, changed, chosen and mixed by stages.
+/* dataset.h - datasets: labelled images in files, or any other elements. Stages change, choose and mix elements.
  *
- * What a model is fitted to, evaluated on and predicts; iterator.h gives the elements to a program. Stages have
- * tf.data's names and meaning, and are written as expressions:
+ * Models are fitted to datasets, evaluated on them, and predict for them. iterator.h gives the elements to a program.
+ * Stages have tf.data's names and meaning, and are written as expressions:
  *
  *     liana_dataset *numbers = liana_dataset_range(context, 0, 100, 1);
  *     numbers = liana_dataset_filter(numbers, &(liana_filter_options){.function = is_odd});
  *     numbers = liana_dataset_batch(numbers, &(liana_batch_options){.batch_size = 8});
  *     if (liana_iterator_create(numbers, NULL, &iterator) != LIANA_OK) puts(liana_context_message(context));
  *
- * A stage takes its inputs: only the last dataset is to be closed (liana_dataset_retain gives another reference to one
- * that is used twice). A stage that fails leaves its message in the context, closes its inputs and gives NULL, and so
- * does each stage of a NULL, so that only the end has to be checked.
+ * Ownership: a stage takes over its inputs, so a program closes only the last dataset. liana_dataset_retain gives
+ * another reference to a dataset that is used twice.
  *
- * An element is a function of seed, epoch and position, whatever the number of threads. Most stages are random-access:
- * any element is computed at once. filter, flat_map, interleave, sample_from_datasets, unbatch of batches of unknown
- * size, and what stands on them are replayed: one element after the other. */
+ * Errors: a stage that fails leaves a message in the context, closes its inputs and returns NULL. A stage whose input
+ * is NULL returns NULL. So it is enough to check the last dataset.
+ *
+ * Order: an element is a function of seed, epoch and position, on any number of threads. Most stages are random-access:
+ * any element can be computed directly. These are replayed, one element after the other: filter, flat_map, interleave,
+ * sample_from_datasets, unbatch of batches of unknown size, and all stages on top of them. */
 #ifndef LIANA_DATASET_H
 #define LIANA_DATASET_H
 
@@ -30,40 +32,40 @@ typedef struct liana_dataset liana_dataset;
 
 /* Zeros are the defaults. */
 typedef struct liana_dataset_options {
-    liana_scale scale;         /* LIANA_SCALE_AUTO: as the model knows it (preprocessing.h) */
-    bool unlabelled;           /* do not look at labels: for liana_predict only */
-    const char *labels;        /* IDX: the file of labels; NULL: looked for beside the file of images */
-    const char *image_feature; /* names of tf.Example features; NULL: the usual ones are looked for */
+    liana_scale scale;         /* LIANA_SCALE_AUTO: the model's scale (preprocessing.h) */
+    bool unlabelled;           /* do not read labels; only for liana_predict */
+    const char *labels;        /* IDX: the file of labels; NULL: it is looked for in the folder of the images */
+    const char *image_feature; /* names of tf.Example features; NULL: the usual names are tried */
     const char *label_feature;
     const char *id_feature;
-    /* Folders and CSV lists: number the classes as this dataset does, which need only be open here; another name is
-     * refused, and so are numbers where it has names. NULL: in the byte order of the names. Set it for validation data:
-     * a class that they lack would shift the numbers of those after it. */
+    /* Folders and CSV lists: use the class numbers of this dataset. It must be open only for this call. An unknown
+     * class name is refused; so are numbers where this dataset has names. NULL: classes are numbered in the byte order
+     * of their names. Set it for validation data: if they lacked a class, all later classes would get other numbers. */
     const liana_dataset *classes_of;
-    /* In place of it, the names in the order of their numbers, NULL behind the last one, such as a model's
-     * (liana_model_preprocessing). Where labels are numbers, this says what they mean. */
+    /* Instead of classes_of: the names in the order of their numbers, then NULL; for example a model's
+     * (liana_model_preprocessing). If the labels are numbers, this gives their names. */
     const char *const *class_names;
-    int64_t label_offset; /* added to every label: -1 where the files count classes from 1 */
-    int64_t take;         /* only the first so many examples; 0: all */
-    bool antialias;       /* average over all pixels when images are shrunk to the model's input, as Pillow and
-                           * torchvision do; TensorFlow and Keras by default do not.
-                           * A model that was trained so has its images averaged in any case */
+    int64_t label_offset; /* added to every label; -1 if the files count classes from 1 */
+    int64_t take;         /* use only the first `take` examples; 0: all */
+    bool antialias;       /* average over all pixels when images are shrunk to the model's input. Pillow and torchvision
+                           * do so; TensorFlow and Keras do not, by default. A model that was trained so always has its
+                           * images averaged */
 } liana_dataset_options;
 
-/* Opens TFRecord files, IDX files (MNIST), CSV lists of images, WebDataset tar archives or folders of JPEG and PNG
- * files, with a folder for each class, as a shell pattern, a file or a folder names them. Only names, sizes and the
- * first record are looked at here. `options` may be NULL. The context must outlive the dataset. Errors: NOT_FOUND,
+/* Opens TFRecord files, IDX files (MNIST), CSV lists of images, WebDataset tar archives, or folders of JPEG and PNG
+ * files with one folder for each class. `pattern` is a file, a folder or a shell pattern. This call reads only names,
+ * sizes and the first record. `options` may be NULL. The context must outlive the dataset. Errors: NOT_FOUND,
  * INVALID_DATA (no labels, ...), DATA_LOSS, IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_open(liana_context *context, const char *pattern,
                                                          const liana_dataset_options *options, liana_dataset **dataset);
-/* Opens what a configuration says of its training data: "{concatenate: [a.tfrec, {paths: b.tfrec, take: 100}]}",
- * "{sample_from: [{paths: a, weight: 3}, b], filter: NAME}"; the keys are those of data.train. `options` as above, but
- * for `take`, which counts for each file or pattern. Errors: INVALID_CONFIG too, with line and key. */
+/* Opens training data as a configuration describes them: "{concatenate: [a.tfrec, {paths: b.tfrec, take: 100}]}",
+ * "{sample_from: [{paths: a, weight: 3}, b], filter: NAME}". The keys are those of data.train. `options` are as above,
+ * but `take` counts for each file or pattern. Errors: also INVALID_CONFIG, with line and key. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_configure(liana_context *context, const char *text,
                                                               const liana_dataset_options *options,
                                                               liana_dataset **dataset);
 
-/* Another reference to the dataset: one more to close. */
+/* Gives another reference to the dataset. It must be closed too. */
 LIANA_API liana_dataset *liana_dataset_retain(liana_dataset *dataset);
 /* NULL is allowed. */
 LIANA_API void liana_dataset_close(liana_dataset *dataset);
@@ -72,66 +74,67 @@ enum { LIANA_INFINITE = -1, LIANA_UNKNOWN = -2 };
 
 /* The number of elements, LIANA_INFINITE or LIANA_UNKNOWN. */
 LIANA_API int64_t liana_dataset_num_examples(const liana_dataset *dataset);
-/* Whether any element is computed at once, or those before it are replayed. */
+/* Whether any element can be computed directly. If not, the elements before it are replayed. */
 LIANA_API bool liana_dataset_random_access(const liana_dataset *dataset);
-/* What elements consist of: the number of components. They live as long as the dataset. */
+/* The components of the elements. Returns their number. They are valid as long as the dataset. */
 LIANA_API size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components);
 
-/* Reads all labels and gives the number of classes: the largest label plus one. */
+/* Reads all labels. The number of classes is the largest label plus one. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes);
 
-/* The same, of datasets that have an image component. Height and width of the first image, and channels: of pixels, as
- * many as they have; of encoded files 3, whatever the first one is. A model's input may be of another size, or of 1
- * channel: images are made so. */
+/* The height, width and number of channels of a dataset that has an image component. Height and width are those of the
+ * first image. For pixels, channels is their number of channels; for encoded files it is 3. A model's input may have
+ * another size, or 1 channel: images are converted. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3]);
 
-/* ---- where elements come from ----
+/* ---- sources ----
  *
- * liana_dataset_open is the usual one. Its elements have the components `image` (a string, the encoded file; or u8
- * [height, width, channels] where the files hold pixels), `label` (s64, the offset added) unless there are none, and
- * `id` (a string, empty where there is none). */
+ * The usual source is liana_dataset_open. Its elements have these components:
+ * - `image`: a string (the encoded file), or u8 [height, width, channels] if the files hold pixels;
+ * - `label`: s64, with the offset added; missing if the data have no labels;
+ * - `id`: a string, empty if there is none. */
 
-/* One element of these values, or one for each index of their first dimension, which must be the same for all. Values
- * are copied. */
+/* One element that consists of all arrays; or one element for each index of the arrays' first dimension, which must be
+ * the same for all. Values are copied. */
 LIANA_API liana_dataset *liana_dataset_from_tensors(liana_context *context, const liana_array *arrays,
                                                     size_t num_arrays);
 LIANA_API liana_dataset *liana_dataset_from_tensor_slices(liana_context *context, const liana_array *arrays,
                                                           size_t num_arrays);
 /* `value` (s64): start, start + step, ... before stop. */
 LIANA_API liana_dataset *liana_dataset_range(liana_context *context, int64_t start, int64_t stop, int64_t step);
-/* `record` (a string): the records of TFRecord files, plain or compressed with GZIP or ZLIB, in the order of their
- * names. `pattern` is a file or a shell pattern. */
+/* `record` (a string): the records of TFRecord files, plain or compressed with GZIP or ZLIB. Files are read in the
+ * order of their names. `pattern` is a file or a shell pattern. */
 LIANA_API liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *pattern);
 
-/* ---- one for one ---- */
+/* ---- stages that make one element from one element ---- */
 
-/* Makes the output of the input. The output starts as a copy of the input if the stage declares no components of its
- * own, else as zeros. Called on several threads at a time; random numbers come from liana_example_uniform. A failure
- * ends the iteration at this element; liana_element_fail says why. The address' position is the element's in the order
- * of the input, `record` where in the data it came from. */
+/* Computes an output element from an input element. Called on several threads at the same time. At the start the output
+ * is a copy of the input, or zeros if the stage declares components of its own. Random numbers come from
+ * liana_example_uniform. address->position is the element's position in the order of the input; address->record is its
+ * place in the data. To fail, return liana_element_fail(...): the iteration ends at this element. */
 typedef liana_status (*liana_map_function)(void *user, const liana_example_address *address, const liana_element *input,
                                            liana_element *output);
 
 typedef struct liana_map_options {
-    const char *name; /* for messages; NULL: none */
+    const char *name; /* the name in messages; NULL: none */
     liana_map_function function;
     void *user;
-    const liana_component *components; /* of the output; NULL: those of the input */
+    const liana_component *components; /* of the output; NULL: the same as the input's */
     size_t num_components;
 } liana_map_options;
 LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_map_options *options);
 
-/* Makes a function known under a name that liana_dataset_configure may use. The name is copied; `user` is passed on as
- * it is. Errors: INVALID_ARGUMENT (no name, or one that is taken), OUT_OF_MEMORY. */
+/* Registers a function under a name, for use in liana_dataset_configure. The name is copied; `user` is passed to the
+ * function. Errors: INVALID_ARGUMENT (no name, or the name is taken), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_map_register(liana_context *context, const char *name,
                                                          liana_map_function function, void *user);
 
-/* tf.Example records into features: `record` is replaced by the components, each a feature of that name with as many
- * values as its shape has. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
+/* Parses tf.Example records. `record` is replaced by the components. Each is the feature of that name; its shape gives
+ * the number of values. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
 LIANA_API liana_dataset *liana_dataset_parse_example(liana_dataset *dataset, const liana_component *features,
                                                      size_t num_features);
 
-/* `image` is decoded if it is a string, and resized: u8 [height, width, channels]. */
+/* Decodes `image` if it is a string, and resizes it: u8 [height, width, channels]. */
 typedef struct liana_decode_options {
     int64_t height;
     int64_t width;
@@ -140,13 +143,13 @@ typedef struct liana_decode_options {
 } liana_decode_options;
 LIANA_API liana_dataset *liana_dataset_decode_images(liana_dataset *dataset, const liana_decode_options *options);
 
-/* Adds `index` (s64), counted from `start`, before the other components. */
+/* Adds a first component `index` (s64), counted from `start`. */
 LIANA_API liana_dataset *liana_dataset_enumerate(liana_dataset *dataset, int64_t start);
 LIANA_API liana_dataset *liana_dataset_rename(liana_dataset *dataset, const char *from, const char *to);
 
-/* ---- which, how often, in which order ---- */
+/* ---- choosing, repeating and ordering elements ---- */
 
-/* Whether an element stays; called as map functions are. */
+/* Whether an element is kept. Called like a map function. */
 typedef bool (*liana_filter_function)(void *user, const liana_example_address *address, const liana_element *element);
 
 typedef struct liana_filter_options {
@@ -156,13 +159,13 @@ typedef struct liana_filter_options {
 } liana_filter_options;
 LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const liana_filter_options *options);
 
-/* Elements that cannot be made (a damaged record, an image that cannot be decoded, a function that fails) are left out,
- * and those after them move up; or they are zeros and empty strings in their places, and another component, `valid`
- * (bool), says which are: that dataset stays random-access. On random-access data of known length; `options` may be
- * NULL. */
+/* Elements that cannot be made: a damaged record, an image that cannot be decoded, a function that fails. ignore_errors
+ * leaves them out, and later elements move up. mark_errors replaces them by zeros and empty strings; another component,
+ * `valid` (bool), is false for them, and the dataset stays random-access. The input must be random-access, with a known
+ * length. `options` may be NULL. */
 typedef struct liana_ignore_errors_options {
-    /* Told of each, on any thread; `record` is the position. Returning false makes it an error. NULL: LIANA_LOG=data.
-     */
+    /* Called for each such element, on any thread; address->record is the position. If it returns false, the element is
+     * an error. NULL: the elements are logged (LIANA_LOG=data). */
     bool (*on_error)(void *user, const liana_example_address *address, const char *message);
     void *user;
 } liana_ignore_errors_options;
@@ -170,32 +173,33 @@ LIANA_API liana_dataset *liana_dataset_ignore_errors(liana_dataset *dataset,
                                                      const liana_ignore_errors_options *options);
 LIANA_API liana_dataset *liana_dataset_mark_errors(liana_dataset *dataset, const liana_ignore_errors_options *options);
 
-/* As liana_map_register. */
+/* Like liana_map_register, for filters. */
 LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
                                                             liana_filter_function function, void *user);
 
-/* A random-access dataset is shuffled as a whole, without a buffer: a permutation computed from seed and epoch. That of
- * compressed files permutes blocks of their records, and then the records within every 8 blocks. Another dataset goes
- * through a buffer, from which elements are drawn. */
+/* Shuffles a dataset. A random-access dataset is shuffled as a whole, without a buffer, by a permutation computed from
+ * seed and epoch. For compressed files it permutes blocks of records, and then the records within every 8 blocks. Other
+ * datasets go through a buffer, from which elements are drawn. */
 typedef struct liana_shuffle_options {
-    int64_t buffer_size; /* of streams; 0: 1024 */
+    int64_t buffer_size; /* elements, for streams only; 0: 1024 */
     uint64_t seed;
-    bool same_each_epoch; /* tf: reshuffle_each_iteration = false */
+    bool same_each_epoch; /* tf.data: reshuffle_each_iteration = false */
 } liana_shuffle_options;
 LIANA_API liana_dataset *liana_dataset_shuffle(liana_dataset *dataset, const liana_shuffle_options *options);
 
-/* `count` epochs of the dataset, or endlessly if it is below 0. */
+/* Repeats the dataset `count` times; without end if `count` is below 0. */
 LIANA_API liana_dataset *liana_dataset_repeat(liana_dataset *dataset, int64_t count);
-/* The first `count` elements (all if it is below 0); all but the first `count`. */
+/* take: the first `count` elements (all if `count` is below 0). skip: all but the first `count`. */
 LIANA_API liana_dataset *liana_dataset_take(liana_dataset *dataset, int64_t count);
 LIANA_API liana_dataset *liana_dataset_skip(liana_dataset *dataset, int64_t count);
 /* Elements index, index + num_shards, index + 2 num_shards, ... */
 LIANA_API liana_dataset *liana_dataset_shard(liana_dataset *dataset, int64_t num_shards, int64_t index);
 
 typedef enum liana_remainder {
-    LIANA_REMAINDER_KEEP, /* a smaller last batch: the first dimension is unknown */
+    LIANA_REMAINDER_KEEP, /* the last batch may be smaller: the first dimension is unknown */
     LIANA_REMAINDER_DROP,
-    LIANA_REMAINDER_PAD, /* zeros, and a component `mask` (bool [batch_size]) that says which are elements */
+    LIANA_REMAINDER_PAD, /* zeros fill the last batch; the component `mask` (bool [batch_size]) is true for real
+                          * elements */
 } liana_remainder;
 
 typedef struct liana_batch_options {
@@ -203,74 +207,77 @@ typedef struct liana_batch_options {
     liana_remainder remainder;
 } liana_batch_options;
 LIANA_API liana_dataset *liana_dataset_batch(liana_dataset *dataset, const liana_batch_options *options);
-/* An element for each index of the components' first dimension. */
+/* Splits batches: one element for each index of the components' first dimension. */
 LIANA_API liana_dataset *liana_dataset_unbatch(liana_dataset *dataset);
 
-/* ---- from several ---- */
+/* ---- joining datasets ---- */
 
-/* The components of all, as far as the shortest goes; their names must differ. */
+/* Elements with the components of all datasets, whose names must differ. Ends with the shortest dataset. */
 LIANA_API liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_t num_datasets);
-/* One after the other; their components must be the same. */
+/* One dataset after the other. Their components must be the same. */
 LIANA_API liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t num_datasets);
 
-/* Each next element is one of a dataset that is drawn by weight. One that has ended is drawn no more, or ends all. */
+/* Draws a dataset for each next element, by weight. A dataset that has ended is not drawn again; with
+ * stop_on_empty_dataset it ends the stage. */
 typedef struct liana_sample_options {
-    const double *weights; /* [num_datasets] of at least 0; NULL: all the same */
+    const double *weights; /* [num_datasets], each at least 0; NULL: equal weights */
     uint64_t seed;
     bool stop_on_empty_dataset;
 } liana_sample_options;
 LIANA_API liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                             const liana_sample_options *options);
 
-/* Elements of `cycle_length` datasets at a time, `block_length` of each in turn; one that has ended makes room for the
- * next. Random-access where all of them are. */
+/* Takes elements from `cycle_length` datasets in turn, `block_length` from each. The next dataset takes the place of
+ * one that has ended. Random-access if all datasets are. */
 typedef struct liana_interleave_datasets_options {
-    int64_t cycle_length; /* 1 to 1024; 0: all of them */
+    int64_t cycle_length; /* 1 to 1024; 0: all datasets */
     int64_t block_length; /* 0: 1 */
 } liana_interleave_datasets_options;
 LIANA_API liana_dataset *liana_dataset_interleave_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                            const liana_interleave_datasets_options *options);
 
-/* Makes a dataset of an element, in the context that is given and only there; NULL for a failure, whose message is that
- * context's. The dataset is closed by the stage. */
+/* Makes a dataset from an element, in the given context, which it must use. On failure it returns NULL and leaves a
+ * message in that context. The stage closes the dataset. */
 typedef liana_dataset *(*liana_dataset_function)(void *user, liana_context *context,
                                                  const liana_example_address *address, const liana_element *element);
 
-/* The elements of the datasets that the function makes: of `cycle_length` at a time, `block_length` of each in turn. */
+/* The elements of the datasets that the function makes. They are taken from `cycle_length` datasets in turn,
+ * `block_length` from each. */
 typedef struct liana_interleave_options {
     const char *name;
     liana_dataset_function function;
     void *user;
-    const liana_component *components; /* of the datasets that the function makes; NULL: those of the input */
+    const liana_component *components; /* of the made datasets; NULL: the same as the input's */
     size_t num_components;
     int64_t cycle_length; /* 0: 1 */
     int64_t block_length; /* 0: 1 */
 } liana_interleave_options;
 LIANA_API liana_dataset *liana_dataset_interleave(liana_dataset *dataset, const liana_interleave_options *options);
-/* One dataset after the other: a cycle of 1. */
+/* The same with cycle_length 1: one dataset after the other. */
 LIANA_API liana_dataset *liana_dataset_flat_map(liana_dataset *dataset, const liana_interleave_options *options);
 
 /* ---- speed ---- */
 
 /* Keeps the elements of the first epoch in memory. */
 LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset);
-/* The same in a file, for later programs too. It is written once, by going through the data when an element is first
- * asked for, appears whole, and is made anew where the stages before it, their options, the files that they read or
- * `version` are others, or it is damaged. Functions are known by their names only: give another `version` when what one
- * does has changed. A full disk is an IO_ERROR that leaves the file that was there. */
+/* Keeps the elements of the first epoch in a file, also for later programs. The file is written in one pass over the
+ * data, when an element is first asked for. It appears only when it is complete. It is made again if it is damaged, or
+ * if the stages before it, their options, the files that they read or `version` have changed. Of functions only the
+ * names are known: give another `version` when a function has changed. A full disk is an IO_ERROR; an older file
+ * stays. */
 typedef struct liana_cache_file_options {
-    const char *path;    /* of the file; its folder is made */
+    const char *path;    /* path of the file; its folder is created */
     const char *version; /* any text; NULL: none */
 } liana_cache_file_options;
 LIANA_API liana_dataset *liana_dataset_cache_file(liana_dataset *dataset, const liana_cache_file_options *options);
-/* The bytes that caches of the dataset and of those that it is made of have taken. */
+/* Bytes used by the caches of the dataset and of the datasets that it is made of. */
 LIANA_API size_t liana_dataset_cached_bytes(const liana_dataset *dataset);
-/* Elements are made ahead by the iterator's threads, as many as turn out to be needed. Stages that work (map,
- * parse_example, decode_images) are made ahead as it is. */
+/* The iterator's threads make elements ahead, as many as are needed. Stages with much work (map, parse_example,
+ * decode_images) do so without it. */
 LIANA_API liana_dataset *liana_dataset_prefetch(liana_dataset *dataset);
 
-/* The range that pixels of `image` enter a model in; LIANA_SCALE_AUTO unless the dataset was opened with another one.
- * NULL is allowed. */
+/* Sets the range of pixel values of `image` at a model's input. Default: LIANA_SCALE_AUTO, or what the dataset was
+ * opened with. NULL is allowed. */
 LIANA_API void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale);
 
 #ifdef __cplusplus

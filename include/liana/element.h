@@ -1,7 +1,7 @@
-/* element.h - what a dataset consists of: elements, which are named components.
+/* element.h - elements of datasets. An element consists of named components.
  *
- * The components of all elements of a dataset have the same names, dtypes and shapes, known before the first element
- * is. Strings are any bytes; they stay on the host. */
+ * All elements of a dataset have the same components: same names, dtypes and shapes. They are known before the first
+ * element is made. Strings are any bytes; they stay on the host. */
 #ifndef LIANA_ELEMENT_H
 #define LIANA_ELEMENT_H
 
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum {
-    LIANA_STRING = LIANA_NUM_DTYPES, /* a dtype of components only */
+    LIANA_STRING = LIANA_NUM_DTYPES, /* a dtype that only components have */
     LIANA_MAX_COMPONENTS = 16,
     LIANA_UNKNOWN_DIM = -1,
 };
@@ -20,7 +20,7 @@ enum {
 typedef struct liana_component {
     const char *name;
     int dtype; /* liana_dtype or LIANA_STRING */
-    /* Static, but for the first dimension of a batch whose remainder is kept: LIANA_UNKNOWN_DIM. */
+    /* Static, with one exception: LIANA_UNKNOWN_DIM, the first dimension of a batch whose remainder is kept. */
     liana_shape shape;
 } liana_component;
 
@@ -29,7 +29,7 @@ typedef struct liana_bytes {
     size_t size;
 } liana_bytes;
 
-/* Values of a component, row-major; for LIANA_STRING `data` is an array of liana_bytes. */
+/* The values of a component, in row-major order. For LIANA_STRING `data` is an array of liana_bytes. */
 typedef struct liana_array {
     const char *name;
     int dtype;
@@ -41,20 +41,20 @@ typedef struct liana_element liana_element;
 
 LIANA_API size_t liana_element_num_components(const liana_element *element);
 LIANA_API const liana_component *liana_element_component(const liana_element *element, size_t index);
-/* The component's shape in this element, without unknown dimensions; rank 0 where there is no such component. */
+/* The shape of the component in this element, without unknown dimensions. Rank 0 if there is no such component. */
 LIANA_API liana_shape liana_element_shape(const liana_element *element, const char *name);
 
-/* The numbers of a component; NULL where there is none of that name, or it holds strings. */
+/* The numbers of a component. NULL if there is no such component, or if it holds strings. */
 LIANA_API const void *liana_element_data(const liana_element *element, const char *name);
-/* String `index` of a component, from 0; {NULL, 0} where there is none. Not NUL-terminated. */
+/* String `index` of a component, from 0. {NULL, 0} if there is none. Not NUL-terminated. */
 LIANA_API liana_bytes liana_element_string(const liana_element *element, const char *name, int64_t index);
 
-/* For functions that make an element: where the numbers of a component go (NULL as above). */
+/* For functions that make an element: the memory for the numbers of a component. NULL as above. */
 LIANA_API void *liana_element_output(liana_element *element, const char *name);
-/* Copies a string. Errors: INVALID_ARGUMENT (no such string), OUT_OF_MEMORY. */
+/* Sets a string to a copy of `bytes`. Errors: INVALID_ARGUMENT (no such string), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index,
                                                                const void *bytes, size_t size);
-/* Says in a sentence why the element cannot be made, and returns `status`, for the function to return. */
+/* Stores the sentence why the element cannot be made. Returns `status`, so that the function can return it. */
 LIANA_API liana_status liana_element_fail(liana_element *element, liana_status status, const char *message);
 
 #ifdef __cplusplus

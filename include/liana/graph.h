@@ -1,9 +1,11 @@
-/* graph.h - static-shape graphs: what every device runs.
+/* graph.h - graphs with static shapes: what devices run.
  *
- * A graph is built with expressions: `y = liana_op_relu(liana_op_add(x, b))` (see ops.h). A tensor is a handle to one
- * node's result; it is passed by value and dies with its graph. Shapes and dtypes are inferred, and checked, as each
- * node is made. The first error sticks to the graph together with the caller's file and line; later calls do nothing
- * and return an invalid tensor (id 0), so only liana_graph_status() has to be checked, once. */
+ * A graph is built with expressions: `y = liana_op_relu(liana_op_add(x, b))` (ops.h). A tensor is a handle to the
+ * result of one node. It is passed by value, and is valid as long as its graph. Shapes and dtypes are inferred and
+ * checked when a node is made.
+ *
+ * The first error stays with the graph, with the caller's file and line. Later calls do nothing and return an invalid
+ * tensor (id 0). So it is enough to check liana_graph_status() once, at the end. */
 #ifndef LIANA_GRAPH_H
 #define LIANA_GRAPH_H
 
@@ -62,7 +64,7 @@ typedef struct liana_tensor {
     uint32_t id; /* 0: invalid */
 } liana_tensor;
 
-/* The line of the caller's source that an error names. */
+/* The place in the caller's source that an error names. */
 typedef struct liana_location {
     const char *file;
     int line;
@@ -73,20 +75,21 @@ typedef struct liana_location {
 LIANA_API LIANA_MUST_USE liana_status liana_graph_create(liana_context *context, liana_graph **graph);
 LIANA_API void liana_graph_destroy(liana_graph *graph);
 
-/* The first error met while building, or LIANA_OK; its message is then the context's. */
+/* The first error while building, or LIANA_OK. Its message is in the context. */
 LIANA_API LIANA_MUST_USE liana_status liana_graph_status(const liana_graph *graph);
 
-/* A value fed at each execution, by name. Dimensions must be at least 1. */
+/* An input: a value that is given to each execution, by name. Dimensions must be at least 1. */
 #define liana_graph_input(graph, name, dtype, shape) liana_graph_input_at(LIANA_HERE, graph, name, dtype, shape)
 LIANA_API liana_tensor liana_graph_input_at(liana_location here, liana_graph *graph, const char *name,
                                             liana_dtype dtype, liana_shape shape);
 
-/* The value, before this execution, of a variable that lives on the device. The same name gives the same node. */
+/* A variable, whose value is kept on the device. The tensor is the value before this execution. The same name gives the
+ * same node. */
 #define liana_graph_variable(graph, name, dtype, shape) liana_graph_variable_at(LIANA_HERE, graph, name, dtype, shape)
 LIANA_API liana_tensor liana_graph_variable_at(liana_location here, liana_graph *graph, const char *name,
                                                liana_dtype dtype, liana_shape shape);
 
-/* A constant; `data` holds the elements in row-major order and is copied. */
+/* A constant. `data` holds the elements in row-major order, and is copied. */
 #define liana_graph_constant(graph, dtype, shape, data) liana_graph_constant_at(LIANA_HERE, graph, dtype, shape, data)
 LIANA_API liana_tensor liana_graph_constant_at(liana_location here, liana_graph *graph, liana_dtype dtype,
                                                liana_shape shape, const void *data);
@@ -95,7 +98,7 @@ LIANA_API liana_tensor liana_graph_constant_at(liana_location here, liana_graph 
 #define liana_graph_scalar(graph, dtype, value) liana_graph_scalar_at(LIANA_HERE, graph, dtype, value)
 LIANA_API liana_tensor liana_graph_scalar_at(liana_location here, liana_graph *graph, liana_dtype dtype, double value);
 
-/* Makes a tensor a result, read by name after an execution. */
+/* Makes a tensor an output of the graph, which is read by its name after an execution. */
 #define liana_graph_output(graph, name, tensor) liana_graph_output_at(LIANA_HERE, graph, name, tensor)
 LIANA_API void liana_graph_output_at(liana_location here, liana_graph *graph, const char *name, liana_tensor tensor);
 
@@ -107,22 +110,22 @@ LIANA_API void liana_graph_assign_at(liana_location here, liana_tensor variable,
 LIANA_API liana_shape liana_tensor_shape(liana_tensor tensor);
 LIANA_API liana_dtype liana_tensor_dtype(liana_tensor tensor);
 
-/* Reverse-mode differentiation: builds the graph of d(sum of `target`) / d(wrt[i]) and puts it into gradients[i], with
- * wrt[i]'s shape and dtype. What `target` does not depend on gets zeros. An op on the way that cannot be
- * differentiated is an error that names it. */
+/* Reverse-mode differentiation: builds the graph of d(sum of `target`) / d(wrt[i]). gradients[i] has the shape and
+ * dtype of wrt[i]; it is zeros if `target` does not depend on wrt[i]. If an op on the way cannot be differentiated, the
+ * error names it. */
 #define liana_gradients(target, wrt, count, gradients) liana_gradients_at(LIANA_HERE, target, wrt, count, gradients)
 LIANA_API void liana_gradients_at(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
                                   liana_tensor *gradients);
 
-/* The graph as text (one node a line) or as Graphviz dot. The string is malloc'ed for the caller to free();
- * NULL when memory could not be had. */
+/* The graph as text (one node a line) or as Graphviz dot. The string is from malloc, and the caller frees it. NULL: out
+ * of memory. */
 LIANA_API char *liana_graph_text(const liana_graph *graph);
 LIANA_API char *liana_graph_dot(const liana_graph *graph);
 
 #ifdef __cplusplus
 }
 
-/* C++ has no compound literals: the same in its own words. */
+/* The same for C++, which has no compound literals. */
 #undef LIANA_HERE
 #define LIANA_HERE (liana_location{__FILE__, __LINE__})
 #undef LIANA_SCALAR

@@ -1,19 +1,20 @@
-/* layers.h - the layers that models are built of.
+/* layers.h - the layers of models.
  *
- * Names, options, defaults, weights and formulas are those of Keras 2 (channels last), so that Keras's weights give
- * Keras's results. Options are written as designated initialisers, in any order:
+ * Names, options, defaults, weights and formulas are those of Keras 2 (channels last). So Keras's weights give Keras's
+ * results. Options are written as designated initialisers, in any order:
  *
- *     liana_layer x = liana_conv2d(m, .filters = 32, .kernel_size = 3, .strides = {2, 1});
- *
+ *     liana_layer x = liana_conv2d(m, .filters = 32, .kernel_size = 3, .padding = LIANA_PADDING_SAME);
  *     liana_layer y = liana_batch_normalization(m, .epsilon = 1e-5);
- *
  *     liana_layer z = liana_add(m, .inputs = {x, y}, .name = "joined");
  *
- * Every layer has the options .name (default: Keras's, such as "conv2d_1"), .trainable (default true) and .input
- * (default: the layer before it); layers that join several have .inputs instead. Where an option is a pair [2], one
- * number stands for both: .kernel_size = 3.
+ * Every layer has these options:
+ * - .name: default as in Keras, such as "conv2d_1";
+ * - .trainable: default true;
+ * - .input: default the layer before it. Layers that join several layers have .inputs instead.
  *
- * In C++20 the builders are the same, but options stand in the order of their struct and pairs in braces,
+ * For an option that is a pair [2], one number stands for both: .kernel_size = 3.
+ *
+ * C++20 has the same builders. There the options are in the order of their struct, and pairs are in braces:
  * .kernel_size = {3}. C++17 has no designated initialisers: fill the struct, whose members have the defaults, and call
  * liana_model_add_at(LIANA_HERE, model, "Dense", &options). */
 #ifndef LIANA_LAYERS_H
@@ -26,7 +27,7 @@
 extern "C" {
 #endif
 
-/* Adds a layer by its Keras class name; `options` is the struct of that class. What the builders below expand to. */
+/* Adds a layer by its Keras class name; `options` is the struct of that class. The builders below expand to this. */
 LIANA_API liana_layer liana_model_add_at(liana_location here, liana_model *model, const char *layer_class,
                                          const void *options);
 
@@ -41,10 +42,10 @@ typedef struct liana_ints {
 
 enum { LIANA_MAX_LAYER_INPUTS = 16 };
 
-/* Of a number that is a limit: there is none. */
+/* For an option that is a limit: no limit. */
 #define LIANA_NO_LIMIT __builtin_nan("")
 
-/* A default for C++, where a struct's member can have one. The builders' ..._DEFAULTS below say the same for C. */
+/* Defaults of struct members, for C++ only. For C, the ..._DEFAULTS of the builders below have the same values. */
 #if defined(__cplusplus)
 #define LIANA_DEFAULT_(...) \
     {                       \
@@ -54,7 +55,7 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
 #define LIANA_DEFAULT_(...)
 #endif
 
-/* What the options of every layer begin with. */
+/* The first options of every layer. */
 #define LIANA_LAYER_OPTIONS              \
     const char *name LIANA_DEFAULT_();   \
     bool trainable LIANA_DEFAULT_(true); \
@@ -65,12 +66,12 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
     liana_layer inputs[LIANA_MAX_LAYER_INPUTS] LIANA_DEFAULT_()
 
 #if defined(__cplusplus)
-/* The empty argument that the builders add after the caller's is a comma that ends a list. */
+/* The builders add an empty argument after the caller's. In C++ it is the comma at the end of a list. */
 #define LIANA_ADD_(layer_class, options, defaults, model, ...) \
     liana_model_add_at(LIANA_HERE, model, layer_class, liana_address_(options{__VA_ARGS__}))
 #else
-/* The builders write each default before the caller's value for the same option, and a pair as one number; warnings
- * about either are of no use there. */
+/* The builders write each default before the caller's value for the same option, and may write a pair as one number.
+ * Compiler warnings about that are turned off here. */
 #if defined(__clang__)
 #define LIANA_OPTIONS_BEGIN_                                                                         \
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
@@ -82,7 +83,7 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
         _Pragma("GCC diagnostic ignored \"-Wmissing-braces\"")
 #define LIANA_OPTIONS_END_ _Pragma("GCC diagnostic pop")
 #endif
-/* The empty argument that the builders add after the caller's keeps "liana_flatten(m)" within ISO C. */
+/* The builders add an empty argument after the caller's. It keeps "liana_flatten(m)" within ISO C. */
 #define LIANA_ADD_(layer_class, options, defaults, model, ...)                                 \
     __extension__({                                                                            \
         LIANA_OPTIONS_BEGIN_                                                                   \
@@ -93,7 +94,7 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
 
 /* ---- input ---- */
 
-/* Where examples enter: .shape is one example's, such as LIANA_INTS(height, width, channels). */
+/* The input of the model. .shape is the shape of one example, such as LIANA_INTS(height, width, channels). */
 typedef struct liana_input_options {
     const char *name LIANA_DEFAULT_();
     bool trainable LIANA_DEFAULT_(true);
@@ -103,8 +104,9 @@ typedef struct liana_input_options {
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
 
 /* ---- layers with weights ----
- * Initialisers are named as in Keras, with their arguments in parentheses: "he_normal", "constant(0.5)",
- * "random_normal(stddev=0.01)". Activations: "linear" (or NULL), "relu", "softmax", ...; `liana list` names all. */
+ *
+ * Initialisers have Keras's names, with arguments in parentheses: "he_normal", "constant(0.5)",
+ * "random_normal(stddev=0.01)". Activations are "linear" (or NULL), "relu", "softmax", ... `liana list` shows all. */
 
 /* activation(x kernel + bias) over the last axis; kernel [in, units]. */
 typedef struct liana_dense_options {
@@ -138,7 +140,8 @@ typedef struct liana_conv2d_options {
     .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
 #define liana_conv2d(...) LIANA_ADD_("Conv2D", liana_conv2d_options, LIANA_CONV2D_DEFAULTS, __VA_ARGS__, )
 
-/* Each channel with its own `depth_multiplier` kernels; depthwise_kernel [height, width, in, depth_multiplier]. */
+/* A depthwise convolution: each channel has `depth_multiplier` kernels of its own. depthwise_kernel [height, width, in,
+ * depth_multiplier]. */
 typedef struct liana_depthwise_conv2d_options {
     LIANA_LAYER_OPTIONS;
     int64_t kernel_size[2] LIANA_DEFAULT_();
@@ -157,7 +160,7 @@ typedef struct liana_depthwise_conv2d_options {
 #define liana_depthwise_conv2d(...) \
     LIANA_ADD_("DepthwiseConv2D", liana_depthwise_conv2d_options, LIANA_DEPTHWISE_CONV2D_DEFAULTS, __VA_ARGS__, )
 
-/* A depthwise convolution, then one of size 1 x 1: depthwise_kernel [height, width, in, depth_multiplier],
+/* A depthwise convolution, then a convolution of 1 x 1: depthwise_kernel [height, width, in, depth_multiplier],
  * pointwise_kernel [1, 1, in * depth_multiplier, filters], bias. */
 typedef struct liana_separable_conv2d_options {
     LIANA_LAYER_OPTIONS;
@@ -179,9 +182,9 @@ typedef struct liana_separable_conv2d_options {
 #define liana_separable_conv2d(...) \
     LIANA_ADD_("SeparableConv2D", liana_separable_conv2d_options, LIANA_SEPARABLE_CONV2D_DEFAULTS, __VA_ARGS__, )
 
-/* gamma (x - mean) / sqrt(variance + epsilon) + beta for each channel (the last axis). In training mean and variance
- * are the shard's, and moving = momentum * moving + (1 - momentum) * shard's; otherwise, and where .trainable is false,
- * they are the moving ones. */
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (the last axis). In training, mean and variance
+ * are those of the shard, and moving = momentum * moving + (1 - momentum) * shard's. Otherwise, and if .trainable is
+ * false, they are the moving ones. */
 typedef struct liana_batch_normalization_options {
     LIANA_LAYER_OPTIONS;
     double momentum LIANA_DEFAULT_(0.99);
@@ -211,8 +214,7 @@ typedef struct liana_activation_options {
 #define liana_activation(...) \
     LIANA_ADD_("Activation", liana_activation_options, LIANA_ACTIVATION_DEFAULTS, __VA_ARGS__, )
 
-/* x from `threshold` on, at most `max_value` (above 0; default: no limit); below it negative_slope * (x - threshold).
- */
+/* x if x >= `threshold`, at most `max_value` (above 0; default: no limit); else negative_slope * (x - threshold). */
 typedef struct liana_relu_options {
     LIANA_LAYER_OPTIONS;
     double max_value LIANA_DEFAULT_(LIANA_NO_LIMIT);
@@ -230,20 +232,20 @@ typedef struct liana_softmax_options {
 #define LIANA_SOFTMAX_DEFAULTS .trainable = true, .axis = -1
 #define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
 
-/* In training, zeroes a share `rate` of the elements and scales the others by 1 / (1 - rate). Along the axes where
- * .noise_shape (one number for each axis, that of the batch first) has 1, all elements share one draw:
+/* In training, sets a share `rate` of the elements to zero and multiplies the others by 1 / (1 - rate). .noise_shape
+ * has one number for each axis, the batch first. Along axes with 1, all elements share one draw:
  * LIANA_INTS(-1, 1, 1, 1) drops whole examples. */
 typedef struct liana_dropout_options {
     LIANA_LAYER_OPTIONS;
     double rate LIANA_DEFAULT_();
-    liana_ints noise_shape LIANA_DEFAULT_(); /* -1 or 1 each, the first -1; empty: every element has its own draw */
+    liana_ints noise_shape LIANA_DEFAULT_(); /* each -1 or 1, the first -1; empty: each element has its own draw */
 } liana_dropout_options;
 #define LIANA_DROPOUT_DEFAULTS .trainable = true
 #define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )
 
 /* ---- pooling and padding: [batch, height, width, channels] ---- */
 
-/* The greatest or the mean of each window; .strides 0 means pool_size. */
+/* The maximum or the mean of each window. .strides 0: the same as pool_size. */
 typedef struct liana_pooling2d_options {
     LIANA_LAYER_OPTIONS;
     int64_t pool_size[2] LIANA_DEFAULT_(2);
@@ -256,7 +258,7 @@ typedef struct liana_pooling2d_options {
 #define liana_average_pooling2d(...) \
     LIANA_ADD_("AveragePooling2D", liana_pooling2d_options, LIANA_POOLING2D_DEFAULTS, __VA_ARGS__, )
 
-/* The mean or the greatest of each channel: [batch, channels], or [batch, 1, 1, channels] with .keepdims. */
+/* The mean or the maximum of each channel: [batch, channels], or [batch, 1, 1, channels] with .keepdims. */
 typedef struct liana_global_pooling2d_options {
     LIANA_LAYER_OPTIONS;
     bool keepdims LIANA_DEFAULT_();
@@ -267,7 +269,7 @@ typedef struct liana_global_pooling2d_options {
 #define liana_global_max_pooling2d(...) \
     LIANA_ADD_("GlobalMaxPooling2D", liana_global_pooling2d_options, LIANA_GLOBAL_POOLING2D_DEFAULTS, __VA_ARGS__, )
 
-/* Zeros around the image: LIANA_INTS(all), LIANA_INTS(top and bottom, left and right) or
+/* Adds zeros around the image: LIANA_INTS(all), LIANA_INTS(top and bottom, left and right) or
  * LIANA_INTS(top, bottom, left, right). */
 typedef struct liana_zero_padding2d_options {
     LIANA_LAYER_OPTIONS;
@@ -286,7 +288,7 @@ typedef struct liana_flatten_options {
 #define LIANA_FLATTEN_DEFAULTS .trainable = true
 #define liana_flatten(...) LIANA_ADD_("Flatten", liana_flatten_options, LIANA_FLATTEN_DEFAULTS, __VA_ARGS__, )
 
-/* [batch, target_shape]; one of the numbers may be -1. */
+/* [batch, target_shape]; one of its numbers may be -1. */
 typedef struct liana_reshape_options {
     LIANA_LAYER_OPTIONS;
     liana_ints target_shape LIANA_DEFAULT_();
@@ -303,8 +305,8 @@ typedef struct liana_rescaling_options {
 #define LIANA_RESCALING_DEFAULTS .trainable = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
 
-/* (x - mean) / sqrt(variance) for each channel (the last axis); both, and a `count` that nothing uses, are weights that
- * training does not change: as a weight file has them, else 0 and 1. */
+/* (x - mean) / sqrt(variance) for each channel (the last axis). Mean and variance are weights that training does not
+ * change; so is `count`, which nothing uses. They are read from a weight file; else mean is 0 and variance 1. */
 typedef struct liana_normalization_options {
     LIANA_LAYER_OPTIONS;
 } liana_normalization_options;
@@ -312,7 +314,7 @@ typedef struct liana_normalization_options {
 #define liana_normalization(...) \
     LIANA_ADD_("Normalization", liana_normalization_options, LIANA_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
 
-/* ---- layers that join several ---- */
+/* ---- layers that join several layers ---- */
 
 /* The sum or the product, element by element; shapes are broadcast as in numpy. */
 typedef struct liana_merge_options {
@@ -322,7 +324,7 @@ typedef struct liana_merge_options {
 #define liana_add(...) LIANA_ADD_("Add", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
 #define liana_multiply(...) LIANA_ADD_("Multiply", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
 
-/* One after the other along `axis`. */
+/* The inputs one after the other along `axis`. */
 typedef struct liana_concatenate_options {
     LIANA_MERGE_OPTIONS;
     int64_t axis LIANA_DEFAULT_(-1);
@@ -339,7 +341,7 @@ template <typename... Values> constexpr liana_ints LIANA_INTS(Values... values)
     return liana_ints{static_cast<int64_t>(sizeof...(values)), {static_cast<int64_t>(values)...}};
 }
 
-/* Where options are until the end of the call that they are made for. */
+/* The address of options that live until the end of the builder's call. */
 template <typename Options> const Options *liana_address_(const Options &options)
 {
     return &options;

@@ -1,4 +1,4 @@
-/* liana.h - all of the library's interface. */
+/* liana.h - includes all public headers. */
 #ifndef LIANA_H
 #define LIANA_H
 

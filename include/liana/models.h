@@ -1,12 +1,13 @@
-/* models.h - known architectures, with the layer names of keras.applications, so that its weight files load.
+/* models.h - known architectures. Their layers have the names of keras.applications, so that Keras's weight files load.
  *
  *     liana_mobilenet_v2(m, .alpha = 0.35, .input_shape = LIANA_INTS(192, 192, 3), .include_top = false);
  *     liana_dropout(m, .rate = 0.05);
  *     liana_global_average_pooling2d(m);
  *     liana_dense(m, .units = 5, .activation = "softmax");
  *
- * A builder adds the architecture's layers to an empty model or after the last layer of one, and returns its last
- * layer. In an empty model it puts an InputLayer for `input_shape` first, and the model is named like Keras's. */
+ * A builder adds the layers of an architecture to an empty model, or after the last layer of a model. It returns the
+ * last layer that it added. In an empty model it first adds an InputLayer of `input_shape`, and the model gets Keras's
+ * name. */
 #ifndef LIANA_MODELS_H
 #define LIANA_MODELS_H
 
@@ -16,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Adds an architecture by its name; `options` is its struct. What the builders below expand to. */
+/* Adds an architecture by its name; `options` is the struct of that architecture. The builders below expand to this. */
 LIANA_API liana_layer liana_model_add_architecture_at(liana_location here, liana_model *model, const char *name,
                                                       const void *options);
 
@@ -26,13 +27,13 @@ typedef enum liana_pooling {
     LIANA_POOLING_MAX,
 } liana_pooling;
 
-/* What the options of every architecture begin with. */
-#define LIANA_ARCHITECTURE_OPTIONS                                                                      \
-    liana_ints input_shape LIANA_DEFAULT_(3, {224, 224, 3});     /* height, width, channels */          \
-    bool include_top LIANA_DEFAULT_(true);                       /* with the weights' own classifier */ \
-    int64_t classes LIANA_DEFAULT_(1000);                        /* of that classifier */               \
-    const char *classifier_activation LIANA_DEFAULT_("softmax"); /* "linear" for logits */              \
-    liana_pooling pooling LIANA_DEFAULT_()                       /* without the top: how images shrink */
+/* The first options of every architecture. */
+#define LIANA_ARCHITECTURE_OPTIONS                                                             \
+    liana_ints input_shape LIANA_DEFAULT_(3, {224, 224, 3});     /* height, width, channels */ \
+    bool include_top LIANA_DEFAULT_(true);                       /* with Keras's classifier */ \
+    int64_t classes LIANA_DEFAULT_(1000);                        /* of that classifier */      \
+    const char *classifier_activation LIANA_DEFAULT_("softmax"); /* "linear" for logits */     \
+    liana_pooling pooling LIANA_DEFAULT_()                       /* without the top: how images become vectors */
 
 #define LIANA_ARCHITECTURE_DEFAULTS \
     .input_shape = {3, {224, 224, 3}}, .include_top = true, .classes = 1000, .classifier_activation = "softmax"
@@ -102,13 +103,14 @@ typedef struct liana_densenet_options {
 #define liana_densenet201(...) \
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 
-/* Tan and Le 2019, "EfficientNet": B0 to B7, each with a default image size and dropout of its own. Pixels enter as
- * 0..255. C++ has B0 only, for a struct's member has one default: fill .input_shape and .dropout_rate for the others
- * and call liana_model_add_architecture_at. */
+/* Tan and Le 2019, "EfficientNet": B0 to B7, each with its own default image size and dropout. Pixels enter as 0..255.
+ * C++ has a builder for B0 only, since a member of a struct has one default. For the others, fill .input_shape and
+ * .dropout_rate, and call liana_model_add_architecture_at. */
 typedef struct liana_efficientnet_options {
     LIANA_ARCHITECTURE_OPTIONS;
     double dropout_rate LIANA_DEFAULT_(0.2);      /* in the top */
-    double drop_connect_rate LIANA_DEFAULT_(0.2); /* how often training skips the last block; earlier ones less often */
+    double drop_connect_rate LIANA_DEFAULT_(0.2); /* probability that training skips the last block; decreases to the
+                                                   * first */
 } liana_efficientnet_options;
 #define LIANA_EFFICIENTNET_DEFAULTS_(size, dropout) \
     LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {size, size, 3}}, .dropout_rate = dropout, .drop_connect_rate = 0.2

@@ -1,8 +1,8 @@
-/* ops.h - what a graph is made of.
+/* ops.h - ops: the functions that a graph is made of.
  *
- * Each function adds one node and returns its result; errors stick to the graph (see graph.h). Images are
- * [batch, height, width, channels], convolution kernels [height, width, channels in, channels out]: TensorFlow's NHWC
- * and HWIO. Each op's formula is checked against finite differences and a plain loop. */
+ * Each function adds one node and returns its result. Errors stay with the graph (graph.h). Images are [batch, height,
+ * width, channels]; convolution kernels are [height, width, channels in, channels out]: TensorFlow's NHWC and HWIO.
+ * Tests check each op against finite differences and a plain loop. */
 #ifndef LIANA_OPS_H
 #define LIANA_OPS_H
 
@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* ---- element by element, one input: any shape; floats unless said otherwise ---- */
+/* ---- element-wise ops of one input: any shape; float dtypes unless the op says otherwise ---- */
 
-/* |x|; also integers. */
+/* |x|; also for integers. */
 #define liana_op_abs(x) liana_op_abs_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_abs_at(liana_location here, liana_tensor x);
 
@@ -42,7 +42,7 @@ LIANA_API liana_tensor liana_op_is_finite_at(liana_location here, liana_tensor x
 #define liana_op_log(x) liana_op_log_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_log_at(liana_location here, liana_tensor x);
 
-/* log(1 + x), exact near 0. */
+/* log(1 + x), accurate near 0. */
 #define liana_op_log1p(x) liana_op_log1p_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_log1p_at(liana_location here, liana_tensor x);
 
@@ -54,7 +54,7 @@ LIANA_API liana_tensor liana_op_logistic_at(liana_location here, liana_tensor x)
 #define liana_op_logical_not(x) liana_op_logical_not_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_logical_not_at(liana_location here, liana_tensor x);
 
-/* -x; also signed integers. */
+/* -x; also for signed integers. */
 #define liana_op_negate(x) liana_op_negate_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_negate_at(liana_location here, liana_tensor x);
 
@@ -74,7 +74,7 @@ LIANA_API liana_tensor liana_op_round_at(liana_location here, liana_tensor x);
 #define liana_op_rsqrt(x) liana_op_rsqrt_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_rsqrt_at(liana_location here, liana_tensor x);
 
-/* -1, 0 or 1; also signed integers. */
+/* -1, 0 or 1; also for signed integers. */
 #define liana_op_sign(x) liana_op_sign_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_sign_at(liana_location here, liana_tensor x);
 
@@ -86,7 +86,7 @@ LIANA_API liana_tensor liana_op_sin_at(liana_location here, liana_tensor x);
 #define liana_op_sqrt(x) liana_op_sqrt_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_sqrt_at(liana_location here, liana_tensor x);
 
-/* x * x; also integers. */
+/* x * x; also for integers. */
 #define liana_op_square(x) liana_op_square_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_square_at(liana_location here, liana_tensor x);
 
@@ -98,7 +98,7 @@ LIANA_API liana_tensor liana_op_swish_at(liana_location here, liana_tensor x);
 #define liana_op_tanh(x) liana_op_tanh_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_tanh_at(liana_location here, liana_tensor x);
 
-/* ---- element by element, two inputs of one dtype; shapes are broadcast as in numpy ---- */
+/* ---- element-wise ops of two inputs of one dtype; shapes are broadcast as in numpy ---- */
 
 /* a + b. */
 #define liana_op_add(a, b) liana_op_add_at(LIANA_HERE, a, b)
@@ -112,19 +112,19 @@ LIANA_API liana_tensor liana_op_subtract_at(liana_location here, liana_tensor a,
 #define liana_op_multiply(a, b) liana_op_multiply_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_multiply_at(liana_location here, liana_tensor a, liana_tensor b);
 
-/* a / b; integers are truncated towards zero, x / 0 is 0. */
+/* a / b. Integers are truncated towards zero, and x / 0 is 0. */
 #define liana_op_divide(a, b) liana_op_divide_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_divide_at(liana_location here, liana_tensor a, liana_tensor b);
 
-/* The greater; NaN if either is NaN. */
+/* The maximum; NaN if either is NaN. */
 #define liana_op_maximum(a, b) liana_op_maximum_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_maximum_at(liana_location here, liana_tensor a, liana_tensor b);
 
-/* The lesser; NaN if either is NaN. */
+/* The minimum; NaN if either is NaN. */
 #define liana_op_minimum(a, b) liana_op_minimum_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_minimum_at(liana_location here, liana_tensor a, liana_tensor b);
 
-/* a^b; floats. */
+/* a^b; for floats. */
 #define liana_op_power(a, b) liana_op_power_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_power_at(liana_location here, liana_tensor a, liana_tensor b);
 
@@ -174,8 +174,8 @@ LIANA_API liana_tensor liana_op_select_at(liana_location here, liana_tensor cond
 #define liana_op_clip(x, low, high) liana_op_clip_at(LIANA_HERE, x, low, high)
 LIANA_API liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, double low, double high);
 
-/* Another dtype. Floats become integers by truncation, clamped to the range; any nonzero value becomes true.
- * The gradient passes between float dtypes and stops at others. */
+/* Converts to another dtype. Floats become integers by truncation, clamped to the range. Any nonzero value becomes
+ * true. The gradient passes between float dtypes, and stops at others. */
 #define liana_op_cast(x, dtype) liana_op_cast_at(LIANA_HERE, x, dtype)
 LIANA_API liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype);
 
@@ -188,51 +188,53 @@ typedef struct liana_axes {
 #define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define LIANA_ALL_AXES ((liana_axes){-1, {0}})
 
-/* Sum. The reduced axes vanish, or stay with size 1 if `keep_dims`. */
+/* Sum. The reduced axes are removed, or kept with size 1 if `keep_dims`. */
 #define liana_op_reduce_sum(x, axes, keep_dims) liana_op_reduce_sum_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_sum_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
 
-/* Arithmetic mean; floats. */
+/* Arithmetic mean; for floats. */
 #define liana_op_reduce_mean(x, axes, keep_dims) liana_op_reduce_mean_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_mean_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
 
-/* Greatest element. The gradient is shared equally by equal elements (as TensorFlow does). */
+/* Maximum. Equal elements share the gradient equally, as in TensorFlow. */
 #define liana_op_reduce_max(x, axes, keep_dims) liana_op_reduce_max_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_max_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
 
-/* Least element; gradient as reduce_max. */
+/* Minimum; gradient as for reduce_max. */
 #define liana_op_reduce_min(x, axes, keep_dims) liana_op_reduce_min_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_min_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
 
-/* Product. The gradient is product / element, right where no element is 0. */
+/* Product. The gradient is product / element: correct only if no element is 0. */
 #define liana_op_reduce_prod(x, axes, keep_dims) liana_op_reduce_prod_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_prod_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
 
-/* s32: the index of the greatest element along an axis, the first of equals. The axis vanishes. */
+/* s32: the index of the maximum along an axis, the first of equals. The axis is removed. */
 #define liana_op_argmax(x, axis) liana_op_argmax_at(LIANA_HERE, x, axis)
 LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis);
 
-/* bool [batch]: whether fewer than k entries of predictions [batch, classes] are greater than that of targets s32
- * [batch] (TensorFlow's in_top_k: ties count in favour; a target out of range or a non-finite prediction is false). */
+/* bool [batch]: whether predictions[i, targets[i]] is among the k largest. predictions [batch, classes], targets s32
+ * [batch]. As TensorFlow's in_top_k: ties count in favour; false for a target out of range or a non-finite
+ * prediction. */
 #define liana_op_in_top_k(predictions, targets, k) liana_op_in_top_k_at(LIANA_HERE, predictions, targets, k)
 LIANA_API liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets,
                                             int64_t k);
 
 /* ---- linear algebra and convolution ---- */
 
-/* Matrix product of the last two axes; leading axes (if any) must be equal. [.., m, k] x [.., k, n] -> [.., m, n] after
- * the transpositions asked for. Floats. */
+/* Matrix product of the last two axes; leading axes (if any) must be equal. [.., m, k] x [.., k, n] -> [.., m, n],
+ * after the transpositions. For floats. */
 #define liana_op_matmul(a, b, transpose_a, transpose_b) liana_op_matmul_at(LIANA_HERE, a, b, transpose_a, transpose_b)
 LIANA_API liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a,
                                           bool transpose_b);
 
 typedef enum liana_padding {
     LIANA_PADDING_VALID,
-    LIANA_PADDING_SAME, /* TensorFlow's: output = ceil(input / stride), the odd cell at the bottom and right */
+    LIANA_PADDING_SAME, /* TensorFlow's: output = ceil(input / stride); an odd cell of padding is at the bottom and
+                         * right */
     LIANA_PADDING_EXPLICIT,
 } liana_padding;
 
-/* Zeros mean the usual: stride 1, dilation 1, one group. The ops take it as written here, such as
+/* Options of convolutions. Zeros are the defaults: stride 1, dilation 1, one group. The ops take them as written here:
  * liana_op_conv2d(x, kernel, (liana_conv_options){.strides = {2, 2}, .padding = LIANA_PADDING_SAME}). */
 typedef struct liana_conv_options {
     int64_t strides[2]; /* vertical, horizontal */
@@ -242,20 +244,20 @@ typedef struct liana_conv_options {
     int64_t groups;
 } liana_conv_options;
 
-/* Cross-correlation (what the field calls convolution). x [batch, height, width, channels],
- * kernel [height, width, channels / groups, filters] -> [batch, height', width', filters]. Floats. */
+/* Convolution (mathematically a cross-correlation). x [batch, height, width, channels], kernel [height, width, channels
+ * / groups, filters] -> [batch, height', width', filters]. For floats. */
 #define liana_op_conv2d(x, kernel, ...) liana_op_conv2d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                           liana_conv_options options);
 
 /* One convolution for each channel: x [batch, height, width, channels], kernel [height, width, channels, multiplier] ->
- * [batch, height', width', channels * multiplier], channel c's results at c * multiplier and on. `groups` must be 0
+ * [batch, height', width', channels * multiplier]. The results of channel c begin at c * multiplier. `groups` must be 0
  * or 1. */
 #define liana_op_depthwise_conv2d(x, kernel, ...) liana_op_depthwise_conv2d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_depthwise_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                                     liana_conv_options options);
 
-/* Zeros mean the usual: strides equal to the window. */
+/* Options of pooling. Strides of 0 are the defaults: equal to the window. */
 typedef struct liana_pool_options {
     int64_t window[2]; /* height, width */
     int64_t strides[2];
@@ -263,56 +265,56 @@ typedef struct liana_pool_options {
     int64_t explicit_padding[4];
 } liana_pool_options;
 
-/* The greatest of each window of x [batch, height, width, channels]; padding never wins. The gradient goes to the first
- * greatest element in row-major order. */
+/* The maximum of each window of x [batch, height, width, channels], without the padding. The gradient goes to the first
+ * maximum in row-major order. */
 #define liana_op_max_pool2d(x, ...) liana_op_max_pool2d_at(LIANA_HERE, x, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_max_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
 
-/* The mean of each window; padding is not counted (as in TensorFlow). */
+/* The mean of each window, without the padding (as in TensorFlow). */
 #define liana_op_average_pool2d(x, ...) liana_op_average_pool2d_at(LIANA_HERE, x, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
 
 /* ---- normalisation and regularisation ---- */
 
-/* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes, computed
- * in two passes or an equivalent that stays exact when the mean is far larger than the deviation. */
+/* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes. They stay
+ * accurate when the mean is far larger than the deviation. */
 #define liana_op_batch_norm_statistics(x) liana_op_batch_norm_statistics_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x);
 
-/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, by channel (last axis); gamma and beta [channels] (Ioffe and
- * Szegedy 2015). `statistics` must be liana_op_batch_norm_statistics(x) of the same x: the gradient with respect to x
- * includes the way through the statistics, and none flows into `statistics` itself. */
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, for each channel (last axis); gamma and beta [channels] (Ioffe
+ * and Szegedy 2015). `statistics` must be liana_op_batch_norm_statistics(x) of the same x. The gradient of x includes
+ * the path through the statistics; no gradient flows into `statistics` itself. */
 #define liana_op_batch_norm_training(x, gamma, beta, statistics, epsilon) \
     liana_op_batch_norm_training_at(LIANA_HERE, x, gamma, beta, statistics, epsilon)
 LIANA_API liana_tensor liana_op_batch_norm_training_at(liana_location here, liana_tensor x, liana_tensor gamma,
                                                        liana_tensor beta, liana_tensor statistics, double epsilon);
 
-/* The same with given mean and variance [channels], to which gradients also flow. */
+/* The same with given mean and variance [channels]. Gradients flow to them too. */
 #define liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon) \
     liana_op_batch_norm_inference_at(LIANA_HERE, x, gamma, beta, mean, variance, epsilon)
 LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma,
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
 
-/* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). The draw
- * depends on `seed`, `salt` (which layer), positions u64 [batch] (the example's place in the run) and the element's
- * index within its example: never on the batch or shard that it is in. 0 <= rate < 1. */
+/* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). 0 <=
+ * rate < 1. A draw depends on `seed`, `salt` (which layer), `positions` (u64 [batch], the example's place in the run)
+ * and the element's index within its example. It never depends on the batch or the shard. */
 #define liana_op_dropout(x, positions, rate, seed, salt) liana_op_dropout_at(LIANA_HERE, x, positions, rate, seed, salt)
 LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,
                                            uint64_t seed, uint32_t salt);
 
 /* ---- classification ---- */
 
-/* Over the last axis. */
+/* Softmax over the last axis. */
 #define liana_op_softmax(x) liana_op_softmax_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x);
 
-/* log(softmax(x)), exact for large differences. */
+/* log(softmax(x)), accurate for large differences. */
 #define liana_op_log_softmax(x) liana_op_log_softmax_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_log_softmax_at(liana_location here, liana_tensor x);
 
-/* [batch]: -log softmax(logits)[label] for logits [batch, classes] and labels s32 [batch]. A label outside [0, classes)
- * gives NaN; liana's input pipeline refuses such labels before they get here. */
+/* [batch]: -log softmax(logits)[label], for logits [batch, classes] and labels s32 [batch]. A label outside [0,
+ * classes) gives NaN; liana's input pipeline refuses such labels earlier. */
 #define liana_op_sparse_softmax_cross_entropy(logits, labels) \
     liana_op_sparse_softmax_cross_entropy_at(LIANA_HERE, logits, labels)
 LIANA_API liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits,
@@ -328,30 +330,31 @@ LIANA_API liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, 
 #define liana_op_transpose(x, permutation) liana_op_transpose_at(LIANA_HERE, x, permutation)
 LIANA_API liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation);
 
-/* Repeats x to a wider shape, by numpy's rule. */
+/* Repeats x to a larger shape, by numpy's rule. */
 #define liana_op_broadcast_to(x, shape) liana_op_broadcast_to_at(LIANA_HERE, x, shape)
 LIANA_API liana_tensor liana_op_broadcast_to_at(liana_location here, liana_tensor x, liana_shape shape);
 
-/* low[i] and high[i] cells of `value` before and after axis i; both >= 0, as many as x has axes. */
+/* Adds low[i] cells of `value` before axis i, and high[i] after it. Both are >= 0; there is one number for each
+ * axis. */
 #define liana_op_pad(x, low, high, value) liana_op_pad_at(LIANA_HERE, x, low, high, value)
 LIANA_API liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
                                        double value);
 
-/* Elements start[i], start[i] + strides[i], ... below limit[i] of each axis. `strides` may be NULL: all 1. */
+/* The elements start[i], start[i] + strides[i], ... below limit[i] of each axis i. `strides` may be NULL: all 1. */
 #define liana_op_slice(x, start, limit, strides) liana_op_slice_at(LIANA_HERE, x, start, limit, strides)
 LIANA_API liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_t *start,
                                          const int64_t *limit, const int64_t *strides);
 
-/* Tensors that differ along one axis only, one after the other. */
+/* Tensors one after the other along `axis`. All other dimensions must be equal. */
 #define liana_op_concat(tensors, count, axis) liana_op_concat_at(LIANA_HERE, tensors, count, axis)
 LIANA_API liana_tensor liana_op_concat_at(liana_location here, const liana_tensor *tensors, size_t count, int64_t axis);
 
-/* x's slices along `axis` at indices (s32, any shape), whose axes take that axis's place. Indices are clamped to the
- * range (as in StableHLO). */
+/* The slices of x along `axis` at indices (s32, any shape). The axes of `indices` take the place of that axis. Indices
+ * are clamped to the range (as in StableHLO). */
 #define liana_op_gather(x, indices, axis) liana_op_gather_at(LIANA_HERE, x, indices, axis)
 LIANA_API liana_tensor liana_op_gather_at(liana_location here, liana_tensor x, liana_tensor indices, int64_t axis);
 
-/* [.., depth]: 1 where the last index equals indices (s32, [..]), else 0; all 0 for an index out of range. */
+/* [.., depth]: 1 where the last index equals indices (s32, [..]), else 0. An index out of range gives all 0. */
 #define liana_op_one_hot(indices, depth, dtype) liana_op_one_hot_at(LIANA_HERE, indices, depth, dtype)
 LIANA_API liana_tensor liana_op_one_hot_at(liana_location here, liana_tensor indices, int64_t depth, liana_dtype dtype);
 

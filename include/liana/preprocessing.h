@@ -1,8 +1,8 @@
-/* preprocessing.h - how images enter a model, and what its classes are called.
+/* preprocessing.h - how images enter a model, and the names of its classes.
  *
- * A model learns this from the data that it is fitted to, keeps it in the folder that liana_model_save writes, and
- * knows it when it is loaded from there or from a run folder. liana_fit, liana_evaluate and liana_predict then treat
- * images as the training did; a program that prepares images itself asks with liana_model_preprocessing (model.h). */
+ * A model learns this from the data that it is fitted to. liana_model_save writes it, and liana_model_load reads it
+ * (also from a run folder). liana_fit, liana_evaluate and liana_predict then treat images as the training did. A
+ * program that prepares images itself asks liana_model_preprocessing (model.h). */
 #ifndef LIANA_PREPROCESSING_H
 #define LIANA_PREPROCESSING_H
 
@@ -13,23 +13,24 @@
 extern "C" {
 #endif
 
-/* The range that pixels, 0 to 255 in files, enter a model in. */
+/* The range of pixel values at the model's input. In files pixels are 0 to 255. */
 typedef enum liana_scale {
-    LIANA_SCALE_AUTO,          /* the model's; LIANA_SCALE_ZERO_ONE where the model knows none */
+    LIANA_SCALE_AUTO,          /* the model's; LIANA_SCALE_ZERO_ONE if the model knows none */
     LIANA_SCALE_ZERO_ONE,      /* 0 to 1 */
     LIANA_SCALE_MINUS_ONE_ONE, /* -1 to 1, as MobileNet and MobileNetV2 were trained */
-    LIANA_SCALE_NONE,          /* 0 to 255, as EfficientNets want it */
-    LIANA_SCALE_CAFFE,         /* blue, green, red, less ImageNet's mean pixel, as ResNets were trained */
-    LIANA_SCALE_TORCH,         /* each channel less ImageNet's mean, over its deviation, as DenseNets were trained */
+    LIANA_SCALE_NONE,          /* 0 to 255, as EfficientNets were trained */
+    LIANA_SCALE_CAFFE,         /* order blue, green, red; minus ImageNet's mean pixel, as ResNets were trained */
+    LIANA_SCALE_TORCH,         /* (channel - ImageNet's mean) / deviation, as DenseNets were trained */
 } liana_scale;
 
-/* Height, width and channels are those of the model's input. Images are resized with bilinear interpolation. */
+/* Height, width and number of channels are those of the model's input. Images are resized with bilinear
+ * interpolation. */
 typedef struct liana_preprocessing {
-    liana_scale scale;              /* LIANA_SCALE_AUTO: nothing is known yet */
+    liana_scale scale;              /* LIANA_SCALE_AUTO: not known */
     bool antialias;                 /* average over all pixels when images are shrunk (data.resize.antialias) */
-    bool fast_decode;               /* decode JPEGs at a part of their size where that is enough (data.decode: fast) */
-    const char *const *class_names; /* in the order of the model's outputs, NULL behind the last one; NULL: none */
-    size_t num_class_names;         /* the number of outputs, or 0: none; whoever sets names may leave it 0 */
+    bool fast_decode;               /* decode JPEGs at a reduced size where that is enough (data.decode: fast) */
+    const char *const *class_names; /* in the order of the model's outputs, then NULL; NULL: none */
+    size_t num_class_names;         /* the number of names; 0: none. May stay 0 when a program sets names */
 } liana_preprocessing;
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* status.h - how liana's functions say that they failed.
+/* status.h - status codes: how liana's functions report failure.
  *
- * Every fallible function returns a liana_status. The code says what kind of failure it was; the sentence for
- * people (which file, line, record, layer or key; what was found; what was expected; what to do) is kept in the
- * context and read with liana_context_message(). */
+ * Every function that can fail returns a liana_status. The code gives the kind of failure. The sentence for people is
+ * kept in the context: which file, line, record, layer or key; what was found; what was expected; what to do. Read it
+ * with liana_context_message(). */
 #ifndef LIANA_STATUS_H
 #define LIANA_STATUS_H
 
@@ -18,16 +18,16 @@ extern "C" {
 #define LIANA_MUST_USE
 #endif
 
-/* The one list of status codes: name, and the sentence liana_status_text() gives. */
+/* The list of all status codes: name, and the sentence that liana_status_text() gives. */
 #define LIANA_STATUS_MAP(X)                                                \
     X(OK, "no error")                                                      \
     X(INVALID_ARGUMENT, "an argument, shape or dtype does not fit")        \
     X(INVALID_CONFIG, "the configuration or the command line is wrong")    \
     X(NOT_FOUND, "a file, name or key does not exist")                     \
     X(DATA_LOSS, "a file is damaged: truncated, or its checksum is wrong") \
-    X(INVALID_DATA, "data was read whole but is not what was expected")    \
-    X(OUT_OF_RANGE, "a value lies outside its allowed range")              \
-    X(OUT_OF_MEMORY, "memory could not be had")                            \
+    X(INVALID_DATA, "the data could be read but are not as expected")      \
+    X(OUT_OF_RANGE, "a value is outside its allowed range")                \
+    X(OUT_OF_MEMORY, "out of memory")                                      \
     X(IO_ERROR, "the operating system refused to read or write")           \
     X(UNIMPLEMENTED, "not available in this build or on this device")      \
     X(CANCELLED, "stopped on request")                                     \
@@ -46,7 +46,7 @@ LIANA_API const char *liana_status_name(liana_status status);
 /* One sentence about the kind of failure; never NULL. The string is static. */
 LIANA_API const char *liana_status_text(liana_status status);
 
-/* Return from the calling function if `expression` is not LIANA_OK. */
+/* Returns from the calling function if `expression` is not LIANA_OK. */
 #define LIANA_TRY(expression)                                \
     do {                                                     \
         liana_status liana_status_ = (expression);           \

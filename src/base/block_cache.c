@@ -56,7 +56,7 @@ void liana__block_cache_destroy(liana__block_cache *cache)
     free(cache);
 }
 
-/* Lets go of what was asked for longest ago and nobody holds, until `size` more bytes fit. */
+/* Frees the least recently requested blocks that nobody holds, until `size` more bytes fit. */
 static void make_room(liana__block_cache *cache, size_t size)
 {
     while (cache->kept > cache->limit || size > cache->limit - cache->kept) {
@@ -98,7 +98,7 @@ static liana__block *add_block(liana__block_cache *cache, const liana__block_req
     return block;
 }
 
-/* Lets go of a block with the mutex held; the last holder of one that could not be made removes it. */
+/* Releases a block, with the mutex held. The last holder of a block that could not be made removes it. */
 static void let_go(liana__block *block)
 {
     if (--block->holders == 0 && block->failed) remove_block(block->cache, block);

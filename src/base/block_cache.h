@@ -1,5 +1,5 @@
-/* block_cache.h - blocks of bytes that are made when they are asked for and kept while there is room, shared by
- * threads: what is read through it takes as much memory as the limit says, however much there is to read. */
+/* block_cache.h - a cache of blocks of bytes, shared by threads. A block is made when it is first asked for, and kept
+ * while there is room. So reading through the cache takes no more memory than its limit. */
 #ifndef LIANA_BASE_BLOCK_CACHE_H
 #define LIANA_BASE_BLOCK_CACHE_H
 
@@ -11,7 +11,7 @@
 typedef struct liana__block_cache liana__block_cache;
 typedef struct liana__block liana__block;
 
-/* Which block, and how it is made. Owner and number are its name. */
+/* A block and how it is made. Owner and number identify it. */
 typedef struct liana__block_request {
     const void *owner;
     uint64_t number;
@@ -19,14 +19,14 @@ typedef struct liana__block_request {
     liana_status (*fill)(const void *owner, uint64_t number, uint8_t *bytes, size_t size, liana__error *error);
 } liana__block_request;
 
-/* `limit`: bytes of blocks that may be kept; those that are held come on top where they alone are more. NULL when
- * memory could not be had. */
+/* `limit`: bytes of blocks that may be kept. Blocks in use are never removed, even if they alone exceed it. NULL: out
+ * of memory. */
 liana__block_cache *liana__block_cache_create(size_t limit);
-/* All blocks must have been released. NULL is allowed. */
+/* All blocks must be released before. NULL is allowed. */
 void liana__block_cache_destroy(liana__block_cache *cache);
 
-/* Gives a block, which stays until it is released. Threads that ask for the same one wait for the first to make it;
- * when that fails, each tries itself. Errors: those of `fill`, OUT_OF_MEMORY. */
+/* Gives a block, which stays until it is released. Threads that ask for a block that another thread is making wait for
+ * it. If making it fails, each tries itself. Errors: those of `fill`, OUT_OF_MEMORY. */
 liana_status liana__block_cache_get(liana__block_cache *cache, const liana__block_request *request,
                                     liana__block **block, liana__error *error) LIANA_MUST_USE;
 const uint8_t *liana__block_bytes(const liana__block *block);

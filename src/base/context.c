@@ -46,7 +46,7 @@ static liana_status read_topics(const char *text, unsigned *topics, liana__error
         if (found < 0 && *word) {
             const char *nearest = liana__nearest(word, topic_names, LIANA__NUM_TOPICS);
             return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "LIANA_LOG names '%s', expected words of graph, dispatch, exec, memory, data, train%s",
+                               "LIANA_LOG names '%s', expected any of graph, dispatch, exec, memory, data, train%s",
                                word, liana__hint(nearest).text);
         }
         if (found >= 0) *topics |= 1u << found;

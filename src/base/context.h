@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* What LIANA_LOG can name. */
+/* The topics of LIANA_LOG. */
 typedef enum liana__topic {
     LIANA__LOG_GRAPH,
     LIANA__LOG_DISPATCH,
@@ -21,7 +21,7 @@ typedef enum liana__topic {
     LIANA__NUM_TOPICS,
 } liana__topic;
 
-/* What a program has made known under a name: "augmentation". */
+/* Something that a program registered under a name; `kind` is for example "augmentation". */
 typedef struct liana__registered {
     struct liana__registered *next;
     const char *kind;
@@ -30,8 +30,9 @@ typedef struct liana__registered {
     void *user;
 } liana__registered;
 
-/* What a node reads and writes of a part of a batch should lie in a second-level cache, 1 to 2 MB on today's server
- * cores, beside what its neighbours leave there. Results depend on it in the last bits, so it is no option. */
+/* Bytes that a node should read and write for a slice of the batch. They should fit into a second-level cache, 1 to 2
+ * MB on today's server cores, together with what the neighbouring nodes leave there. Results depend on it in their last
+ * bits, so it is no option. */
 enum { LIANA__SLICE_BYTES = 1 << 20 };
 
 struct liana_context {
@@ -40,7 +41,7 @@ struct liana_context {
     liana__isa isa;
     const char *dump_folder;    /* LIANA_DUMP, or NULL */
     const char *skipped_passes; /* LIANA_SKIP_PASSES, or NULL */
-    size_t slice_bytes;         /* LIANA__SLICE_BYTES; tests have others */
+    size_t slice_bytes;         /* LIANA__SLICE_BYTES; only tests change it */
     bool validate;              /* LIANA_VALIDATE */
     unsigned log_topics;        /* bit per liana__topic */
     liana_log_function log;
@@ -49,13 +50,13 @@ struct liana_context {
     liana__registered *registered;
 };
 
-/* `kind` is kept as it is, the name is copied. Errors: OUT_OF_MEMORY, in the context. */
+/* Registers a function. `kind` must stay valid; the name is copied. Errors: OUT_OF_MEMORY, in the context. */
 liana_status liana__context_register(liana_context *context, const char *kind, const char *name, void (*function)(void),
                                      void *user) LIANA_MUST_USE;
-/* NULL if there is none. */
+/* Finds a registered function. NULL: there is none. */
 const liana__registered *liana__context_registered(const liana_context *context, const char *kind, const char *name);
 
-/* Whether lines of this topic are wanted: ask before making an expensive one. */
+/* Whether lines of this topic are logged. Ask before making an expensive line. */
 bool liana__log_wants(const liana_context *context, liana__topic topic);
 void liana__log(liana_context *context, liana__topic topic, const char *format, ...) LIANA__PRINTF(3, 4);
 

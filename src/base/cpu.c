@@ -20,9 +20,9 @@ const char *liana__isa_name(liana__isa isa)
 
 enum { ANY = INT_MAX };
 
-/* Models from ... to, of families from ... to, from a stepping on. The first row that holds is the answer.
- * Instructions that take two cycles multiply no faster than f32's, of which there are two in each (Golden Cove and what
- * is made of it); those that take one multiply twice as fast. */
+/* Ranges of families and models, from a stepping on. The first matching row is the answer. Instructions of two cycles
+ * multiply no faster than f32's, of which two start in each cycle (Golden Cove and its descendants). Instructions of
+ * one cycle multiply twice as fast. */
 static const struct {
     const char *vendor;
     int families[2], models[2], least_stepping;
@@ -124,18 +124,18 @@ liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char 
     liana__isa chosen = level < cap ? level : cap;
     if (!reason) return chosen;
     if (chosen < level || (refused && cap < LIANA__ISA_AMX)) {
-        snprintf(reason, size, "LIANA_MAX_ISA allows no more");
+        snprintf(reason, size, "LIANA_MAX_ISA allows nothing higher");
     } else if (refused) {
         snprintf(reason, size, "the processor has amx, but the kernel refuses its tile registers (arch_prctl: %s)",
                  strerror(facts->amx_refusal));
     } else if (chosen == LIANA__ISA_AVX512_BF16_STORAGE) {
         snprintf(reason, size,
-                 "the processor's dot products of bf16 are no faster than f32 (LIANA_MAX_ISA=avx512_bf16 uses them), "
+                 "the processor's dot products of bf16 are not faster than f32 (LIANA_MAX_ISA=avx512_bf16 uses them), "
                  "and it has no amx");
     } else if (chosen == LIANA__ISA_AVX512) {
-        snprintf(reason, size, "the processor, or what the operating system shows of it, has no avx512_bf16");
+        snprintf(reason, size, "the processor, as the operating system shows it, has no avx512_bf16");
     } else if (chosen < LIANA__ISA_AMX) {
-        snprintf(reason, size, "the processor, or what the operating system shows of it, has no %s",
+        snprintf(reason, size, "the processor, as the operating system shows it, has no %s",
                  liana__isa_name(chosen + 1));
     } else {
         snprintf(reason, size, "%s", "");

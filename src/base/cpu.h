@@ -1,4 +1,4 @@
-/* cpu.h - which instruction sets this processor has and LIANA_MAX_ISA allows. */
+/* cpu.h - the instruction sets that this processor has and LIANA_MAX_ISA allows. */
 #ifndef LIANA_BASE_CPU_H
 #define LIANA_BASE_CPU_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Each level includes those before it. BASELINE is what the compiler was told to assume (x86-64: SSE2). */
+/* Each level includes the levels before it. BASELINE is what the compiler may assume (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
     LIANA__ISA_AVX2,                /* with FMA and F16C */
@@ -20,42 +20,42 @@ typedef enum liana__isa {
 /* "baseline", "avx2", "avx512", "avx512_bf16_storage", "avx512_bf16", "amx". */
 const char *liana__isa_name(liana__isa isa);
 
-/* Which processor it is: what CPUID's leaves 0 and 1 say. */
+/* The identity of a processor, from CPUID's leaves 0 and 1. */
 typedef struct liana__cpu_identity {
     char vendor[13]; /* "GenuineIntel" */
     int family, model, stepping;
 } liana__cpu_identity;
 
-/* Whether such a processor, if it has AVX512_BF16, multiplies pairs of bf16 faster than it multiplies floats. By one
- * table; what is not in it is taken to be slow unless its maker's newer processors are known to be fast: to multiply in
- * f32 is never slower than f32 is. */
+/* Whether such a processor, if it has AVX512_BF16, multiplies pairs of bf16 faster than floats. The answer comes from
+ * one table. Processors that are not in it count as slow, unless newer processors of their maker are known to be fast.
+ * Counting as slow is safe: bf16 is then multiplied in f32, which is never slower than float32. */
 bool liana__cpu_has_fast_dots(const liana__cpu_identity *identity);
 
-/* What the processor says of itself, and what the operating system lets a process use of it. */
+/* What the processor reports, and what the operating system allows a process to use. */
 typedef struct liana__cpu_facts {
     bool avx2;        /* with FMA and F16C */
     bool avx512;      /* F, BW, DQ and VL */
     bool avx512_bf16; /* dot products of pairs of bf16, and f32 rounded to bf16 */
     bool amx;         /* tiles, and their products of bf16 */
-    bool fast_dots;   /* the dot products are faster than f32 is */
-    /* What the kernel answered when it was asked for the tile registers: 0, or an errno. Only asked where the rest is
+    bool fast_dots;   /* the dot products are faster than products of f32 */
+    /* The kernel's answer to the request for the tile registers: 0, or an errno. It is only asked if everything else is
      * there. */
     int amx_refusal;
 } liana__cpu_facts;
 
-/* The highest level up to `cap` that the facts allow and that is not slower than one below: AVX512_BF16 where dot
- * products are slow only if `cap` names it. `reason` (NULL if not wanted) receives why it is not a higher
- * one: "" at the top, else a sentence for LIANA_LOG=dispatch. */
+/* The highest level up to `cap` that the facts allow, and that is not slower than a lower one. So AVX512_BF16 with slow
+ * dot products is chosen only if `cap` names it. `reason` (may be NULL) receives why it is not a higher level: "" at
+ * the top, else a sentence for LIANA_LOG=dispatch. */
 liana__isa liana__cpu_level(const liana__cpu_facts *facts, liana__isa cap, char *reason, size_t size);
 
-/* What is found here. Where the facts alone would allow AMX, and `cap` does, the kernel is asked for the tile
+/* The facts about this machine. If the rest of the facts and `cap` allow AMX, the kernel is asked for the tile
  * registers: Linux lets a process use them only after that. */
 liana__cpu_facts liana__cpu_read_facts(liana__isa cap);
 
 /* Asks the kernel for the tile registers: 0, or the errno of its refusal. */
 int liana__cpu_ask_for_tiles(void);
 
-/* What this processor and operating system can do, capped by `limit` (the value of LIANA_MAX_ISA, NULL for none);
+/* The level of this processor and operating system, at most `limit` (the value of LIANA_MAX_ISA; NULL: no limit);
  * `reason` as above. Errors: INVALID_CONFIG for an unknown name. */
 liana_status liana__cpu_detect(const char *limit, liana__isa *isa, char *reason, size_t size, liana__error *error)
     LIANA_MUST_USE;

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of `size` bytes that follow bytes whose checksum is `crc` (0 for none before). Uses the processor's own
- * instruction where it has one. */
+/* Extends a checksum: that of bytes with checksum `crc` (0: no bytes), followed by `size` bytes. Uses the processor's
+ * own instruction if there is one. */
 uint32_t liana__crc32c_extend(uint32_t crc, const void *bytes, size_t size);
 
-/* The same by table on any processor; the two are checked against each other. */
+/* The same by table, on any processor. Tests compare the two. */
 uint32_t liana__crc32c_extend_portable(uint32_t crc, const void *bytes, size_t size);
 
 static inline uint32_t liana__crc32c(const void *bytes, size_t size)
@@ -20,7 +20,8 @@ static inline uint32_t liana__crc32c(const void *bytes, size_t size)
     return liana__crc32c_extend(0, bytes, size);
 }
 
-/* TFRecord stores its checksums rotated and offset, so that a checksum of data that holds checksums stays useful. */
+/* TFRecord stores checksums rotated and with an offset. So a checksum of data that contain checksums is still
+ * useful. */
 static inline uint32_t liana__crc32c_mask(uint32_t crc)
 {
     return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;

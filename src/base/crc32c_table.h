@@ -1,6 +1,6 @@
-/* crc32c_table.h - the constants of crc32c.c: crc32c_table[k][b] is what byte b contributes when k more bytes follow it
- * within its group of eight. Row 0 is the ordinary table of the reversed polynomial 0x82F63B78; row k is row k - 1
- * moved on by one zero byte. */
+/* crc32c_table.h - the constants of crc32c.c. crc32c_table[k][b] is the contribution of byte b if k more bytes follow
+ * it in its group of eight. Row 0 is the ordinary table of the reversed polynomial 0x82F63B78. Row k is row k - 1
+ * advanced by one zero byte. */
 #ifndef LIANA_BASE_CRC32C_TABLE_H
 #define LIANA_BASE_CRC32C_TABLE_H
 

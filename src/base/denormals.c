@@ -52,7 +52,7 @@ static void write_control(uint64_t control)
 
 #endif
 
-/* Most calls change nothing, and writing the register may stall the processor: it is read first. */
+/* Writing the register may stall the processor, and most calls change nothing; so it is read first. */
 static liana__denormals set(uint64_t flushes)
 {
     const uint64_t control = read_control();

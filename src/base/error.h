@@ -1,7 +1,7 @@
-/* error.h - the message that goes with a failing status.
+/* error.h - the error message that goes with a failing status.
  *
- * Internal functions take the error to write to, so that threads that read data keep their own and the first one in
- * *record order* can be reported, whichever thread met it first. Public functions use the context's. */
+ * Internal functions take the error to write to. So each thread that reads data has its own, and the first error in
+ * *record order* can be reported, whichever thread met it first. Public functions use the context's error. */
 #ifndef LIANA_BASE_ERROR_H
 #define LIANA_BASE_ERROR_H
 
@@ -20,10 +20,10 @@ liana_status liana__fail(liana__error *error, liana_status status, const char *f
 liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
     LIANA__PRINTF(3, 0);
 
-/* Puts "prefix: " before the message of an error already set (which file, which record) and returns its status. */
+/* Puts "prefix: " before the message of an error that is already set (the file, the record). Returns its status. */
 liana_status liana__fail_within(liana__error *error, const char *format, ...) LIANA__PRINTF(2, 3);
 
-/* OUT_OF_MEMORY with what the memory was for. */
+/* Fails with OUT_OF_MEMORY; `what` says what the memory was for. */
 liana_status liana__fail_memory(liana__error *error, const char *what);
 
 #endif

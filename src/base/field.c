@@ -78,7 +78,7 @@ static bool in_range(const liana__field *field, double number)
 
 static bool is_whole(const liana__value *value)
 {
-    /* A FLOAT that is whole and fits has its integer set; 0.0 is the only one whose integer is 0. */
+    /* A whole FLOAT that fits has its integer set; only 0.0 has the integer 0. */
     return value->kind == LIANA__VALUE_INT ||
            (value->kind == LIANA__VALUE_FLOAT && (value->integer != 0 || value->number == 0.0));
 }
@@ -148,7 +148,7 @@ static liana_status read_text(const liana__field *field, const liana__value *val
     return *text ? LIANA_OK : liana__fail_memory(error, where);
 }
 
-/* A list, or one item that stands for a list of one. */
+/* A list, or one item that counts as a list of one. */
 static size_t list_count(const liana__value *value)
 {
     return value->kind == LIANA__VALUE_LIST ? value->count : 1;
@@ -246,7 +246,7 @@ static size_t kind_size(const liana__field *field)
     }
 }
 
-/* One member from its value, or from "not given" written as null. */
+/* Reads one member from its value, or from null ("not given"). */
 static liana_status read_member(const liana__field *field, const liana__value *value, const char *where,
                                 liana__arena *arena, void *member, liana__error *error)
 {

@@ -1,8 +1,9 @@
-/* field.h - tables that describe the members of a struct: the one truth for option names, kinds, defaults and docs.
+/* field.h - field tables: they describe the members of a struct. They are the one source of option names, kinds,
+ * defaults and docs.
  *
- * Op attributes, layer options, optimizer options and configuration sections are plain structs. A table of fields lets
- * one piece of code read them from YAML, write them to YAML and JSON, print them, compare them, list them for the
- * reference pages and answer a misspelt name with the nearest right one. */
+ * Op attributes, layer options, optimizer options and sections of the configuration are plain structs. With a table of
+ * fields, one piece of code reads them from YAML, writes them to YAML and JSON, prints, compares and lists them, and
+ * suggests the nearest name for an unknown one. */
 #ifndef LIANA_BASE_FIELD_H
 #define LIANA_BASE_FIELD_H
 
@@ -11,15 +12,16 @@
 typedef enum liana__field_kind {
     LIANA__FIELD_BOOL,     /* bool */
     LIANA__FIELD_INT,      /* int64_t */
-    LIANA__FIELD_FLOAT,    /* double; NaN, written null, means "not given" where default_text is "null" */
+    LIANA__FIELD_FLOAT,    /* double; NaN means "not given" if default_text is "null" (written as null) */
     LIANA__FIELD_STRING,   /* const char *, NULL if not given */
-    LIANA__FIELD_PATH,     /* const char *: relative paths are taken from the folder of the file they are written in */
+    LIANA__FIELD_PATH,     /* const char *: relative paths are relative to the folder of the file in which they are
+                            * written */
     LIANA__FIELD_ENUM,     /* int, an index into `names` */
     LIANA__FIELD_INT_PAIR, /* int64_t[2]; written as one number (both) or [first, second] */
     LIANA__FIELD_INTS,     /* liana__ints; written as a list (or one number) */
     LIANA__FIELD_STRINGS,  /* liana__strings; written as a list (or one text) */
-    LIANA__FIELD_PATHS,    /* liana__strings of paths, each taken from the folder of its file */
-    LIANA__FIELD_VALUE,    /* const liana__value *: kept as it is, read by someone else */
+    LIANA__FIELD_PATHS,    /* liana__strings of paths, each relative to the folder of its file */
+    LIANA__FIELD_VALUE,    /* const liana__value *: kept as it is, for another reader */
     LIANA__FIELD_SECTION,  /* a nested struct described by `section` */
 } liana__field_kind;
 
@@ -40,11 +42,11 @@ typedef struct liana__field {
     const char *name;
     liana__field_kind kind;
     size_t offset;
-    /* As it would be written in YAML (a word, or a list of words in []); NULL means zero, NULL or empty. */
+    /* As written in YAML (a word, or a list of words in []); NULL means zero, NULL or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR and INTS (both ends included; an INFINITY for no limit on that side); not
-     * checked where minimum == maximum. A FLOAT is always finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR and INTS, both ends included; INFINITY: no limit on that side. Not checked
+     * if minimum == maximum. A FLOAT must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* ENUM: NULL-terminated */
@@ -53,7 +55,7 @@ typedef struct liana__field {
 } liana__field;
 
 typedef struct liana__fields {
-    const char *name; /* what the struct is, for messages: "data", "Conv2D" */
+    const char *name; /* the struct's name in messages: "data", "Conv2D" */
     size_t size;      /* sizeof the struct */
     size_t count;
     const liana__field *items;
@@ -70,16 +72,16 @@ typedef struct liana__fields {
         (table_name), sizeof(type), sizeof(rows) / sizeof *(rows), (rows) \
     }
 
-/* Fills a struct with the defaults (zeros first). Errors: OUT_OF_MEMORY; INTERNAL for a default_text that its own field
- * refuses. */
+/* Fills a struct with the defaults (with zeros first). Errors: OUT_OF_MEMORY; INTERNAL if a field refuses its own
+ * default_text. */
 liana_status liana__fields_default(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)
     LIANA_MUST_USE;
 
-/* Fills a struct from a map, defaults where a key is missing. Errors are INVALID_CONFIG and name file, line, column,
- * the dotted key below `where` (such as "train" or "model.layers[2]"), what was found and what was expected; an
- * unknown key is answered with the nearest known one. null means "not given" for strings, paths, lists and values
- * (whatever their default is), and all defaults for a section. A NULL map is an empty one. `ignored` (NULL or
- * NULL-terminated) lists keys that belong to somebody else ("name", "class"). */
+/* Fills a struct from a map, with defaults where a key is missing. A NULL map is an empty one. null means "not given"
+ * for strings, paths, lists and values (whatever their default is), and all defaults for a section. `ignored` (NULL or
+ * NULL-terminated) lists keys that belong to another reader ("name", "class"). Errors: INVALID_CONFIG with file, line,
+ * column, the dotted key below `where` ("train", "model.layers[2]"), what was found and what was expected. For an
+ * unknown key the message suggests the nearest known one. */
 liana_status liana__fields_read(const liana__fields *fields, const liana__value *map, const char *where,
                                 const char *const *ignored, liana__arena *arena, void *object, liana__error *error)
     LIANA_MUST_USE;
@@ -90,8 +92,8 @@ liana__value *liana__fields_write(const liana__fields *fields, liana__arena *are
 /* The field of that name, or NULL. */
 const liana__field *liana__fields_find(const liana__fields *fields, const char *name);
 
-/* Sets "file:line:column: where: message" as an INVALID_CONFIG error. Where the line is 0 there is only the file (such
- * as "command line"), where that is NULL too there is no place; `where` may be NULL or empty. */
+/* Fails with INVALID_CONFIG and "file:line:column: where: message". If the line is 0, only the file is named (such as
+ * "command line"); if that is NULL too, no place is. `where` may be NULL or empty. */
 liana_status liana__fail_at(liana__error *error, const liana__place *place, const char *where, const char *format, ...)
     LIANA__PRINTF(4, 5);
 

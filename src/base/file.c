@@ -20,10 +20,11 @@ static liana_status fail_errno(liana__error *error, const char *what, const char
 {
     int code = errno;
     liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
-    const char *hint = code == ENOSPC                ? "; free some space and run again"
-                       : code == EFBIG               ? "; files may not become so large here (ulimit -f, or the disk)"
-                       : liana__path_is_remote(path) ? ": only a local file will do here; download it and name the copy"
-                                                     : "";
+    const char *hint = code == ENOSPC  ? "; free some space and run again"
+                       : code == EFBIG ? "; the limit on the size of files is reached (ulimit -f, or the disk)"
+                       : liana__path_is_remote(path)
+                           ? ": only a local file can be used here; download it and pass the local path"
+                           : "";
     return liana__fail(error, status, "cannot %s '%s': %s%s", what, path, strerror(code), hint);
 }
 
@@ -38,7 +39,7 @@ static liana_status refuse_remote(const char *path, liana__error *error)
 
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
 {
-    /* Opening a pipe that nobody writes to would wait for ever; for files O_NONBLOCK means nothing. */
+    /* Opening a pipe without a writer would wait for ever. For files O_NONBLOCK has no effect. */
     *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0) return fail_errno(error, "open", path);
     if (fstat(*descriptor, info) != 0) {
@@ -89,8 +90,8 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
                 (uint64_t)info.st_ino == mapping->inode;
     if (!same || (uint64_t)info.st_size >= mapping->size) return LIANA_OK;
     return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change it, write a new "
-                       "file and rename that",
+                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change a file, write a "
+                       "new one and rename it",
                        path, (long long)info.st_size, mapping->size);
 }
 
@@ -118,7 +119,7 @@ bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size)
     return true;
 }
 
-/* The bytes from the file itself, if it is still the one at its path. */
+/* Reads the bytes from the file at the path, if it is still the mapped one. */
 static bool copy_from_path(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size)
 {
     int descriptor = liana__mapping_open(mapping, path);
@@ -155,7 +156,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 {
     size_t done = 0;
     while (done < size) {
-        /* The kernel copies, and says how far it came where a page is not there. */
+        /* The kernel copies, and returns how many bytes it copied if a page is missing. */
         struct iovec into = {(char *)to + done, size - done};
         struct iovec from = {(void *)(mapping->data + offset + done), size - done};
         ssize_t got = process_vm_readv(getpid(), &into, 1, &from, 1, 0);
@@ -163,14 +164,14 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
             /* A sandbox may forbid the call. */
             if (copy_from_path(mapping, path, offset, to, size)) return LIANA_OK;
             LIANA_TRY(liana__mapping_check(mapping, path, error));
-            /* It was replaced or removed, and so cannot be cut by its name any more. */
+            /* The file was replaced or removed, so it cannot be cut by its name any more. */
             memcpy(to, mapping->data + offset, size);
             return LIANA_OK;
         }
         if (got <= 0) {
             LIANA_TRY(liana__mapping_check(mapping, path, error));
             return liana__fail(error, LIANA_IO_ERROR,
-                               "cannot read '%s' at offset %zu: it was cut, or its disk does not answer", path,
+                               "cannot read '%s' at offset %zu: it was cut, or its disk cannot be read", path,
                                offset + done);
         }
         done += (size_t)got;
@@ -220,10 +221,9 @@ liana_status liana__file_read_into(const char *path, size_t limit, liana__file_b
     struct stat info;
     LIANA_TRY(open_for_reading(path, &descriptor, &info, error));
     size_t size = (size_t)info.st_size;
-    liana_status status = size <= limit
-                              ? liana__file_buffer_reserve(buffer, size, path, error)
-                              : liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has %zu bytes, at most %zu are read here",
-                                            path, size, limit);
+    liana_status status = size <= limit ? liana__file_buffer_reserve(buffer, size, path, error)
+                                        : liana__fail(error, LIANA_OUT_OF_RANGE,
+                                                      "'%s' has %zu bytes, expected at most %zu", path, size, limit);
     if (status == LIANA_OK) status = read_all(descriptor, path, buffer->bytes, size, error);
     close(descriptor);
     if (status != LIANA_OK) return status;
@@ -385,7 +385,7 @@ liana_status liana__folder_sync(const char *path, liana__error *error)
 {
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return fail_errno(error, "open the folder", path);
-    /* Some file systems cannot sync a folder and say EINVAL; there is nothing more that can be done on them. */
+    /* Some file systems cannot sync a folder and return EINVAL; nothing more can be done there. */
     bool failed = fsync(descriptor) != 0 && errno != EINVAL;
     liana_status status = failed ? fail_errno(error, "sync the folder", path) : LIANA_OK;
     close(descriptor);
@@ -439,7 +439,7 @@ liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__
     paths->count = found.gl_pathc;
     globfree(&found);
     if (arena->failed) return liana__fail_memory(error, pattern);
-    /* Sorted here by bytes: glob() sorts by the locale, and the order of the files decides the order of the data. */
+    /* Sorted by bytes, since glob() sorts by the locale, and the order of the files decides the order of the data. */
     qsort(paths->items, paths->count, sizeof *paths->items, compare_names);
     return LIANA_OK;
 }

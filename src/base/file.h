@@ -1,4 +1,4 @@
-/* file.h - whole files, atomic replacement, folders and patterns. */
+/* file.h - reading whole files, replacing them atomically, folders and patterns. */
 #ifndef LIANA_BASE_FILE_H
 #define LIANA_BASE_FILE_H
 
@@ -10,78 +10,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file mapped read-only into memory. `data` is NULL for an empty file. A file that is replaced by another or removed
- * stays what it was here. One that is shortened does not: its pages are gone, and touching them ends the process with
- * SIGBUS, as a disk that cannot be read does. */
+/* A file mapped read-only into memory. `data` is NULL for an empty file. The mapping stays valid if the file is removed
+ * or replaced by another. It does not if the file is shortened: touching the missing pages ends the process with
+ * SIGBUS, as does a disk that cannot be read. */
 typedef struct liana__mapping {
     const uint8_t *data;
     size_t size;
-    uint64_t device; /* which file it is */
+    uint64_t device; /* identifies the file, with inode */
     uint64_t inode;
 } liana__mapping;
 
 /* Errors: NOT_FOUND, IO_ERROR (each names the path and says why). */
 liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error) LIANA_MUST_USE;
 void liana__file_unmap(liana__mapping *mapping);
-/* Asks the file system whether the file at `path`, if it is still the one that was mapped, has become shorter: a
- * DATA_LOSS. For files that stay mapped while others may write to them; one system call, before the bytes are read. */
+/* Fails with DATA_LOSS if the file at `path` is still the mapped one and has become shorter. For files that stay mapped
+ * while others may write to them. Costs one system call, before the bytes are read. */
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Has the system fetch bytes of a mapped file, or a file, from the disk, as they will be read soon; returns at once. */
+/* Asks the system to fetch bytes of a mapped file, or a file, from the disk, since they will be read soon. Does not
+ * wait. */
 void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t size);
 void liana__file_expect(const char *path);
 
-/* Copies bytes of a mapping. Where they are gone because the file became shorter, before or during the copy, this is a
- * DATA_LOSS, and where the disk cannot be read an IO_ERROR: no SIGBUS. Costs a system call. */
+/* Copies bytes of a mapping without the danger of SIGBUS. If the file became shorter, before or during the copy, the
+ * bytes are missing: DATA_LOSS. If the disk cannot be read: IO_ERROR. Costs a system call. */
 liana_status liana__mapping_copy(const liana__mapping *mapping, const char *path, size_t offset, void *to, size_t size,
                                  liana__error *error) LIANA_MUST_USE;
-/* The same without asking first whether the file became shorter: a cut within the last page reads as zeros. For those
- * who copy many small pieces and ask at the end (liana__mapping_check). */
+/* The same without checking first whether the file became shorter: a cut within the last page then reads as zeros. For
+ * many small copies, with one check at the end (liana__mapping_check). */
 liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char *path, size_t offset, void *to,
                                        size_t size, liana__error *error) LIANA_MUST_USE;
 
-/* The mapped file itself, opened for reading; -1 where that cannot be, or another one is at its path by now. */
+/* Opens the mapped file for reading. -1: it cannot be opened, or another file is at its path now. */
 int liana__mapping_open(const liana__mapping *mapping, const char *path);
-/* Reads [offset, offset + size) of an open file; false where it ends before or its disk does not answer. */
+/* Reads [offset, offset + size) of an open file. False: the file ends before, or the disk cannot be read. */
 bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size) LIANA_MUST_USE;
 
-/* Reads a whole file into malloc'ed memory, with a 0 byte appended that *size does not count.
- * Refuses files above `limit` bytes with OUT_OF_RANGE. */
+/* Reads a whole file into malloc'ed memory, and appends a 0 byte that *size does not count. Fails with OUT_OF_RANGE for
+ * files above `limit` bytes. */
 liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 
-/* The first bytes of a file: *size are `most`, or all that it has. Errors: NOT_FOUND, IO_ERROR. */
+/* Reads the first bytes of a file: *size is `most`, or less if the file is smaller. Errors: NOT_FOUND, IO_ERROR. */
 liana_status liana__file_read_head(const char *path, void *head, size_t most, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 
-/* The whole file into malloc'ed memory that is kept from file to file, and made larger where a file needs it.
- * Zero-initialise; free with liana__file_buffer_free, or hand `bytes` on to be freed. */
+/* A buffer for whole files, kept from file to file. It grows if a file needs it. Zero-initialise; free with
+ * liana__file_buffer_free, or pass `bytes` on to be freed. */
 typedef struct liana__file_buffer {
     char *bytes;
     size_t size; /* of the file, without the 0 byte */
     size_t capacity;
-    liana__memory_share *share; /* that the memory is taken from; NULL: without a bound */
+    liana__memory_share *share; /* the memory counts for this share; NULL: no limit */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the former contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
+/* Makes room for `size` bytes; the previous contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
-/* Frees the bytes; the share stays. */
+/* Frees the bytes. The share stays. */
 void liana__file_buffer_free(liana__file_buffer *buffer);
 liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
     LIANA_MUST_USE;
 
-/* Replaces the file at `path` or leaves it untouched: writes `path`.tmp, syncs it, renames it, syncs the folder.
- * After a power cut there is the old file or the new one, never half of either. A link stays: the file that it leads to
- * is replaced. Devices, pipes and /dev/stdout are written to and stay what they are (base/file_target.h). */
+/* Replaces the file at `path`, or leaves it as it is: writes `path`.tmp, syncs it, renames it, syncs the folder. After
+ * a power cut there is the old file or the new one, never a part. If `path` is a link, the file that it leads to is
+ * replaced. Devices, pipes and /dev/stdout are written to as they are (base/file_target.h). */
 liana_status liana__file_replace(const char *path, const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
 
-/* The same for contents written piece by piece: liana__file_begin, liana__file_write any number of times, then
- * liana__file_commit, or liana__file_abandon after a failure. With `durable` false nothing is synced. */
+/* The same for contents written in pieces: liana__file_begin, any number of liana__file_write, then liana__file_commit,
+ * or liana__file_abandon after a failure. With `durable` false nothing is synced. */
 typedef struct liana__file_writer {
     int descriptor;
     char *path;      /* as it was given, for messages */
-    char *target;    /* what its links lead to */
-    char *temporary; /* becomes the target; NULL: the bytes go straight there */
+    char *target;    /* the file that the links of `path` lead to */
+    char *temporary; /* renamed to the target at the end; NULL: bytes are written to the target directly */
 } liana__file_writer;
 liana_status liana__file_begin(liana__file_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
 liana_status liana__file_write(liana__file_writer *writer, const void *data, size_t size, liana__error *error)
@@ -89,13 +90,13 @@ liana_status liana__file_write(liana__file_writer *writer, const void *data, siz
 liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana__error *error) LIANA_MUST_USE;
 void liana__file_abandon(liana__file_writer *writer);
 
-/* Makes a folder and its parents; one that exists is fine. */
+/* Makes a folder and its parents. It may exist already. */
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Renames a folder that was written and synced, and syncs the folder that holds it. */
+/* Renames a folder that was written and synced. Syncs its parent folder. */
 liana_status liana__folder_rename(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
-/* Removes a folder with the files and folders in it; a missing one is fine. */
+/* Removes a folder and everything in it. It may be missing. */
 liana_status liana__folder_remove(const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* A sorted list of paths in an arena. */
@@ -104,21 +105,20 @@ typedef struct liana__paths {
     size_t count;
 } liana__paths;
 
-/* The files that match a shell pattern (*, ?, [...]), in byte order. A pattern that matches nothing is NOT_FOUND. */
+/* Lists the files that match a shell pattern (*, ?, [...]), in byte order. NOT_FOUND if there are none. */
 liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__paths *paths, liana__error *error)
     LIANA_MUST_USE;
-/* The names in a folder (not "." and ".."), in byte order. */
+/* Lists the names in a folder (without "." and ".."), in byte order. */
 liana_status liana__folder_list(const char *path, liana__arena *arena, liana__paths *names, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether a name is a URL ("gs://bucket/file"), not a path. What a URL names is made a local file first (src/remote).
- */
+/* Whether a name is a URL ("gs://bucket/file"), not a path. src/remote makes local files of URLs. */
 bool liana__path_is_remote(const char *path);
-/* A name as it may be written down and shown: the query of a https:// URL, which may be a signature, is replaced with
- * "REDACTED". `path` itself where there is none, else in the arena; NULL when memory ran out. */
+/* A name in the form that may be written and shown: in the query of a https:// URL, which may be a signature,
+ * "REDACTED" takes the place of everything. `path` itself if there is no query, else in the arena; NULL: out of
+ * memory. */
 const char *liana__path_shown(liana__arena *arena, const char *path);
-/* `path` if it is absolute or a URL, else `folder`/`path` ("" and NULL folders count as the current one). In the arena.
- */
+/* `path` if it is absolute or a URL, else `folder`/`path` ("" and NULL: the current folder). In the arena. */
 char *liana__path_join(liana__arena *arena, const char *folder, const char *path);
 /* The folder part of a path, "." if there is none. In the arena. */
 char *liana__path_folder(liana__arena *arena, const char *path);

@@ -17,8 +17,8 @@ static liana_status fail(liana__error *error, const char *path)
     return liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* The number of the process' own descriptor that a path means, or -1. Following its link would lead to a file that
- * somebody else has opened, perhaps to append to it. */
+/* The process's own descriptor that a path names, or -1. Following its link would lead to a file that somebody else has
+ * opened, perhaps to append to it. */
 static int own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -50,7 +50,7 @@ static bool follow(char **path)
     return true;
 }
 
-/* What is there, after all links; st_mode is 0 if nothing is. */
+/* Finds what a path leads to, after all links. st_mode is 0 if there is nothing. */
 static liana_status resolve(const char *path, liana__file_target *target, struct stat *info, liana__error *error)
 {
     enum { MOST_LINKS = 40 }; /* as Linux has it */

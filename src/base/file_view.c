@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Makes [offset, offset + size), and what is ahead, the piece that is copied. */
+/* Copies a piece that begins at `offset`: `size` bytes, and as many more as `ahead` says. */
 static liana_status copy_piece(liana__file_view *view, size_t offset, size_t size, liana__error *error)
 {
     size_t left = view->size - offset, wanted = size < view->ahead ? view->ahead : size;
@@ -23,7 +23,7 @@ static liana_status copy_piece(liana__file_view *view, size_t offset, size_t siz
         view->descriptor = liana__mapping_open(view->mapping, view->name);
         view->is_open = true;
     }
-    /* What cannot be read so is tried from the mapping, which knows why. */
+    /* If the file cannot be read, the mapping is tried, which knows the reason. */
     if (view->descriptor < 0 || !liana__file_read_at(view->descriptor, offset, view->copy, wanted)) {
         LIANA_TRY(liana__mapping_copy_quick(view->mapping, view->name, offset, view->copy, wanted, error));
     }

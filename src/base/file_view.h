@@ -1,5 +1,5 @@
-/* file_view.h - reading through a file piece by piece, where others may cut it meanwhile: what is looked at is a copy,
- * so that nobody's truncation ends the process (SIGBUS). Bytes in memory are looked at where they are. */
+/* file_view.h - a file view: reading a mapped file in pieces, safely. A piece is a copy, so a file that others shorten
+ * meanwhile does not end the process with SIGBUS. Bytes in memory are not copied. */
 #ifndef LIANA_BASE_FILE_VIEW_H
 #define LIANA_BASE_FILE_VIEW_H
 
@@ -7,19 +7,19 @@
 
 typedef struct liana__file_view {
     const char *name;     /* the path, for messages */
-    const uint8_t *bytes; /* all of them; mapped ones are not to be touched */
+    const uint8_t *bytes; /* all bytes; mapped ones must not be touched */
     size_t size;
     const liana__mapping *mapping; /* NULL: the bytes are in memory */
-    size_t ahead;                  /* so many bytes are copied at once, more only where they are asked for; 0: any */
-    bool is_open;                  /* pieces are read from the file itself, which costs less than from its pages */
-    int descriptor;                /* of it, or -1 */
-    uint8_t *copy;                 /* of a piece of the mapping, which is [begin, end) of the file */
+    size_t ahead;                  /* bytes that are copied at once, unless more are asked for; 0: any number */
+    bool is_open;                  /* pieces are read from the file, which costs less than from its pages */
+    int descriptor;                /* of the file, or -1 */
+    uint8_t *copy;                 /* a piece of the file: [begin, end) */
     size_t capacity;
     size_t begin;
     size_t end;
 } liana__file_view;
 
-/* Of a whole mapped file. Name and mapping are borrowed. */
+/* A view of a whole mapped file. Name and mapping are borrowed. */
 static inline liana__file_view liana__file_view_of(const char *name, const liana__mapping *mapping, size_t ahead)
 {
     return (liana__file_view){
@@ -31,15 +31,16 @@ static inline liana__file_view liana__file_view_of_bytes(const char *name, const
     return (liana__file_view){.name = name, .bytes = bytes, .size = size};
 }
 
-/* *bytes [size] are those of the file from `offset`, which must lie in it; borrowed until the next call. Errors:
- * DATA_LOSS (the file became shorter), IO_ERROR, OUT_OF_MEMORY; they name the file. A file that is cut within a page
- * is only seen by liana__file_view_check: the rest of the page reads as zeros. */
+/* *bytes are `size` bytes of the file from `offset`, which must be inside it; borrowed until the next call. Errors,
+ * with the file's name: DATA_LOSS (the file became shorter), IO_ERROR, OUT_OF_MEMORY. If a file is cut within a page,
+ * the rest of the page reads as zeros; only liana__file_view_check notices that. */
 liana_status liana__file_view_get(liana__file_view *view, size_t offset, size_t size, const uint8_t **bytes,
                                   liana__error *error) LIANA_MUST_USE;
-/* What is ahead, *size bytes and at least one, from an offset before the end. */
+/* Gives the next bytes from `offset`, which must be before the end: *size bytes, at least one. */
 liana_status liana__file_view_next(liana__file_view *view, size_t offset, const uint8_t **bytes, size_t *size,
                                    liana__error *error) LIANA_MUST_USE;
-/* DATA_LOSS if the file has become shorter; `error` may hold what that led to, and is then replaced. */
+/* Fails with DATA_LOSS if the file has become shorter. `error` may hold an error that this caused, and is then
+ * replaced. */
 liana_status liana__file_view_check(const liana__file_view *view, liana__error *error) LIANA_MUST_USE;
 
 /* Frees the copy and closes the file. */

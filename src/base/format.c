@@ -7,7 +7,7 @@
 
 int liana__format_list(char *buffer, size_t size, const char *format, va_list arguments)
 {
-    /* For this thread only. The C library has this locale at hand: nothing is allocated. */
+    /* For this thread only. The C library has this locale ready, so nothing is allocated. */
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
     int length = vsnprintf(buffer, size, format, arguments);

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* vsnprintf, snprintf and strtod of the C locale, whatever locale the program has set: numbers have a point, in files
- * and in messages. */
+/* vsnprintf, snprintf and strtod of the C locale. So numbers have a point in files and messages, whatever locale the
+ * program has set. */
 int liana__format_list(char *buffer, size_t size, const char *format, va_list arguments) LIANA__PRINTF(3, 0);
 int liana__format(char *buffer, size_t size, const char *format, ...) LIANA__PRINTF(3, 4);
 double liana__parse_double(const char *text, char **end);

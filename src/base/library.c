@@ -11,7 +11,8 @@ static liana_status fail_loading(const liana__library *library, const char *foun
                        library->file, found ? found : "it cannot be loaded", library->package);
 }
 
-/* A program that links the same library has a copy of its variables, which the library uses in place of its own. */
+/* If a program links the same library, it has a copy of its variables, which the library then uses instead of its
+ * own. */
 static void *find_name(void *handle, const char *name)
 {
     void *address = dlsym(handle, name), *extra = NULL, *copy = NULL;
@@ -23,17 +24,17 @@ static void *find_name(void *handle, const char *name)
     return copy ? copy : address;
 }
 
-/* The addresses stand behind the library in its struct, in the order of the names. */
+/* The addresses follow the library in its struct, in the order of the names. */
 static liana_status find_names(liana__library *library, void *handle, liana__error *error)
 {
     char *addresses = (char *)(library + 1);
     for (size_t i = 0; i < library->num_names; i++) {
         void *address = find_name(handle, library->names[i]);
         if (!address) {
-            return liana__fail(error, LIANA_UNIMPLEMENTED,
-                               "%s the library %s, but the one found here lacks '%s'; "
-                               "install another version (Debian: %s)",
-                               library->purpose, library->file, library->names[i], library->package);
+            return liana__fail(
+                error, LIANA_UNIMPLEMENTED,
+                "%s the library %s, but the installed one lacks '%s'; install another version (Debian: %s)",
+                library->purpose, library->file, library->names[i], library->package);
         }
         memcpy(addresses + i * sizeof address, &address, sizeof address);
     }

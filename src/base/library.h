@@ -1,11 +1,12 @@
 /* library.h - shared libraries that are loaded when they are first needed.
  *
- * Most runs need no pictures, no network and no libhdf5. Those libraries stand on some fifty others, which would cost
- * each start more than all of liana does, and a machine without them could not train. docs/design.md says more.
+ * Most runs need no pictures, no network and no libhdf5. Those libraries need some fifty others. To link them would
+ * cost each start more than all of liana does, and a machine without them could not train. docs/design/libraries.md
+ * says more.
  *
  * The header of a loaded library (LIBRARY_calls.h) includes the library's own header, lists the names that are used
- * (NAMES below) and redefines each of them, so that code calls it as if it was linked. A name that is used and not
- * listed fails to link. Load the library before the first call; the addresses are written once and never change. */
+ * (NAMES below) and redefines each of them. So code calls the library as if it was linked. A name that is used but not
+ * listed fails to link. Load the library before the first call. The addresses are written once and never change. */
 #ifndef LIANA_BASE_LIBRARY_H
 #define LIANA_BASE_LIBRARY_H
 
@@ -17,7 +18,7 @@
 #include <stddef.h>
 
 typedef struct liana__library {
-    const char *file;    /* its SONAME: the ABI that liana was compiled for */
+    const char *file;    /* its SONAME, which stands for the ABI that liana was compiled for */
     const char *purpose; /* subject and verb of the message: "pictures need" */
     const char *package; /* Debian 12's */
     const char *const *names;
@@ -26,8 +27,8 @@ typedef struct liana__library {
     atomic_bool is_loaded;
 } liana__library;
 
-/* Loads the library into this process for good. Cheap when it is loaded already; safe in any thread. Errors:
- * UNIMPLEMENTED names the file that is missing, or the name that it lacks, and the package. */
+/* Loads the library into this process, for good. Cheap if it is loaded already; safe on any thread. Errors:
+ * UNIMPLEMENTED; the message names the package, and the missing file or the name that it lacks. */
 liana_status liana__library_load(liana__library *library, liana__error *error) LIANA_MUST_USE;
 
 #define LIANA__LIBRARY_MEMBER_(name) __typeof__(name) *name;

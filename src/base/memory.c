@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The number in a file of a control group; SIZE_MAX for "max", or if there is none. */
+/* Reads the number in a file of a control group. SIZE_MAX: "max", or no such file. */
 static size_t read_limit(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -26,8 +26,8 @@ static void lower(size_t *least, size_t limit)
     if (limit > 0 && limit < *least) *least = limit;
 }
 
-/* The files of a group and of those around it, the root's included. In a container the path may be one of outside, of
- * which only the root is there. */
+/* Lowers *least by the limits of a group and its parents, with the root's. In a container the path may be one of the
+ * outside, of which only the root exists. */
 static void lower_by_group(size_t *least, const char *root, char *group, const char *file)
 {
     char path[2048];

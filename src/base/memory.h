@@ -1,4 +1,4 @@
-/* memory.h - aligned buffers and the arena that a graph or a parsed file lives in. */
+/* memory.h - aligned buffers; the arena, which holds a graph or a parsed file. */
 #ifndef LIANA_BASE_MEMORY_H
 #define LIANA_BASE_MEMORY_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every buffer that kernels touch starts on a cache line, which is also the widest vector. */
+/* The alignment of kernels' buffers: a cache line, which is also the widest vector. */
 enum { LIANA__ALIGNMENT = 64 };
 
 static inline size_t liana__align_up(size_t size)
@@ -16,31 +16,31 @@ static inline size_t liana__align_up(size_t size)
 
 /* Uninitialised memory aligned to LIANA__ALIGNMENT, or NULL. Freed with free(). A size of 0 gives a valid pointer. */
 void *liana__allocate_aligned(size_t size);
-/* The same for buffers of megabytes: they begin on a huge page and are made of such where the system has them, which
- * saves most of the page faults of their first use. */
+/* The same for buffers of megabytes. They begin on a huge page, and consist of huge pages if the system has them. That
+ * saves most page faults of their first use. */
 void *liana__allocate_large(size_t size);
-/* The same as the first, zeroed. */
+/* Like liana__allocate_aligned, with zeroed memory. */
 void *liana__allocate_zeroed(size_t size);
 
-/* Frees memory of `size` bytes that may be many: their pages go back to the system, whatever malloc keeps for later. */
+/* Frees a large buffer of `size` bytes. Its pages go back to the system, even if malloc would keep them. */
 void liana__free_large(void *memory, size_t size);
 
-/* The bytes of memory that the process may have: the machine's, or less if its control group or its limits say so. */
+/* The memory that the process may use, in bytes: the machine's, or less if its control group or limits say so. */
 size_t liana__machine_memory(void);
 
-/* The least limit of a process's control groups and those around them, SIZE_MAX for none: `list` is what
- * /proc/self/cgroup is, `root` what /sys/fs/cgroup is. */
+/* The smallest memory limit of a process's control groups and their parents, in bytes; SIZE_MAX: no limit. `list` is
+ * /proc/self/cgroup, `root` is /sys/fs/cgroup. */
 size_t liana__group_memory(const char *list, const char *root);
 
-/* An arena: many small objects that die together. Zero-initialise; free with liana__arena_free.
- * Failure is sticky (`failed`), so builders may check once at the end. */
+/* An arena: many small objects that are freed together. Zero-initialise; free with liana__arena_free. A failure stays
+ * in `failed`, so builders may check once at the end. */
 typedef struct liana__arena {
     struct liana__arena_block *head;
     size_t used;
     bool failed;
 } liana__arena;
 
-/* Zeroed memory aligned to 16 bytes (64 if size >= 64), or NULL when memory could not be had. */
+/* Zeroed memory aligned to 16 bytes (64 if size >= 64). NULL: out of memory. */
 void *liana__arena_allocate(liana__arena *arena, size_t size);
 /* A copy of `size` bytes. */
 void *liana__arena_copy(liana__arena *arena, const void *bytes, size_t size);
@@ -54,8 +54,8 @@ char *liana__arena_format(liana__arena *arena, const char *format, ...)
     ;
 void liana__arena_free(liana__arena *arena);
 
-/* Makes room for one more element in a malloc'ed array: doubles *capacity when count reaches it.
- * Returns false (array untouched) when memory could not be had. */
+/* Makes room for one more element in a malloc'ed array: doubles *capacity when count reaches it. False: out of memory,
+ * the array is unchanged. */
 bool liana__grow(void *array_pointer, size_t count, size_t *capacity, size_t element_size);
 
 #endif

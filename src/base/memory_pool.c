@@ -14,13 +14,13 @@ void liana__memory_pool_destroy(liana__memory_pool *pool)
     pthread_mutex_destroy(&pool->mutex);
 }
 
-/* What the share needs of the pool to use `bytes` in all. */
+/* The bytes that the share needs from the pool to use `bytes` in all. */
 static size_t beyond_own(const liana__memory_share *share, size_t bytes)
 {
     return bytes > share->own ? bytes - share->own : 0;
 }
 
-/* Takes `needed` bytes of the pool in all. Those who wait in line come first. */
+/* Takes `needed` bytes of the pool in all. Threads in line come first. */
 static bool take(liana__memory_share *share, size_t needed)
 {
     liana__memory_pool *pool = share->pool;
@@ -44,7 +44,7 @@ liana_status liana__memory_share_ask(liana__memory_share *share, size_t bytes, c
         return LIANA_OK;
     }
     if (all > share->wanted) share->wanted = all;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "%zu bytes for %s are more than can be had now", bytes, what);
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "%zu bytes for %s are more than are available now", bytes, what);
 }
 
 void liana__memory_share_settle(liana__memory_share *share, size_t bytes)

@@ -1,8 +1,8 @@
-/* memory_pool.h - a bound on the memory that several threads work with, each on one thing at a time.
+/* memory_pool.h - a memory pool: a limit on the memory of several threads, each of which works on one thing at a time.
  *
- * Each thread has a share of its own, of which it is certain, and may take more from a pool. One that is refused gives
- * up everything it has, waits in line, and begins its work anew with what it was granted; so nobody waits for memory
- * while holding some. */
+ * Each thread has a share of its own, which is always available. It may take more from the pool. A thread that is
+ * refused gives up everything it has, waits in line, and begins its work again with what it was granted. So nobody
+ * waits for memory while holding some. */
 #ifndef LIANA_BASE_MEMORY_POOL_H
 #define LIANA_BASE_MEMORY_POOL_H
 
@@ -15,38 +15,38 @@
 #include <stdint.h>
 
 typedef struct liana__memory_pool {
-    size_t most; /* bytes beside the threads' own */
+    size_t most; /* bytes of the pool, without the threads' own shares */
     pthread_mutex_t mutex;
     pthread_cond_t freed;
     atomic_int waiting; /* threads in line */
     /* Guarded by the mutex. */
     size_t taken;
-    uint64_t num_tickets; /* given out to those who wait */
-    uint64_t turn;        /* the ticket that is served next */
+    uint64_t num_tickets; /* tickets given to waiting threads */
+    uint64_t turn;        /* the ticket that is next */
 } liana__memory_pool;
 
-/* What one thread has. */
+/* The memory of one thread. */
 typedef struct liana__memory_share {
     liana__memory_pool *pool;
-    size_t own;    /* bytes that it always may use */
-    size_t taken;  /* bytes of the pool beside them */
-    size_t used;   /* of both, as far as it has said */
-    size_t wanted; /* bytes in all that it would have needed when it was refused; 0: it was not */
+    size_t own;    /* bytes that it may always use */
+    size_t taken;  /* bytes taken from the pool */
+    size_t used;   /* bytes in use, as the thread has reported */
+    size_t wanted; /* total bytes that it needed when it was refused; 0: it was not */
 } liana__memory_share;
 
 void liana__memory_pool_init(liana__memory_pool *pool, size_t most);
 void liana__memory_pool_destroy(liana__memory_pool *pool);
 
-/* Before `bytes` more are used for `what`. Never waits: OUT_OF_MEMORY if they cannot be had now, which `wanted` then
- * says; whatever the work has become is to be thrown away. Without a share (NULL) there is no bound. */
+/* Asks for `bytes` more, for `what`. Never waits. OUT_OF_MEMORY: they are not available now; `wanted` is then set, and
+ * the work must be thrown away. Without a share (NULL) there is no limit. */
 liana_status liana__memory_share_ask(liana__memory_share *share, size_t bytes, const char *what, liana__error *error)
     LIANA_MUST_USE;
-/* Says that `bytes` are in use now, and gives back what of the pool they do not need. */
+/* Reports that `bytes` are in use now. What they do not need goes back to the pool. */
 void liana__memory_share_settle(liana__memory_share *share, size_t bytes);
-/* For a thread that was refused and has given up all it had (settled on 0): waits until what it wanted can be had.
- * False, at once, if that is more than the pool has. */
+/* Waits until the memory that a thread was refused is available. The thread must have given up everything (settled on
+ * 0). False, at once: it wanted more than the pool has. */
 bool liana__memory_share_wait(liana__memory_share *share);
-/* Whether a thread should give up what it keeps beyond its own share: others wait. */
+/* Whether others wait, so that a thread should give up what it keeps beyond its own share. */
 static inline bool liana__memory_share_is_missed(const liana__memory_share *share)
 {
     return share->taken > 0 && atomic_load_explicit(&share->pool->waiting, memory_order_relaxed) > 0;

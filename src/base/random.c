@@ -3,7 +3,7 @@
 
 liana__philox_key liana__philox_make_key(uint64_t seed, liana__stream stream, uint32_t salt)
 {
-    /* One Philox block mixes the three, so that neighbouring seeds and salts give unrelated keys. */
+    /* One Philox block mixes all three, so neighbouring seeds and salts give unrelated keys. */
     liana__philox_key plain = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
     uint32_t counter[4] = {(uint32_t)stream, salt, 0, 0};
     uint32_t mixed[4];

@@ -1,15 +1,15 @@
 /* random.h - Philox: random numbers that are a pure function of an address.
  *
- * Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), Philox4x32 with 10 rounds.
- * Nothing in liana keeps a generator's state: every draw names what it is for (key) and where it belongs (counter),
- * so it is the same on any thread, after any resume, on any number of workers. */
+ * Philox4x32 with 10 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). No
+ * generator in liana has a state. Every draw has a key (what it is for) and a counter (where it belongs). So it is the
+ * same on any thread, after any resume, on any number of workers. */
 #ifndef LIANA_BASE_RANDOM_H
 #define LIANA_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* What a draw is for. Added to the key, so that streams never overlap. New uses go at the end: the numbers are part
- * of what makes an old run repeatable. */
+/* The use of a draw. It is part of the key, so streams never overlap. New uses go at the end: the numbers must not
+ * change, or old runs could not be repeated. */
 typedef enum liana__stream {
     LIANA__STREAM_INITIALIZER = 1, /* initial weights: counter = element / 4, weight */
     LIANA__STREAM_SHUFFLE = 2,     /* order of records: counter = round, half, epoch */
@@ -19,14 +19,14 @@ typedef enum liana__stream {
     LIANA__STREAM_SYNTH = 6,       /* drawn data sets */
     LIANA__STREAM_TEST = 7,        /* inputs of tests */
     LIANA__STREAM_DATASET = 8,     /* stages of datasets: counter = index, epoch */
-    LIANA__STREAM_RETRY = 9,       /* how long to wait before asking a server again: counter = request, attempt */
+    LIANA__STREAM_RETRY = 9,       /* delay before a server is asked again: counter = request, attempt */
 } liana__stream;
 
 typedef struct liana__philox_key {
     uint32_t words[2];
 } liana__philox_key;
 
-/* The key of a stream of a run; `salt` tells apart uses within it (which weight, which dropout layer). */
+/* The key of a stream of a run. `salt` distinguishes uses within it (which weight, which dropout layer). */
 liana__philox_key liana__philox_make_key(uint64_t seed, liana__stream stream, uint32_t salt);
 
 /* Four words from a counter of four words. */

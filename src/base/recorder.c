@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Counts only grow; an event lies at its count modulo the capacity. Each track has cache lines of its own. */
+/* Counts only grow. An event is at its count modulo the capacity. Each track has cache lines of its own. */
 typedef struct track {
     _Alignas(LIANA__ALIGNMENT) atomic_size_t written;
     atomic_size_t taken;

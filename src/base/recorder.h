@@ -1,8 +1,9 @@
-/* recorder.h - what happened when, for `liana profile`: events in rings that are there before anything runs.
+/* recorder.h - the recorder of `liana profile`: events with their times, in rings that are allocated before anything
+ * runs.
  *
- * A track is a ring with one thread that writes and one that reads. What finds its ring full is counted and dropped, so
- * that recording never waits and never allocates. Nobody has a recorder unless somebody wants to look: code that can be
- * watched holds a pointer that is NULL. */
+ * A track is a ring with one writing and one reading thread. If a ring is full, the event is counted and dropped. So
+ * recording never waits and never allocates. Code that can be profiled holds a pointer to a recorder, which is NULL
+ * unless somebody profiles. */
 #ifndef LIANA_BASE_RECORDER_H
 #define LIANA_BASE_RECORDER_H
 
@@ -14,11 +15,11 @@
 
 typedef enum liana__event_kind {
     LIANA__EVENT_NODE,   /* a node ran: `subject` is the node, `how` the kernel */
-    LIANA__EVENT_PACK,   /* the same, for laying an input out before it runs, as the kernel wants it */
+    LIANA__EVENT_PACK,   /* an input was laid out for the node before it ran, as its kernel wants it */
     LIANA__EVENT_SHARD,  /* a shard ran: `number` is its index */
-    LIANA__EVENT_REDUCE, /* the sums of two subtrees were added up: `number` is a shard of the later one */
-    LIANA__EVENT_ADD,    /* a shard waited for another's output, and added its own to it */
-    LIANA__EVENT_SHARDS, /* all shards of a batch, reduction included: `number` is how many */
+    LIANA__EVENT_REDUCE, /* the sums of two subtrees were added: `number` is a shard of the later one */
+    LIANA__EVENT_ADD,    /* a shard waited for another's output, and added its own */
+    LIANA__EVENT_SHARDS, /* all shards of a batch ran, with the reduction: `number` of shards */
     LIANA__EVENT_UPDATE, /* the optimizer was applied */
     LIANA__EVENT_WAIT,   /* a step waited for its batch */
     LIANA__EVENT_STEP,   /* a whole step: `number` counts from 0 */
@@ -27,7 +28,7 @@ typedef enum liana__event_kind {
 } liana__event_kind;
 
 typedef struct liana__event {
-    uint64_t begin, end; /* of liana__clock */
+    uint64_t begin, end; /* times of liana__clock */
     const void *subject;
     const void *how;
     liana__event_kind kind;
@@ -36,18 +37,18 @@ typedef struct liana__event {
 
 typedef struct liana__recorder liana__recorder;
 
-/* `capacity` is in events of each track, at least 1. */
+/* `capacity`: events in each track, at least 1. */
 liana_status liana__recorder_create(size_t num_tracks, size_t capacity, liana__recorder **recorder, liana__error *error)
     LIANA_MUST_USE;
 void liana__recorder_destroy(liana__recorder *recorder);
 size_t liana__recorder_num_tracks(const liana__recorder *recorder);
 
-/* Records an event that ends now. One thread at a time for each track. */
+/* Records an event that ends now. Each track has one writing thread at a time. */
 void liana__recorder_add(liana__recorder *recorder, size_t track, liana__event event);
 
 /* Moves up to `capacity` events out of a track, oldest first, and returns how many. */
 size_t liana__recorder_take(liana__recorder *recorder, size_t track, liana__event *events, size_t capacity);
-/* Events of a track that are waiting to be taken, and those that were dropped so far. */
+/* Events of a track that wait to be taken; events that were dropped so far. */
 size_t liana__recorder_waiting(const liana__recorder *recorder, size_t track);
 size_t liana__recorder_dropped(const liana__recorder *recorder, size_t track);
 

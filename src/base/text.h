@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A growing string. Zero-initialise; free with liana__text_free. Running out of memory is sticky: `failed` is set,
- * later additions do nothing, and `data` stays a valid string or NULL. */
+/* A growing string. Zero-initialise; free with liana__text_free. When out of memory, `failed` is set, later additions
+ * do nothing, and `data` stays a valid string or NULL. */
 typedef struct liana__text {
     char *data;
     size_t length;
@@ -25,8 +25,8 @@ void liana__text_free(liana__text *text);
  * case: the optimal string alignment distance. */
 size_t liana__edit_distance(const char *a, const char *b);
 
-/* The name of names[0..count) nearest to `word`, if near enough to be meant (distance at most a third of its
- * length, at least 1); else NULL. */
+/* The name of names[0..count) that is nearest to `word`, if it is near enough to be meant (distance at most a third of
+ * the word's length, or 1); else NULL. */
 const char *liana__nearest(const char *word, const char *const *names, size_t count);
 /* The same for names that are given one by one. */
 typedef struct liana__nearest_search {
@@ -37,11 +37,11 @@ typedef struct liana__nearest_search {
 liana__nearest_search liana__nearest_begin(const char *word);
 void liana__nearest_add(liana__nearest_search *search, const char *name);
 
-/* The length of the UTF-8 character at `bytes` and its code point; 0 where there is none (size 0, or bytes that are not
+/* The length of the UTF-8 character at `bytes`, and its code point. 0: there is none (size 0, or bytes that are not
  * well-formed: The Unicode Standard, table 3-7). */
 size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
 
-/* What a message about an unknown name ends with: "; did you mean 'NEAREST'?", or nothing if nearest is NULL. */
+/* The end of a message about an unknown name: "; did you mean 'NEAREST'?"; empty if nearest is NULL. */
 typedef struct liana__hint_text {
     char text[128];
 } liana__hint_text;

@@ -33,7 +33,7 @@ typedef struct thread_start {
 
 static void claim_tasks(liana__pool *pool, int worker)
 {
-    /* New threads inherit the setting of the thread that starts them, and the caller has its own. */
+    /* New threads inherit the setting of the thread that starts them; the caller has a setting of its own. */
     const liana__denormals before = liana__denormals_keep();
     for (;;) {
         size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
@@ -95,7 +95,8 @@ liana_status liana__pool_create(int num_threads, liana__pool **out, liana__error
         if (!start_thread(pool, worker)) {
             liana__pool_destroy(pool);
             return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                               "could not start thread %d of %d; set LIANA_THREADS to fewer", worker + 1, num_threads);
+                               "could not start thread %d of %d; set LIANA_THREADS to a smaller number", worker + 1,
+                               num_threads);
         }
         pool->num_started++;
     }

@@ -1,7 +1,7 @@
-/* threads.h - the compute threads: a fixed set that claims numbered tasks.
+/* threads.h - the compute threads: a fixed pool that claims numbered tasks.
  *
- * Which thread runs which task is left to chance and must not matter: tasks write to places of their own, and what
- * they produce is combined in an order fixed by the task numbers. */
+ * Which thread runs which task is not defined, and must not matter. Tasks write to places of their own. Their results
+ * are combined in an order fixed by the task numbers. */
 #ifndef LIANA_BASE_THREADS_H
 #define LIANA_BASE_THREADS_H
 
@@ -11,15 +11,16 @@
 
 typedef struct liana__pool liana__pool;
 
-/* `worker` is in [0, number of threads): an index for memory that one thread uses at a time. */
+/* `worker` is in [0, number of threads): an index for memory of which each thread has its own. */
 typedef void (*liana__task)(void *user, size_t task, int worker);
 
 liana_status liana__pool_create(int num_threads, liana__pool **pool, liana__error *error) LIANA_MUST_USE;
 void liana__pool_destroy(liana__pool *pool);
 int liana__pool_num_threads(const liana__pool *pool);
 
-/* Runs task(user, 0..count-1), claimed in ascending order by the pool's threads and the caller (worker 0), and returns
- * when all are done. One call at a time; never from inside a task. Allocates nothing. Tasks begin keeping denormals. */
+/* Runs task(user, 0..count-1) and returns when all tasks are done. The pool's threads and the caller (worker 0) claim
+ * tasks in ascending order. One call at a time; never from inside a task. Allocates nothing. Tasks begin with denormals
+ * kept. */
 void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *user);
 
 #endif

@@ -116,7 +116,7 @@ static int prefixed_base(const char *word)
     return word[1] == 'o' ? 8 : 16;
 }
 
-/* Digits in base 10 (with a sign), 8 or 16; false when int64 cannot hold the number. */
+/* Parses digits in base 10 (with a sign), 8 or 16. False: the number does not fit into int64. */
 static bool parse_int(const char *word, int base, int64_t *integer)
 {
     bool negative = *word == '-';
@@ -286,7 +286,7 @@ const char *liana__value_kind_name(liana__value_kind kind)
     return names[kind];
 }
 
-/* Long texts are cut, at a character's start, so that they never drown the message. */
+/* Long texts are cut at the start of a character, so they do not fill the message. */
 static void describe_string(const char *string, char *buffer, size_t size)
 {
     enum { LONGEST = 60 };

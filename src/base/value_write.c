@@ -25,7 +25,7 @@ void liana__text_add_double(liana__text *text, double number)
     liana__text_add(text, "%.*s%s%s", (int)whole, digits, digits[whole] == '.' ? "" : ".0", digits + whole);
 }
 
-/* The characters that YAML 1.2 (section 5.1) and JSON both let stand inside double quotes. */
+/* The characters that YAML 1.2 (section 5.1) and JSON both allow inside double quotes. */
 static bool is_printable(uint32_t code)
 {
     if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return false;
@@ -66,7 +66,7 @@ static bool is_old_bool(const char *word)
     return false;
 }
 
-/* Whether a text can stand in YAML without quotes and still be this text. */
+/* Whether a text without quotes in YAML is still this text. */
 static bool is_plain(const char *string)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -146,7 +146,7 @@ static bool add_short_list(liana__text *text, const liana__value *list,
     return fits;
 }
 
-/* Scalars, short lists and empty maps: what stands on the line of its key. */
+/* Writes scalars, short lists and empty maps, which are on the line of their key. */
 static bool add_yaml_inline(liana__text *text, const liana__value *value)
 {
     if (is_scalar(value)) {
@@ -158,7 +158,7 @@ static bool add_yaml_inline(liana__text *text, const liana__value *value)
     return value->count == 0;
 }
 
-/* `column` is where the items stand; the first one's line has already been indented. */
+/* `column`: the column of the items. The first item's line is already indented. */
 static void write_yaml_block(const liana__value *value, int column, liana__text *text)
 {
     for (size_t i = 0; i < value->count; i++) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    {"seconds", "S", "how long each part is measured (default: 2)"},
+    {"seconds", "S", "seconds for which each part is measured (default: 2)"},
     LIANA__OPTION_JSON,
     {0},
 };
@@ -14,10 +14,10 @@ static const liana__option options[] = {
 static void describe_verdict(const liana__data_bench *bench, liana__text *text)
 {
     const liana__data_bench_stage *slowest = liana__data_bench_slowest(bench);
-    liana__text_add(text, "%s bounds the input: %.1f of %.1f us for an image (%.0f%%)", slowest->name,
+    liana__text_add(text, "%s limits the input: %.1f of %.1f us for an image (%.0f%%)", slowest->name,
                     slowest->seconds * 1e6, bench->seconds * 1e6,
                     bench->seconds > 0 ? 100 * slowest->seconds / bench->seconds : 0);
-    if (bench->cached_rate > 0) liana__text_add(text, "; from the second epoch on images come from the cache");
+    if (bench->cached_rate > 0) liana__text_add(text, "; from the second epoch on, images come from the cache");
 }
 
 static void set_float(liana__invocation *invocation, liana__value *event, const char *key, double number)
@@ -76,7 +76,7 @@ static void print_text(liana__invocation *invocation, const liana__data_bench *b
             bench->num_threads, bench->num_threads == 1 ? "" : "s", bench->first_rate,
             bench->first_rate / bench->num_threads);
     if (bench->cached_rate > 0) fprintf(out, ", %.0f images/s from the cache", bench->cached_rate);
-    fprintf(out, "\nthe first batch is there after %.1f ms\n", bench->start_seconds * 1e3);
+    fprintf(out, "\nthe first batch is ready after %.1f ms\n", bench->start_seconds * 1e3);
     liana__text verdict = {0};
     describe_verdict(bench, &verdict);
     fprintf(out, "%s\n", verdict.data ? verdict.data : "");
@@ -109,10 +109,9 @@ static liana_status run(liana__invocation *invocation)
     double seconds = 2;
     LIANA_TRY(liana__invocation_float(invocation, "seconds", 0.01, 3600, &seconds));
     if (strcmp(invocation->operands[0], "data") != 0) {
-        return liana__fail(
-            &invocation->error, LIANA_INVALID_CONFIG,
-            "bench: found '%.100s', expected 'data': what is measured; 'liana profile' watches the steps",
-            invocation->operands[0]);
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "bench: found '%.100s', expected 'data'; to measure training steps, use 'liana profile'",
+                           invocation->operands[0]);
     }
     liana__session session;
     liana_status status = liana__session_open(invocation, invocation->operands[1], &session);
@@ -125,9 +124,9 @@ const liana__command liana__subcommand_bench = {
     .name = "bench",
     .operands = "data CONFIG.yaml [key=value ...]",
     .summary = "Measure how fast the input of a run is",
-    .help = "Measures each stage of the input on one thread (reading, checksums, decoding, resizing, each\n"
-            "augmentation, copying into the batch), then the whole pipeline as training has it, and says\n"
-            "which stage bounds it. Writes no run folder; 'data.cache_dir' may be written to.\n",
+    .help = "Measures each stage of the input on one thread: reading, checksums, decoding, resizing, each\n"
+            "augmentation, copying into the batch. Then measures the whole pipeline as training uses it, and\n"
+            "says which stage limits it. Writes no run folder, but may write to 'data.cache_dir'.\n",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 static const liana__option options[] = {
-    {"quarantine", "FILE.csv", "write a list of what to leave out, for data.quarantine (-: standard output)"},
+    {"quarantine", "FILE.csv", "write a list of the records to leave out, for data.quarantine (-: standard output)"},
     LIANA__OPTION_JSON,
     {0},
 };
 
-/* People are shown so many findings of each kind; machines all. */
+/* The number of findings of each kind that are shown to people; JSON has all. */
 enum { MAX_SHOWN = 20 };
 
 typedef struct checker {
@@ -29,7 +29,7 @@ typedef struct checker {
     size_t num_parts;
     liana__scan_options options;
     liana__strings class_names;
-    bool labels_are_names; /* the classes are those of the training data, or the configuration says so */
+    bool labels_are_names; /* the classes come from the training data or the configuration */
     bool numbered;         /* the labels of the training data are numbers */
     liana__scan_result result;
     liana__error unopened; /* of the first part that could not be opened at all */
@@ -37,7 +37,7 @@ typedef struct checker {
     bool line_open;
 } checker;
 
-/* ---- what is to be read ---- */
+/* ---- the data to read ---- */
 
 static liana_status add_part(checker *own, const char *name, const char *const *patterns, size_t count,
                              const liana__source_options *wanted)
@@ -53,8 +53,8 @@ static liana_status open_files(checker *own)
     liana__invocation *invocation = own->invocation;
     if (invocation->num_overrides) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "check: '%s' changes a configuration, but '%s' is none", invocation->overrides[0],
-                           invocation->operands[0]);
+                           "check: '%s' changes a configuration, but '%s' is no configuration",
+                           invocation->overrides[0], invocation->operands[0]);
     }
     LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &own->remote));
     liana__source_options wanted = {.skip_damage = true, .remote = own->remote};
@@ -72,8 +72,8 @@ static void meet_classes(checker *own, const char *name, const liana__source *so
     if (own->numbered && names->count && !liana__class_list_counts(names)) {
         if (own->unopened.status != LIANA_OK) return;
         liana__fail(&own->unopened, LIANA_INVALID_DATA,
-                    "%s: its labels are names (%s), those of the training data are numbers; list the names in the "
-                    "order of the numbers in data.class_names",
+                    "%s: its labels are names (%s), but the training data's are numbers; list the names in the order "
+                    "of the numbers in data.class_names",
                     name, liana__class_list_show(names).text);
         return;
     }
@@ -301,7 +301,7 @@ static liana_status judge(const checker *own)
     static const char *const phrases[LIANA__NUM_FINDINGS] = {
         [LIANA__FINDING_BAD] = "bad records",
         [LIANA__FINDING_LOST] = "files that cannot be read to their end",
-        [LIANA__FINDING_OVERLAP] = "images that a later part has, too",
+        [LIANA__FINDING_OVERLAP] = "images that a later part has too",
         [LIANA__FINDING_CONFLICT] = "images with contradicting labels",
     };
     liana__text text = {0};
@@ -313,9 +313,8 @@ static liana_status judge(const checker *own)
     }
     liana_status status = LIANA_OK;
     if (text.length) {
-        status =
-            liana__fail(&own->invocation->error, LIANA_INVALID_DATA,
-                        "the data are not as they should be: %s; --quarantine FILE lists what to leave out", text.data);
+        status = liana__fail(&own->invocation->error, LIANA_INVALID_DATA,
+                             "the data have errors: %s; --quarantine FILE lists the records to leave out", text.data);
     }
     liana__text_free(&text);
     return status;
@@ -398,7 +397,7 @@ static liana_status run(liana__invocation *invocation)
     bool config = liana__ends_with(first, ".yaml") || liana__ends_with(first, ".yml");
     if (config && invocation->num_operands > 1) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "check: found '%s' behind a configuration; give one configuration, or files",
+                           "check: found '%s' after a configuration; give one configuration, or files",
                            invocation->operands[1]);
     }
     return config ? check_config(&own) : check_files(&own);
@@ -407,12 +406,14 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_check = {
     .name = "check",
     .operands = "CONFIG.yaml [key=value ...] | FILES...",
-    .summary = "Look for what is wrong with data before training on them",
-    .help = "Reads every record of the data that a configuration names, or of files, patterns and folders:\n"
-            "verifies checksums, decodes images, checks labels, compares images. Wrong (exit code 1) are\n"
-            "records that cannot be used (bad), files that cannot be read to their end (lost), images that\n"
-            "validation or test have as well (overlap), the same image with different labels (conflict). The\n"
-            "same image twice in one part (duplicate) and classes without examples are warnings.\n",
+    .summary = "Find errors in data before training on them",
+    .help = "Reads every record of the data that a configuration names, or of files, patterns and folders.\n"
+            "Verifies checksums, decodes images, checks labels, compares images. These are errors (exit code 1):\n"
+            "  bad        a record that cannot be used\n"
+            "  lost       a file that cannot be read to its end\n"
+            "  overlap    an image that is also in validation or test data\n"
+            "  conflict   the same image with different labels\n"
+            "These are warnings: the same image twice in one part (duplicate), classes without examples.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

@@ -49,12 +49,12 @@ void liana__command_print_overview(FILE *out)
     fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
             liana_version());
     for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n'liana SUBCOMMAND --help' says more about one of them.\n");
+    fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 
 void liana__command_print_help(const liana__command *command, FILE *out)
 {
-    enum { FEW = 4 }; /* more options than that stand only in the list */
+    enum { FEW = 4 }; /* with more options, only the list shows them */
     size_t count = 0;
     int widest = (int)strlen("--help");
     for (; command->options && command->options[count].name; count++) {
@@ -74,7 +74,7 @@ void liana__command_print_help(const liana__command *command, FILE *out)
         int width = fprintf(out, "  --%s%s%s", option->name, *argument ? " " : "", argument) - 2;
         fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
     }
-    fprintf(out, "  --help%*s  print this\n", widest - (int)strlen("--help"), "");
+    fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");
 }
 
 bool liana__output_is_unread(FILE *stream)
@@ -83,7 +83,7 @@ bool liana__output_is_unread(FILE *stream)
     return ferror(stream) && asked.fd >= 0 && poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR);
 }
 
-/* Standard output may be a full disk: what was not written was not done. */
+/* Standard output may be a full disk; a result that was not written is a failure. */
 static liana_status check_written(liana__invocation *invocation)
 {
     errno = 0;
@@ -141,7 +141,7 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     liana_status status = run(&invocation, argc - 1, argv + 1);
     bool done = status == LIANA_OK;
     if (done) status = check_written(&invocation);
-    /* Somebody who reads no further (head) has what he wanted. */
+    /* A reader that stops reading (head) has what it needs. */
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
     int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
     liana__arena_free(&invocation.arena);

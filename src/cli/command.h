@@ -1,20 +1,19 @@
-/* command.h - what a subcommand is, and what it is given.
+/* command.h - the contract of subcommands, and the frame that runs them.
  *
  * A subcommand is one file that defines one const struct, `liana__subcommand_NAME`, and has one row in subcommands.def.
- * The frame (command.c) finds it, reads its options, prints its help, runs it, says what went wrong and makes the exit
- * code:
+ * The frame (command.c) finds it, reads its options, prints its help, runs it, reports errors and makes the exit code:
  *
  *   0      done
  *   1      failed
  *   2      usage or configuration (INVALID_CONFIG)
- *   128+n  stopped by signal n (CANCELLED after liana__signals_catch; a signal that nobody catches ends the program as
- *          always, which a shell reports as 128+n too); 128 + SIGPIPE, without a message, where nobody reads standard
- *          output any more
+ *   128+n  stopped by signal n (CANCELLED after liana__signals_catch). A signal that nobody catches ends the program as
+ *          always, which a shell also reports as 128+n. 128 + SIGPIPE, without a message, if standard output has no
+ *          reader any more
  *
  * `run` does not print errors: it fills invocation->error and returns the status. The frame prints "liana: message" to
  * standard error and, with --json, also {"event": "error", "status": ..., "message": ...} to standard output. Results
- * go to invocation->out; with --json every line of it is one JSON object with a member "event". Nothing expensive may
- * happen before `run`: `liana version` is to answer within 20 ms. */
+ * go to invocation->out; with --json, every line of it is one JSON object with a member "event". Nothing expensive may
+ * happen before `run`, since `liana version` must answer within 20 ms. */
 #ifndef LIANA_CLI_COMMAND_H
 #define LIANA_CLI_COMMAND_H
 
@@ -33,7 +32,7 @@ typedef struct liana__option {
     const char *doc;      /* one line */
 } liana__option;
 
-/* Options that several subcommands have, so that they mean the same everywhere. */
+/* Options of several subcommands, with the same meaning everywhere. */
 #define LIANA__OPTION_OUT(what) \
     {                           \
         "out", "DIR", what      \
@@ -58,24 +57,24 @@ typedef struct liana__command {
     const char *operands;         /* for the usage line: "CONFIG.yaml [key=value ...]"; may be empty */
     const char *summary;          /* one line for `liana help`, without a full stop */
     const char *help;             /* what `liana NAME --help` says below the usage; lines end with \n */
-    const liana__option *options; /* ended by one without a name, or NULL; --help is understood by all */
+    const liana__option *options; /* ends with an option without a name, or NULL; every subcommand has --help */
     int min_operands;
     int max_operands; /* -1: any number */
-    bool overrides;   /* whether key=value words are taken as overrides of a configuration ... */
+    bool overrides;   /* accepts key=value arguments as overrides of a configuration ... */
     bool own_keys;    /* ... or as keys of its own */
     liana_status (*run)(struct liana__invocation *invocation);
 } liana__command;
 
-/* One run of a subcommand. The frame owns everything; strings live as long as the program's arguments. */
+/* One run of a subcommand. The frame owns everything. Strings live as long as the program's arguments. */
 typedef struct liana__invocation {
     const liana__command *command;
     const char **operands;
     size_t num_operands;
     const char **overrides; /* "key=value", for liana__config_load */
     size_t num_overrides;
-    const char **values; /* one per option of the command; NULL: not given */
+    const char **values; /* one for each option of the command; NULL: not given */
     bool help;           /* --help was given */
-    bool output_lost;    /* nobody reads standard output any more, which the subcommand has dealt with */
+    bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;
     FILE *err;
     liana__arena arena;
@@ -89,22 +88,22 @@ typedef struct liana__invocation {
 /* Every subcommand, in the order of subcommands.def. */
 const liana__command *const *liana__commands(size_t *count);
 const liana__command *liana__command_find(const char *name);
-/* INVALID_CONFIG with the nearest name. */
+/* Fails with INVALID_CONFIG and the nearest name. */
 liana_status liana__command_unknown(const char *name, liana__error *error);
 
 /* The whole command: reads the arguments, runs, reports, returns the exit code. */
 int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err);
-/* The same for a whole process, with its standard streams and signals. Seen from outside of a library that holds the
- * command (BUILD_SHARED_LIBS=ON), for main. */
+/* The same for a whole process, with its standard streams and signals. It is visible outside of a library that holds
+ * the command (BUILD_SHARED_LIBS=ON), for main. */
 LIANA_API int liana__command_main(int argc, const char *const *argv);
 
-/* Fills the invocation from the words behind the subcommand's name: operands, key=value, --name, --name VALUE,
- * --name=VALUE; "--" ends the options. A word is key=value where the command takes overrides and what stands before the
- * '=' looks like a dotted key (write ./a=b.yaml for a file of that name).
- * Errors: INVALID_CONFIG that names the subcommand and the word. */
+/* Fills the invocation from the arguments after the subcommand's name: operands, key=value, --name, --name VALUE,
+ * --name=VALUE; "--" ends the options. An argument is key=value if the command accepts overrides, and the text before
+ * the '=' looks like a dotted key (write ./a=b.yaml for a file of that name). Errors: INVALID_CONFIG with the
+ * subcommand and the argument. */
 liana_status liana__invocation_parse(liana__invocation *invocation, int argc, const char *const *argv) LIANA_MUST_USE;
 
-/* The value of an option, NULL if it was not given. An option that the command does not have was not given. */
+/* The value of an option; NULL: not given, or the command has no such option. */
 const char *liana__invocation_text(const liana__invocation *invocation, const char *name);
 bool liana__invocation_has(const liana__invocation *invocation, const char *name);
 /* Replaces *value if the option was given. Errors: INVALID_CONFIG with what was found and the range. */
@@ -113,28 +112,28 @@ liana_status liana__invocation_int(liana__invocation *invocation, const char *na
 liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,
                                      double *value) LIANA_MUST_USE;
 
-/* The file that an option names for text to be written to, or NULL in *path. "-" and /dev/stdout are standard output;
- * what people are told then goes to standard error. Errors: INVALID_CONFIG for that together with --json. */
+/* The file for text that an option names; *path is NULL if it is not given. "-" and /dev/stdout are standard output;
+ * messages for people then go to standard error. Errors: INVALID_CONFIG if that is combined with --json. */
 liana_status liana__invocation_output(liana__invocation *invocation, const char *name, const char **path)
     LIANA_MUST_USE;
 
-/* Whether writing has failed because the other end of the pipe is closed. */
+/* Whether writing has failed because the pipe has no reader any more. */
 bool liana__output_is_unread(FILE *stream);
 
 /* Prints a map as one line of JSON. */
 void liana__invocation_print_json(liana__invocation *invocation, const liana__value *event);
 
-/* "Usage: liana NAME ...", help and options of one subcommand; the list of all. */
+/* Prints "Usage: liana NAME ...", help and options of one subcommand; the list of all subcommands. */
 void liana__command_print_help(const liana__command *command, FILE *out);
 void liana__command_print_overview(FILE *out);
 
-/* For the whole program: what is written into a pipe that nobody reads, or beyond the largest file that is allowed, is
- * an error of that write, not the program's end. */
+/* Sets signals for the whole program: writing into a pipe without a reader, or beyond the limit of file sizes, is an
+ * error of that write, and does not end the program. */
 void liana__signals_prepare(void);
-/* From now on the first SIGINT, SIGTERM or SIGHUP is only noted, for work that wants to end in good order; a second one
+/* From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, so that work can end in good order. A second one
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
-/* The signal that was noted, or 0. */
+/* The signal that was recorded, or 0. */
 int liana__signals_caught(void);
 
 #endif

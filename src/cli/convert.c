@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("where the shards and classes.txt go (needed)"),
-    {"validation", "SHARE", "the share of records that go to DIR/val, from 0 to 1 (default 0)"},
-    {"test", "SHARE", "the share of records that go to DIR/test, without labels (default 0)"},
-    {"shuffle", NULL, "mix the records, so that each shard holds all classes"},
-    {"seed", "N", "what the mixed order depends on (default 0)"},
-    {"shards", "N", "how many shards to write"},
-    {"records", "N", "how many records go into a shard (default 1000)"},
-    {"prefix", "NAME", "what the names of the shards start with (default part)"},
-    {"no-labels", NULL, "the data have no labels, or these are not taken over"},
+    LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)"),
+    {"validation", "SHARE", "share of the records for DIR/val, 0 to 1 (default 0)"},
+    {"test", "SHARE", "share of the records for DIR/test, without labels (default 0)"},
+    {"shuffle", NULL, "shuffle the records, so that each shard has all classes"},
+    {"seed", "N", "seed of the shuffled order (default 0)"},
+    {"shards", "N", "number of shards"},
+    {"records", "N", "number of records in a shard (default 1000)"},
+    {"prefix", "NAME", "first part of the shards' names (default part)"},
+    {"no-labels", NULL, "the data have no labels, or the labels are left out"},
     {"overwrite", NULL, "replace the shards of an earlier conversion in DIR"},
     LIANA__OPTION_JSON,
     {0},
@@ -49,7 +49,7 @@ static liana_status read_options(liana__invocation *invocation, liana__convert_o
     convert->output = liana__invocation_text(invocation, "out");
     if (!convert->output) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "convert: --out is missing: --out DIR says where the shards go");
+                           "convert: --out is missing: give the folder for the shards as --out DIR");
     }
     convert->prefix = liana__invocation_text(invocation, "prefix");
     convert->shuffle = liana__invocation_has(invocation, "shuffle");
@@ -118,11 +118,10 @@ const liana__command liana__subcommand_convert = {
     .name = "convert",
     .operands = "DATA ...",
     .summary = "Turn class folders, IDX files or TFRecords into TFRecord shards",
-    .help =
-        "DATA is what data.train may name: a folder with a folder of .jpg, .jpeg and .png files for each class, IDX\n"
-        "files of images and labels (MNIST's form), or TFRecords, to shard them anew. JPEGs and PNGs are kept byte\n"
-        "for byte. Shards are named NAMEnn-COUNT.tfrec; their records hold the features image, class and id. The\n"
-        "names of the classes go to DIR/classes.txt.\n",
+    .help = "DATA is the same as for data.train: a folder with a folder of .jpg, .jpeg and .png files for each class;\n"
+            "IDX files of images and labels (MNIST's format); or TFRecords, to make other shards of them. JPEGs and\n"
+            "PNGs are copied byte for byte. Shards are named NAMEnn-COUNT.tfrec. Their records have the features\n"
+            "image, class and id. The names of the classes are written to DIR/classes.txt.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

@@ -6,7 +6,7 @@
 #include "report/fonts.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("where the pictures go"),
+    LIANA__OPTION_OUT("the folder for the pictures (required)"),
     LIANA__OPTION_JSON,
     {0},
 };
@@ -56,7 +56,7 @@ static liana_status run(liana__invocation *invocation)
 {
     if (!liana__invocation_text(invocation, "out")) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "data: where should the pictures go? Give --out DIR");
+                           "data: --out is missing: give the folder for the pictures as --out DIR");
     }
     liana__session session;
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
@@ -68,10 +68,10 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_data = {
     .name = "data",
     .operands = "CONFIG.yaml [key=value ...]",
-    .summary = "Draw what a model would be trained on",
-    .help = "Draws, as .png and as .svg: samples of the training images with their classes; how often the\n"
-            "classes come in training and validation, and before and after oversampling; the sizes of the\n"
-            "images; and originals beside what augmentation makes of them.\n",
+    .summary = "Draw the data that a model would be trained on",
+    .help = "Draws as .png and as .svg: samples of the training images with their classes; the frequency of\n"
+            "the classes in training and validation, before and after oversampling; the sizes of the images;\n"
+            "and originals beside their augmented images.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -29,7 +29,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
                 liana__totals_mean(totals, i));
     }
     fprintf(invocation->out, " over %lld examples", (long long)totals->count);
-    if (totals->bad_records) fprintf(invocation->out, " (%lld are left out)", (long long)totals->bad_records);
+    if (totals->bad_records) fprintf(invocation->out, " (%lld left out)", (long long)totals->bad_records);
     fprintf(invocation->out, ", with '%s'\n", checkpoint);
 }
 
@@ -69,7 +69,7 @@ const liana__command liana__subcommand_evaluate = {
     .operands = "RUN [key=value ...]",
     .summary = "Measure a trained model on labelled examples",
     .help = "Prints loss and metrics over the run's validation data, or over other data: --data PATTERN, or\n"
-            "data.validation={...} as in a configuration. The training data is not needed.\n",
+            "data.validation={...} as in a configuration. The training data are not needed.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

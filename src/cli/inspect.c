@@ -62,7 +62,8 @@ static liana_status inspect_image(const char *path, liana__value *report, liana_
     return status;
 }
 
-/* Whether a (perhaps gzipped) file begins as IDX files do; what only begins so is still reported as one. */
+/* Whether a file, plain or gzipped, begins like an IDX file. If only the beginning fits, it is still reported as
+ * one. */
 static bool is_idx(const char *path, const liana__mapping *mapping)
 {
     static const uint8_t types[] = {LIANA__IDX_U8,  LIANA__IDX_S8,  LIANA__IDX_S16,
@@ -82,7 +83,7 @@ static bool is_idx(const char *path, const liana__mapping *mapping)
     return plain && mapping->size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
 }
 
-/* A few lines in place of the file, as Git has them where it was cloned without Git LFS. */
+/* A Git LFS pointer: a few lines instead of the file, in a clone without Git LFS. */
 static liana_status inspect_lfs_pointer(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error)
 {
@@ -93,7 +94,7 @@ static liana_status inspect_lfs_pointer(const char *path, liana__value *report, 
     liana__inspect_text(arena, report, "kind", "Git LFS pointer");
     if (line) liana__inspect_int(arena, report, "real_bytes", strtoll(line + strlen("\nsize "), NULL, 10));
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' is a Git LFS pointer, which stands for a file%s%.*s%s; get that with 'git lfs pull'", path,
+                       "'%s' is a Git LFS pointer to a file%s%.*s%s; get the file with 'git lfs pull'", path,
                        line ? " of " : "", line ? (int)strspn(line + 6, "0123456789") : 0, line ? line + 6 : "",
                        line ? " bytes" : "");
 }
@@ -153,7 +154,8 @@ static liana_status inspect_named(liana__invocation *invocation, const char *url
     LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &remote));
     liana_status status = liana__remote_resolve(remote, &url, 1, arena, &paths, error);
     if (status == LIANA_OK && paths.count > 1) {
-        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one", url, paths.count);
+        status =
+            liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one file", url, paths.count);
     }
     if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
@@ -183,12 +185,14 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_inspect = {
     .name = "inspect",
     .operands = "FILE",
-    .summary = "Say what a file holds",
-    .help = "TFRecord: records, checksums, features, images, labels. tar (WebDataset): members and examples.\n"
-            "CSV and TSV lists: columns, records, labels, images that cannot be read. Keras HDF5 (.h5): layers\n"
-            "and weights. safetensors or a checkpoint folder: tensors and metadata. IDX, JPEG, PNG: shapes.\n"
-            "A file that is cut or has wrong checksums is reported as far as it can be read, and the exit\n"
-            "code is 1.\n",
+    .summary = "Show what a file contains",
+    .help = "TFRecord: records, checksums, features, images, labels.\n"
+            "tar (WebDataset): members and examples.\n"
+            "CSV and TSV lists: columns, records, labels, images that cannot be read.\n"
+            "Keras HDF5 (.h5): layers and weights.\n"
+            "safetensors or a checkpoint folder: tensors and metadata.\n"
+            "IDX, JPEG, PNG: shapes.\n"
+            "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

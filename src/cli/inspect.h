@@ -6,8 +6,8 @@
 
 #include "cli/command.h"
 
-/* Adds what a file holds to a map that already names it. Everything lives in the arena.
- * Errors: those of the format's reader. What was found before an error stays in the map. */
+/* Adds the contents of a file to a map that already names it. Everything is in the arena. What was found before an
+ * error stays in the map. Errors: those of the format's reader. */
 typedef liana_status (*liana__inspect)(const char *path, liana__value *report, liana__arena *arena,
                                        liana__error *error);
 
@@ -17,17 +17,17 @@ liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__
     LIANA_MUST_USE;
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
-/* Of a cut archive, the members up to there. */
+/* For a cut archive, the members before the cut. */
 liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
-/* Any table, and what training would read of it; reads all of its images. */
+/* Any table, and what training would read of it. Reads all of its images. */
 liana_status liana__inspect_csv(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
-/* A checkpoint folder, or any other: its files, with what the known ones hold. */
+/* A checkpoint folder, or any other folder: its files, with the contents of known ones. */
 liana_status liana__inspect_folder(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
-/* Sets a text, a whole number, a list of whole numbers (a shape) of a map. */
+/* Sets a value of a map: a text; a whole number; a list of whole numbers (a shape). */
 void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key, const char *text);
 void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number);
 void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank);

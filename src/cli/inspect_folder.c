@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-/* A state or history of a run, shown as it is; larger files are only named. */
+/* A run's state or history is shown as it is, up to this size; larger files are only named. */
 enum { MAX_JSON = 1 << 16 };
 
 static liana_status add_known(const char *path, const char *name, int64_t size, liana__value *report,

@@ -1,4 +1,4 @@
-/* What archives and lists of images hold. */
+/* Describes archives and lists of images. */
 #include "base/text.h"
 #include "cli/inspect.h"
 #include "data/source/source.h"
@@ -110,7 +110,7 @@ static liana_status read_table(const char *path, liana__csv *csv, liana__error *
     return status;
 }
 
-/* Labels and missing files of what training would read of the list. */
+/* Reports labels and missing files, as training would read the list. */
 static liana_status report_records(const liana__source *source, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {

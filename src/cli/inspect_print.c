@@ -16,7 +16,7 @@ static void add_scalar(liana__text *text, const liana__value *value)
     case LIANA__VALUE_STRING: liana__text_add(text, "%s", value->string); break;
     default: liana__value_write_json(value, 0, text); break;
     }
-    /* What comes from files must not steer the terminal. */
+    /* Text from files must not control the terminal. */
     for (size_t i = 0; i < text->length; i++) {
         if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f) text->data[i] = '?';
     }

@@ -16,7 +16,7 @@ typedef struct extent {
     int64_t low, high;
 } extent;
 
-/* What all records say of one feature. */
+/* The sum over all records for one feature. */
 typedef struct feature_sum {
     const char *name;
     liana__feature_kind kind;

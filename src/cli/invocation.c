@@ -31,7 +31,7 @@ static liana_status LIANA__PRINTF(2, 3) refuse(liana__invocation *invocation, co
     return liana__fail_within(&invocation->error, "%s", invocation->command->name);
 }
 
-/* What is an option elsewhere may be a key of the configuration here; `value` is the next word, or NULL. */
+/* An option of other programs may be a key of liana's configuration; `value` is the next argument, or NULL. */
 static bool is_key(liana__invocation *invocation, const char *word, const char *name, const char *value)
 {
     const liana__command *command = invocation->command;
@@ -109,10 +109,10 @@ static liana_status check_operands(liana__invocation *invocation)
     const liana__command *command = invocation->command;
     size_t count = invocation->num_operands;
     if (count < (size_t)command->min_operands) {
-        return refuse(invocation, "too few words, expected: liana %s %s", command->name, command->operands);
+        return refuse(invocation, "too few arguments, expected: liana %s %s", command->name, command->operands);
     }
     if (command->max_operands < 0 || count <= (size_t)command->max_operands) return LIANA_OK;
-    return refuse(invocation, "'%.100s' is one word too many, expected: liana %s%s%s",
+    return refuse(invocation, "'%.100s' is one argument too many, expected: liana %s%s%s",
                   invocation->operands[command->max_operands], command->name, *command->operands ? " " : "",
                   command->operands);
 }
@@ -189,7 +189,7 @@ liana_status liana__invocation_output(liana__invocation *invocation, const char 
     *path = liana__invocation_text(invocation, name);
     if (!*path || (strcmp(*path, "-") != 0 && strcmp(*path, standard_output) != 0)) return LIANA_OK;
     if (liana__invocation_has(invocation, "json")) {
-        return refuse(invocation, "--%s %s and --json both want standard output; name a file", name, *path);
+        return refuse(invocation, "--%s %s and --json both write to standard output; name a file", name, *path);
     }
     *path = standard_output;
     fflush(invocation->out);

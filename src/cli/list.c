@@ -1,4 +1,4 @@
-/* What a configuration can name, straight from the registries. */
+/* Lists the names that a configuration may use, directly from the registries. */
 #include "backends/backend.h"
 #include "base/cpu.h"
 #include "base/named.h"
@@ -20,7 +20,7 @@ static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 /* One thing that can be named. */
 typedef struct entry {
     const char *name;
-    const char *doc;             /* "" where its name says it all */
+    const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
 } entry;
@@ -203,11 +203,11 @@ static const kind kinds[] = {
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},
-    {"augmentations", "changes of training images, for data.augment", list_augmentations, NULL},
-    {"devices", "what computes, for train.device", list_devices, NULL},
-    {"strategies", "who computes which part of a batch", list_strategies, NULL},
+    {"augmentations", "augmentations of training images, for data.augment", list_augmentations, NULL},
+    {"devices", "devices that compute, for train.device", list_devices, NULL},
+    {"strategies", "strategies: which device computes which part of a batch", list_strategies, NULL},
     {"ops", "operations of a graph", list_ops, NULL},
-    {"passes", "how graphs are rewritten before they run", list_passes, NULL},
+    {"passes", "passes that rewrite graphs before they run", list_passes, NULL},
     {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", list_instruction_sets, NULL},
     {"environment", "environment variables", list_environment, NULL},
 };
@@ -399,8 +399,8 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_list = {
     .name = "list",
     .operands = "[KIND [NAME]]",
-    .summary = "List what can be named in a configuration",
-    .help = "Without a KIND, the kinds. 'liana list layers Conv2D' explains the options of one of them,\n"
+    .summary = "List the names that a configuration may use",
+    .help = "Without a KIND, lists the kinds. 'liana list layers Conv2D' explains the options of a layer,\n"
             "'liana list configuration train' the keys of a section with their defaults.\n",
     .options = options,
     .max_operands = 2,

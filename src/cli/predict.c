@@ -5,7 +5,7 @@ enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
     LIANA__OPTION_DATA,
-    {"out", "FILE.csv", "write a file of predictions, one row for each image (-: standard output)"},
+    {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
     LIANA__OPTION_JSON,
     {0},
@@ -17,8 +17,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
 {
     if (!liana__invocation_has(invocation, "json")) {
         fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)totals->count);
-        if (totals->bad_records)
-            fprintf(invocation->out, "; %lld records are left out", (long long)totals->bad_records);
+        if (totals->bad_records) fprintf(invocation->out, "; %lld records left out", (long long)totals->bad_records);
         fprintf(invocation->out, "\n");
         return;
     }
@@ -143,20 +142,19 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     return status;
 }
 
-/* The images: the words behind the run, or --data. */
+/* The images: the arguments after the run, or --data. */
 static liana_status find_images(liana__invocation *invocation, const char **pattern, liana__source_config *where)
 {
     size_t count = invocation->num_operands - 1;
     *pattern = liana__invocation_text(invocation, "data");
     if (count && *pattern) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "predict: found '%s' and --data %s; name the images in one way", invocation->operands[1],
-                           *pattern);
+                           "predict: found both '%s' and --data %s; give the images in one way only",
+                           invocation->operands[1], *pattern);
     }
     if (!count && !*pattern) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "predict: what is to be predicted is missing: name images behind the run, or give --data "
-                           "PATTERN");
+                           "predict: no images: name them after the run, or give --data PATTERN");
     }
     where->paths = count ? (liana__strings){count, invocation->operands + 1} : (liana__strings){1, pattern};
     return LIANA_OK;
@@ -179,11 +177,11 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_predict = {
     .name = "predict",
     .operands = "RUN [IMAGE ...] [key=value ...]",
-    .summary = "Name the classes of new images with a trained model",
-    .help = "Prints for each image the most likely classes and their probabilities. With --out it writes a\n"
-            "CSV file instead, with the columns id, label, class, confidence: an image in each row, the\n"
-            "number and the name of the most likely class, and its probability. The examples are images,\n"
-            "folders of them, TFRecords or IDX images; labels are not looked at.\n",
+    .summary = "Predict the classes of new images with a trained model",
+    .help = "Prints the most likely classes of each image, with their probabilities. With --out, writes a CSV\n"
+            "file instead. It has one row for each image, with the columns id, label, class, confidence: the\n"
+            "number and the name of the most likely class, and its probability. The images are image files,\n"
+            "folders of them, TFRecords or IDX files. Labels are not read.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

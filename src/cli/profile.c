@@ -3,9 +3,9 @@
 #include "report/profile_report.h"
 
 static const liana__option options[] = {
-    {"steps", "N", "how many steps are watched (default: 5)"},
-    {"warmup", "N", "how many steps run before them (default: 2)"},
-    {"nodes", NULL, "also one line for each node of the graphs"},
+    {"steps", "N", "number of measured steps (default: 5)"},
+    {"warmup", "N", "number of steps before them, not measured (default: 2)"},
+    {"nodes", NULL, "also print one line for each node of the graphs"},
     {"trace", "FILE", "write a trace for ui.perfetto.dev"},
     LIANA__OPTION_JSON,
     {0},
@@ -169,11 +169,11 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_profile = {
     .name = "profile",
     .operands = "CONFIG.yaml [key=value ...]",
-    .summary = "Say where the time of a training step goes",
-    .help = "Opens everything as training would, measures what this machine can do, trains for a few steps\n"
-            "and prints for each op its time, its rates, its share of what the machine can do (the\n"
-            "roofline), the kernel that ran and why better ones declined. Writes no run folder.\n"
-            "docs/performance.md says how to read it.\n",
+    .summary = "Show where the time of a training step goes",
+    .help = "Opens everything as for training, measures what this machine can do, and trains for a few steps.\n"
+            "Prints for each op its time, its rates, its share of what the machine can do (the roofline), the\n"
+            "kernel that ran, and why better kernels declined. Writes no run folder. docs/performance.md\n"
+            "explains how to read it.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -18,7 +18,7 @@ static void add_rate(liana__text *text, const liana__progress *progress)
     liana__text_add(text, rate < 9.95 ? "%.1f images/s" : "%.0f images/s", rate);
 }
 
-/* As Keras: four decimals, or an exponent for what they would not show. */
+/* Like Keras: four decimals, or an exponent for very small or large numbers. */
 static void add_number(liana__text *text, double number)
 {
     double size = fabs(number);
@@ -84,7 +84,7 @@ static void add_bar(liana__text *text, const liana__progress *progress, int leng
 /* How much a part is wanted where not all fit. */
 typedef enum rank { RANK_INPUT, RANK_RATE, RANK_CLOCK, RANK_BAD_RECORDS, RANK_METRIC } rank;
 
-/* What stands behind the bar: pieces of one text. */
+/* The text after the bar: pieces of one text. */
 typedef struct parts {
     liana__text text;
     size_t count;
@@ -115,7 +115,7 @@ static size_t length_of(const parts *own)
     return length;
 }
 
-/* While validating, what training came to is known and can wait. */
+/* During validation, the training's results are known and less important. */
 static rank rank_of_training(const liana__progress *progress)
 {
     return progress->phase == LIANA__PHASE_VALIDATE ? RANK_RATE : RANK_METRIC;

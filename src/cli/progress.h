@@ -1,4 +1,4 @@
-/* progress.h - how a running training looks: pure functions from numbers to text. reporter.h decides when to print. */
+/* progress.h - the progress of a training as text: pure functions of numbers. reporter.h decides when to print. */
 #ifndef LIANA_CLI_PROGRESS_H
 #define LIANA_CLI_PROGRESS_H
 
@@ -12,7 +12,7 @@
 typedef enum liana__phase {
     LIANA__PHASE_TRAIN,
     LIANA__PHASE_VALIDATE,
-    LIANA__PHASE_EPOCH_DONE, /* step is the last one; metrics may hold val_ values */
+    LIANA__PHASE_EPOCH_DONE, /* step is the last one; metrics may have val_ values */
 } liana__phase;
 
 typedef struct liana__progress_metric {
@@ -28,8 +28,8 @@ typedef struct liana__progress {
     int64_t epochs;
     int64_t step;   /* updates done in the epoch (batches, while validating) */
     int64_t steps;  /* 0: not known */
-    double seconds; /* since the phase began; the whole epoch's when it is done */
-    int64_t images; /* real examples in that time */
+    double seconds; /* seconds since the phase began; when it is done, of the whole epoch */
+    int64_t images; /* examples in that time */
     double loss;    /* the mean over the epoch so far */
     liana__progress_metric metrics[LIANA__PROGRESS_MAX_METRICS];
     size_t num_metrics;
@@ -37,11 +37,12 @@ typedef struct liana__progress {
     double input_wait;   /* the share of `seconds` spent waiting for input, 0 to 1 */
 } liana__progress;
 
-/* A line for a terminal, at most width - 1 columns: Keras's bar, time, loss, metrics, images/s, share of input waiting.
+/* A line for a terminal, at most width - 1 columns: Keras's bar, time, loss, metrics, images/s, share of time waiting
+ * for input.
  *   " 7/26 [=======>......................] - ETA: 12s - loss: 1.2346 - accuracy: 0.4521 - 131 images/s - input 3%"
- * Where not all fits, the bar shrinks and goes, then the least wanted parts: input, images/s, time. While validating,
- * what training came to goes before the time. At the end of an epoch nothing of that but input and images/s is left
- * out: the text then has several lines, the validation's on one of their own. */
+ * If not everything fits, the bar shrinks and disappears, then the least important parts: input, images/s, time. During
+ * validation, the training's results disappear before the time. At the end of an epoch only input and images/s may be
+ * left out: the text then has several lines, with the validation's results on a line of their own. */
 void liana__progress_render_bar(const liana__progress *progress, int width, liana__text *text);
 
 /* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%" */

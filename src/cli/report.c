@@ -6,7 +6,7 @@
 #include "report/run_report.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("where the pictures go (default: the run folder)"),
+    LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)"),
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
     LIANA__OPTION_JSON,
     {0},
@@ -55,8 +55,8 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
     print(invocation, curves);
     if (!liana__config_has_source(&session->config.data.validation)) {
-        fprintf(invocation->err, "the run has no validation data, and so no predictions are drawn; name some with "
-                                 "data.validation=PATTERN\n");
+        fprintf(invocation->err,
+                "the run has no validation data, so no predictions are drawn; data.validation=PATTERN sets some\n");
         return LIANA_OK;
     }
     LIANA_TRY(draw_predictions(invocation, session, predictions));
@@ -78,10 +78,10 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_report = {
     .name = "report",
     .operands = "RUN [key=value ...]",
-    .summary = "Draw what a run has learnt: curves and predictions",
-    .help = "Draws curves.png (loss and metrics by epoch) and predictions.png (validation images with\n"
-            "what the model says of them, framed green where it is right and red where not); without\n"
-            "validation data the curves alone.\n",
+    .summary = "Draw the curves and predictions of a run",
+    .help = "Draws curves.png (loss and metrics by epoch) and predictions.png (validation images with the\n"
+            "model's predictions, framed green where right and red where wrong). Without validation data,\n"
+            "draws only the curves.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

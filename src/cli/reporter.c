@@ -44,7 +44,7 @@ static void end_line(liana__reporter *reporter)
     reporter->line_open = false;
 }
 
-/* Once nobody reads, there is nothing more to print. */
+/* Without a reader, there is nothing more to print. */
 static void flush(liana__reporter *reporter)
 {
     if (fflush(reporter->stream) != 0) reporter->unread = liana__output_is_unread(reporter->stream);

@@ -1,5 +1,5 @@
-/* reporter.h - prints progress: a bar that is redrawn on a terminal, now and then a line into a pipe, JSON lines for
- * machines. Called after every step; costs a comparison of times unless something is due. */
+/* reporter.h - prints progress: a redrawn bar on a terminal, lines from time to time into a pipe, JSON lines for
+ * machines. Called after every step; costs only a comparison of times, unless something is to be printed. */
 #ifndef LIANA_CLI_REPORTER_H
 #define LIANA_CLI_REPORTER_H
 
@@ -20,20 +20,20 @@ typedef struct liana__reporter {
     liana__reporter_mode mode;
     int width;       /* columns of the terminal */
     double interval; /* seconds between two prints of a phase; the end of an epoch is always printed */
-    double printed;  /* when the last one was; below 0: never */
-    int64_t epoch;   /* whose heading stands on the terminal */
-    bool line_open;  /* the bar's line waits to be redrawn or ended */
-    bool unread;     /* the pipe's other end is closed: nothing is printed any more */
+    double printed;  /* time of the last one; below 0: never */
+    int64_t epoch;   /* the epoch whose heading is on the terminal */
+    bool line_open;  /* the bar's line is not ended yet */
+    bool unread;     /* the pipe has no reader: nothing is printed any more */
     liana__text text;
 } liana__reporter;
 
-/* BAR on a terminal (its width, else $COLUMNS, else 80), LINES elsewhere, JSON if asked for. */
+/* Chooses BAR on a terminal (with its width, else $COLUMNS, else 80), LINES elsewhere, JSON if asked for. */
 void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json);
-/* `now`: seconds of any clock that only goes forward. */
+/* `now`: seconds of a monotonic clock. */
 void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now);
-/* A line between the others: "saved checkpoints/step-100". As {"event": "note", "message": ...} in JSON. */
+/* Prints a line between the others: "saved checkpoints/step-100". In JSON: {"event": "note", "message": ...}. */
 void liana__reporter_note(liana__reporter *reporter, const char *format, ...) LIANA__PRINTF(2, 3);
-/* Ends an open line (before an error is printed, too) and frees. */
+/* Ends an open line, and frees. Call it also before printing an error. */
 void liana__reporter_free(liana__reporter *reporter);
 
 #endif

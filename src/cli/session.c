@@ -29,10 +29,10 @@ liana_status liana__session_find_run(liana__invocation *invocation, const char *
     if (liana__file_exists(path)) return LIANA_OK;
     if (liana__path_is_remote(folder)) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "%s: run folders are folders of this machine: copy '%s' here and name the copy",
+                           "%s: run folders must be local; copy '%s' to this machine and pass that path",
                            invocation->command->name, folder);
     }
-    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is no run folder: %s",
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is not a run folder: %s",
                        invocation->command->name, folder,
                        liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");
 }

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* A signal handler can reach nothing but a global. The system may run it on any thread, so it is an atomic: lock-free
- * ones may be used in handlers (C17, 7.14.1.1). */
+/* A signal handler can only use a global. The system may run it on any thread, so it is an atomic: lock-free ones may
+ * be used in handlers (C17, 7.14.1.1). */
 static atomic_int caught;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler needs lock-free integers");
 
@@ -21,7 +21,7 @@ void liana__signals_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* Under nohup the terminal's end is to be ignored, and stays so. */
+    /* Under nohup, SIGHUP is ignored, and stays so. */
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
 }

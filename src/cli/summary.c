@@ -63,12 +63,11 @@ static liana_status read_hdf5(const char *path, liana__arena *arena, liana__valu
     liana__hdf5 *file;
     LIANA_TRY(liana__hdf5_open(path, &file, error));
     const char *config = liana__hdf5_get_contents(file)->model_config;
-    liana_status status =
-        config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
-               : liana__fail(error, LIANA_INVALID_DATA,
-                             "'%s' holds weights without their architecture; 'liana inspect' lists them, and "
-                             "model.weights in a configuration loads them",
-                             path);
+    liana_status status = config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
+                                 : liana__fail(error, LIANA_INVALID_DATA,
+                                               "'%s' holds weights without an architecture; 'liana inspect' lists "
+                                               "them, and model.weights in a configuration loads them",
+                                               path);
     liana__hdf5_close(file);
     return status;
 }
@@ -122,7 +121,8 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
     return status;
 }
 
-/* Neither a configuration nor an architecture: what it is, and where the architecture may be. */
+/* The error for a file that is neither a configuration nor an architecture: what it is, and where the architecture may
+ * be. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {
     bool keras = liana__ends_with(path, ".keras");
@@ -155,9 +155,8 @@ const liana__command liana__subcommand_summary = {
     .name = "summary",
     .operands = "CONFIG.yaml | RUN | model.json | model.h5 [key=value ...]",
     .summary = "Print a model as a table of layers",
-    .help = "Layers, the shapes of what they give, and their numbers of parameters, as Keras prints them.\n"
-            "The data are opened only where the configuration leaves the shape of the images or the\n"
-            "number of classes open.\n",
+    .help = "Prints layers, output shapes and numbers of parameters, as Keras does. The data are opened only if\n"
+            "the configuration does not say the shape of the images or the number of classes.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

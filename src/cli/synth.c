@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("where train/, val/, test/ and classes.txt go (needed)"),
+    LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)"),
     LIANA__OPTION_JSON,
     {0},
 };
@@ -87,12 +87,11 @@ static liana_status run(liana__invocation *invocation)
 {
     const char *what = invocation->operands[0], *folder = liana__invocation_text(invocation, "out");
     if (strcmp(what, "flowers") != 0) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "synth: cannot draw '%.100s', only 'flowers'",
-                           what);
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "synth: found '%.100s', expected 'flowers'", what);
     }
     if (!folder) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "synth: --out is missing: --out DIR says where the shards go");
+                           "synth: --out is missing: give the folder for the shards as --out DIR");
     }
     liana__synth_options synth;
     int num_threads;
@@ -111,17 +110,17 @@ const liana__command liana__subcommand_synth = {
     .name = "synth",
     .operands = "flowers [key=value ...]",
     .summary = "Draw a labelled data set to train on",
-    .help = "Draws flowers on cluttered backgrounds into TFRecord shards of JPEGs, with the features image, class and\n"
-            "id (test has no class). The classes differ by the shape of the flowers, not by colour. The keys:\n"
-            "  classes=10         from 2 to 1000\n"
-            "  images=2000        of all splits together\n"
+    .help = "Draws flowers on cluttered backgrounds into TFRecord shards of JPEGs, with the features image, class\n"
+            "and id (test has no class). The classes differ in the shape of the flowers, not in colour. The keys:\n"
+            "  classes=10         number of classes, 2 to 1000\n"
+            "  images=2000        number of images in all splits together\n"
             "  image_size=96      width and height in pixels\n"
-            "  validation=0.15    share of the images that go to DIR/val\n"
-            "  test=0.15          share that goes to DIR/test\n"
-            "  shards=4           files of DIR/train\n"
+            "  validation=0.15    share of the images for DIR/val\n"
+            "  test=0.15          share of the images for DIR/test\n"
+            "  shards=4           number of files in DIR/train\n"
             "  seed=1             another seed draws other images\n"
-            "  quality=90         of the JPEGs, 1 to 100\n"
-            "  overwrite=false    replace the shards that DIR holds\n",
+            "  quality=90         quality of the JPEGs, 1 to 100\n"
+            "  overwrite=false    replace the shards in DIR\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

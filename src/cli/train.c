@@ -42,13 +42,13 @@ static void add_time(watcher *own, const liana__fit_event *event)
     }
 }
 
-/* Hours of work do not hang on somebody who reads them (| head). */
+/* Hours of work must not depend on a reader of the output (| head). */
 static void notice_unread(watcher *own)
 {
     liana__invocation *invocation = own->invocation;
     if (!own->reporter.unread || invocation->output_lost) return;
     invocation->output_lost = true;
-    fprintf(invocation->err, "liana: nobody reads standard output any more; training goes on without it\n");
+    fprintf(invocation->err, "liana: standard output has no reader any more; training goes on\n");
 }
 
 static bool watch(void *user, const liana__fit_event *event)
@@ -101,7 +101,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     if (!folder) folder = config->output;
     if (!folder) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "train: where should the run go? Give --out DIR, or 'output' in '%s'", config->file);
+                           "train: the run has no folder: give --out DIR, or 'output' in '%s'", config->file);
     }
     liana__run_options wanted = {.folder = folder,
                                  .training = true,
@@ -145,12 +145,12 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_train = {
     .name = "train",
     .operands = "CONFIG.yaml [key=value ...]",
-    .summary = "Train a classifier as a configuration says",
-    .help = "Trains, evaluates after each epoch, and leaves in the run folder: config.yaml (as it was\n"
-            "resolved), model.json, history.json, timing.json, checkpoints, and predictions.\n"
+    .summary = "Train a classifier",
+    .help = "Trains, and evaluates after each epoch. Writes to the run folder: config.yaml (resolved), model.json,\n"
+            "history.json, timing.json, checkpoints, and predictions.\n"
             "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
-            "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop; --resume goes on in the middle of the\n"
-            "epoch, also after a crash. Without a reader of standard output (| head) training goes on.\n",
+            "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
+            "also after a crash. If standard output has no reader any more (| head), training goes on.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

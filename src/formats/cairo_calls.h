@@ -88,7 +88,7 @@ LIANA__LIBRARY_DECLARE(cairo, LIANA__CAIRO_NAMES);
 #define cairo_toy_font_face_create liana__cairo_library.cairo_toy_font_face_create
 #define cairo_translate liana__cairo_library.cairo_translate
 
-/* Before the first call of any of them. Errors: UNIMPLEMENTED. */
+/* Loads the library. Call it before the first of these functions. Errors: UNIMPLEMENTED. */
 liana_status liana__cairo_load(liana__error *error) LIANA_MUST_USE;
 
 #endif

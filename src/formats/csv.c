@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells are unquoted in place: none is longer than what it was read from, and its end lies before the next one. */
+/* Cells are unquoted in place: a cell is never longer than its text in the file, and ends before the next one
+ * begins. */
 typedef struct csv_reader {
     const char *name;
     char *at;
@@ -24,7 +25,7 @@ static liana_status add_cell(liana__csv *csv, const char *cell, liana__error *er
     return LIANA_OK;
 }
 
-/* A quoted cell, from after its first quote; leaves `at` behind the last one. */
+/* Reads a quoted cell, from after its first quote; leaves `at` after the last one. */
 static liana_status read_quoted(csv_reader *reader, char **cell, char **cell_end, liana__error *error)
 {
     size_t began = reader->line;
@@ -32,8 +33,8 @@ static liana_status read_quoted(csv_reader *reader, char **cell, char **cell_end
     for (;;) {
         if (reader->at == reader->end) {
             return liana__fail(error, LIANA_INVALID_DATA,
-                               "'%s', line %zu: a cell begins with a quote (\") and has none at its end", reader->name,
-                               began);
+                               "'%s', line %zu: a cell begins with a quote (\") but does not end with one",
+                               reader->name, began);
         }
         char next = *reader->at++;
         if (next == '"') {
@@ -60,8 +61,8 @@ static liana_status read_cell(csv_reader *reader, char **cell, char **cell_end, 
         LIANA_TRY(read_quoted(reader, cell, cell_end, error));
         if (at_line_end(reader) || *reader->at == reader->delimiter) return LIANA_OK;
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s', line %zu: something stands between the end of a quoted cell and the next %s; a quote "
-                           "within a cell is written twice (\"\")",
+                           "'%s', line %zu: text between the end of a quoted cell and the next %s; write a quote "
+                           "inside a cell twice (\"\")",
                            reader->name, reader->line, reader->delimiter == '\t' ? "tab" : "comma");
     }
     *cell = reader->at;
@@ -135,7 +136,7 @@ liana_status liana__csv_parse(const char *name, const char *text, size_t size, c
 {
     const char *zero = size ? memchr(text, 0, size) : NULL;
     if (zero) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: a NUL byte; this is no text", name,
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: a NUL byte; this is not a text file", name,
                            count_lines(text, zero));
     }
     csv->text = malloc(size + 1);

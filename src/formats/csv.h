@@ -1,7 +1,8 @@
-/* csv.h - tables of text: rows of cells between commas (RFC 4180) or tabs.
+/* csv.h - tables of text: rows of cells, with commas (RFC 4180) or tabs between them.
  *
- * A cell may stand in double quotes, and may then hold the delimiter, line ends and, doubled, quotes. Lines end with LF
- * or CR LF; empty lines and a byte order mark are left out. Bytes are taken as they are (UTF-8 or any other). */
+ * A cell may be in double quotes. It may then contain the delimiter, line ends, and quotes, which are doubled. Lines
+ * end with LF or CR LF. Empty lines and a byte order mark are left out. Bytes are kept as they are (UTF-8 or any
+ * other). */
 #ifndef LIANA_FORMATS_CSV_H
 #define LIANA_FORMATS_CSV_H
 
@@ -12,24 +13,23 @@
 
 /* Zero-initialise; free with liana__csv_free. */
 typedef struct liana__csv {
-    /* Of the caller: a row with another number of cells than the first one is no error; it has empty cells. */
+    /* Set by the caller: a row with another number of cells than the first is no error; its cells are empty. */
     bool keep_ragged;
     size_t num_ragged;
     size_t num_rows;
     size_t num_columns;
     const char **cells; /* [num_rows, num_columns] */
-    size_t *lines;      /* [num_rows] where each row begins, from 1 */
-    size_t size;        /* of the text up to the end of the last whole row */
-    char *text;         /* what the cells are in */
+    size_t *lines;      /* [num_rows] the line at which each row begins, from 1 */
+    size_t size;        /* of the text up to the end of the last complete row */
+    char *text;         /* the memory of the cells */
     size_t capacity;
     size_t lines_capacity;
     size_t num_cells;
 } liana__csv;
 
-/* Reads text[size]; `name` is the file, for messages. All rows must have as many cells as the first one, unless the
- * caller takes them as they are. After an error the rows before it are there.
- * Errors: INVALID_DATA (they name the line: another number of cells, a quote that does not end, something between a
- * quoted cell and the delimiter, a NUL byte), OUT_OF_MEMORY. */
+/* Parses text[size]; `name` is the file's, for messages. All rows must have as many cells as the first one, unless
+ * keep_ragged is set. After an error, the rows before it are there. Errors: INVALID_DATA with the line (another number
+ * of cells, a quote that does not end, text between a quoted cell and the delimiter, a NUL byte), OUT_OF_MEMORY. */
 liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,
                               liana__error *error) LIANA_MUST_USE;
 void liana__csv_free(liana__csv *csv);

@@ -67,7 +67,7 @@ static void free_blocks(liana__example *example)
     }
 }
 
-/* Makes the memory of the last record free for the next. What took several blocks will be one from now on. */
+/* Makes the memory of the last record free for the next one. Several blocks become one. */
 static void reset_memory(liana__example *example, size_t record_size)
 {
     size_t total = 0;
@@ -89,7 +89,7 @@ static void fail_parse(const liana__example *example, const uint8_t *bytes, size
         liana__fail_memory(error, "a tf.Example");
     } else if (example->memory == LIANA_INVALID_DATA) {
         liana__fail(error, LIANA_INVALID_DATA,
-                    "its %zu bytes repeat fields so often that they take more than %zu bytes", size,
+                    "its %zu bytes repeat fields so often that they would take more than %zu bytes of memory", size,
                     size * BUDGET_PER_BYTE);
     } else {
         const char *looks = liana__sniff(bytes, size);
@@ -228,7 +228,7 @@ static void list_features(const liana__example *example, liana__text *text)
     }
 }
 
-/* The error of a getter: where, what, and the features that the record has. */
+/* The error of a getter: the record's place, the problem, and the record's features. */
 static LIANA__PRINTF(4, 5) liana_status
     fail_feature(const liana__example *example, liana__error *error, liana_status status, const char *format, ...)
 {

@@ -1,7 +1,7 @@
 /* Loads libfontconfig. */
 #include "formats/fontconfig_calls.h"
 
-LIANA__LIBRARY_DEFINE(fontconfig, LIANA__FONTCONFIG_NAMES, LIANA_FONTCONFIG_FILE, "other fonts than the usual one need",
+LIANA__LIBRARY_DEFINE(fontconfig, LIANA__FONTCONFIG_NAMES, LIANA_FONTCONFIG_FILE, "fonts other than the default need",
                       "libfontconfig1");
 
 liana_status liana__fontconfig_load(liana__error *error)

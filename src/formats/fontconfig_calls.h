@@ -1,4 +1,5 @@
-/* fontconfig_calls.h - libfontconfig's functions, which liana__fontconfig_load loads (base/library.h). */
+/* fontconfig_calls.h - libfontconfig's functions, from the library that liana__fontconfig_load loads
+ * (base/library.h). */
 #ifndef LIANA_FORMATS_FONTCONFIG_CALLS_H
 #define LIANA_FORMATS_FONTCONFIG_CALLS_H
 
@@ -29,7 +30,7 @@ LIANA__LIBRARY_DECLARE(fontconfig, LIANA__FONTCONFIG_NAMES);
 #define FcPatternGetCharSet liana__fontconfig_library.FcPatternGetCharSet
 #define FcPatternGetString liana__fontconfig_library.FcPatternGetString
 
-/* Before the first call of any of them. Errors: UNIMPLEMENTED. */
+/* Loads the library. Call it before the first of these functions. Errors: UNIMPLEMENTED. */
 liana_status liana__fontconfig_load(liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,5 +1,4 @@
-/* Inflates and writes gzip through zlib. */
-#define ZLIB_CONST /* zlib does not write to its input, and says so only with this */
+#define ZLIB_CONST /* makes zlib declare its input as const */
 #include "formats/gzip.h"
 
 #include <stdlib.h>
@@ -29,8 +28,8 @@ typedef struct inflation {
     z_stream stream;
 } inflation;
 
-/* A first guess at the inflated size. gzip ends with it (modulo 2^32); believed only where deflate could have reached
- * it, so that four bytes of a damaged file do not ask for gigabytes. */
+/* A first guess of the inflated size. gzip stores it at the end (modulo 2^32). It is only used if deflate could have
+ * reached it; so four bytes of a damaged file do not allocate gigabytes. */
 static size_t guess_size(const inflation *work)
 {
     const uint8_t *bytes = work->bytes;

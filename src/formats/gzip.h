@@ -1,4 +1,4 @@
-/* gzip.h - gzip and zlib streams: inflating into memory with a limit, and writing gzip files. */
+/* gzip.h - gzip and zlib streams: inflating into memory with a limit; writing gzip files. */
 #ifndef LIANA_FORMATS_GZIP_H
 #define LIANA_FORMATS_GZIP_H
 
@@ -9,24 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Deflate shrinks at most about a thousand times, so a file of a few megabytes can fill a machine's memory: every
- * reader has a limit, and this is the usual one. */
+/* The default limit of inflated bytes. Deflate compresses up to about a thousand times, so a file of a few megabytes
+ * could fill a machine's memory. Every reader has a limit. */
 #define LIANA__DEFAULT_INFLATED_LIMIT ((size_t)1 << 30)
 
-/* Whether the bytes start with the magic number of gzip, or with a header of zlib. The latter is only 11 bits wide:
- * look for whatever else the bytes may be first. */
+/* Whether the bytes begin with the magic number of gzip, or with a header of zlib. The latter has only 11 bits: check
+ * first what else the bytes may be. */
 bool liana__is_gzip(const uint8_t *bytes, size_t size);
 bool liana__is_zlib(const uint8_t *bytes, size_t size);
 
-/* Inflates a whole gzip file (all of its members; zeros after the last one are padding) or zlib stream into memory
- * that the caller frees. `name` is the file, for messages; `limit` is the most bytes to give (0 for the default).
- * Errors: DATA_LOSS (cut off, damaged, checksum wrong, something else after the end), OUT_OF_RANGE (above the limit),
+/* Inflates a whole gzip file (all members; zeros after the last one are padding) or zlib stream into memory that the
+ * caller frees. `name` is the file's, for messages. `limit` is the largest number of inflated bytes; 0: the default.
+ * Errors: DATA_LOSS (truncated, damaged, wrong checksum, data after the end), OUT_OF_RANGE (above the limit),
  * OUT_OF_MEMORY. On failure *inflated is NULL. */
 liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size, size_t limit, uint8_t **inflated,
                             size_t *inflated_size, liana__error *error) LIANA_MUST_USE;
 
-/* Writes a gzip file piece by piece; the same protocol as liana__file_writer: begin, write any number of times, then
- * commit, or abandon after a failure. The same pieces give the same bytes (no time stamp). */
+/* Writes a gzip file in pieces, like liana__file_writer: begin, any number of writes, then commit, or abandon after a
+ * failure. The same pieces give the same bytes (there is no time stamp). */
 typedef struct liana__gzip_writer {
     liana__file_writer file;
     struct liana__gzip_state *state;

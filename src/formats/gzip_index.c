@@ -1,5 +1,4 @@
-/* Notes places in a compressed file from which reading can begin, and begins there. */
-#define ZLIB_CONST /* zlib does not write to its input, and says so only with this */
+#define ZLIB_CONST /* makes zlib declare its input as const */
 #include "formats/gzip_index.h"
 
 #include "base/memory.h"
@@ -17,7 +16,7 @@ enum {
     NO_HEADER = -15,
     GZIP_TRAILER = 8, /* CRC-32 and size (RFC 1952) */
     MEMBER_START = -1,
-    /* What zlib says in data_type with Z_BLOCK. */
+    /* The bits of zlib's data_type with Z_BLOCK. */
     UNUSED_BITS = 7,
     LAST_BLOCK = 64,
     BLOCK_END = 128,
@@ -26,14 +25,14 @@ enum {
 typedef struct place {
     uint64_t out;
     size_t in; /* the first whole byte that was not read */
-    int bits;  /* of the byte before it that belong to what follows, or MEMBER_START */
+    int bits;  /* unused bits of the byte before it, or MEMBER_START */
     uint32_t window_size;
     uint8_t *window; /* in the arena */
 } place;
 
 struct liana__gzip_index {
     liana__arena arena;
-    liana__file_view file; /* of which each reader makes a copy of its own */
+    liana__file_view file; /* each reader makes a copy of it */
     uint64_t out_size;
     place *places;
     size_t count;
@@ -43,7 +42,7 @@ struct liana__gzip_index {
 /* The compressed bytes on their way to zlib. */
 typedef struct input {
     liana__file_view view;
-    size_t next; /* what zlib was not given yet begins here */
+    size_t next; /* beginning of the input that zlib has not got yet */
     z_stream stream;
 } input;
 
@@ -80,7 +79,7 @@ static liana_status offer_input(input *in, liana__error *error)
     return LIANA_OK;
 }
 
-/* Whether a member of a gzip file begins there. What zlib was given is lost. */
+/* Whether a member of a gzip file begins there. zlib's remaining input is lost. */
 static liana_status look_for_member(input *in, size_t position, bool *found, liana__error *error)
 {
     const uint8_t *bytes;
@@ -101,7 +100,7 @@ static liana_status fail_inflating(const input *in, uint64_t out, int code, lian
                        "'%s' is %s: %s at byte %zu of %zu of the compressed data (%" PRIu64 " bytes inflated so far); "
                        "copy or download it again",
                        in->view.name, cut ? "cut off" : "damaged",
-                       cut              ? "its data go on behind the end"
+                       cut              ? "its data continue after the end"
                        : in->stream.msg ? in->stream.msg
                                         : "it cannot be inflated",
                        position_of(in), in->view.size, out);
@@ -161,7 +160,7 @@ static liana_status pass_member(pass *work, liana__error *error)
     }
 }
 
-/* Whether nothing but padding follows, as on tapes. What zlib was given is lost. */
+/* Whether only padding follows, as on tapes. zlib's remaining input is lost. */
 static liana_status find_zeros(input *in, size_t position, bool *only, liana__error *error)
 {
     *only = true;
@@ -207,7 +206,7 @@ static liana_status build(pass *work, liana__error *error)
     if (inflateInit2(&work->in.stream, ANY_HEADER) != Z_OK) return liana__fail_memory(error, work->index->file.name);
     liana_status status = pass_members(work, error);
     inflateEnd(&work->in.stream);
-    /* What was cut off may have looked like padding, or damage. */
+    /* If the file was cut, the missing part read as zeros, and may have looked like padding or damage. */
     liana_status cut = liana__file_view_check(&work->in.view, error);
     return cut == LIANA_OK ? status : cut;
 }

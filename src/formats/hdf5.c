@@ -100,7 +100,7 @@ static liana_status read_names(liana__hdf5 *file, liana__hdf5_node node, const c
     return LIANA_OK;
 }
 
-/* The text of an attribute that describes the file; NULL where it is absent or not one text. */
+/* The text of an attribute that describes the file; NULL: it is missing, or not one text. */
 static liana_status read_description(liana__hdf5 *file, liana__hdf5_node node, const char *attribute, const char **text,
                                      liana__error *error)
 {
@@ -125,7 +125,7 @@ static liana_status describe_weight(liana__hdf5 *file, liana__hdf5_node group, l
         file->source->release(file->source, node);
     }
     if (status == LIANA_OK) return LIANA_OK;
-    /* A file that names what it does not hold exists; what it says is wrong. */
+    /* The file exists, but names something that it does not contain. */
     if (status == LIANA_NOT_FOUND) error->status = LIANA_INVALID_DATA;
     return liana__fail_within(error, "'%s': layer '%s': weight '%s'", file->path, weight->layer, weight->name);
 }
@@ -254,7 +254,7 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
     return found ? read_layers(file, list, error) : fail_not_keras(file, error);
 }
 
-/* What can be said by the first bytes alone, and which source is to read the file. */
+/* Checks the first bytes, and chooses the source that reads the file. */
 static liana_status open_source(liana__hdf5 *file, liana__error *error)
 {
     LIANA_TRY(liana__file_map(file->path, &file->mapping, error));

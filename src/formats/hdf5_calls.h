@@ -1,5 +1,5 @@
-/* hdf5_calls.h - libhdf5's functions, from the library that liana__hdf5_load loads (base/library.h), without its error
- * printing, and what it said. For hdf5*.c only. */
+/* hdf5_calls.h - libhdf5's functions, from the library that liana__hdf5_load loads (base/library.h), and its error
+ * messages. For hdf5*.c only. */
 #ifndef LIANA_FORMATS_HDF5_CALLS_H
 #define LIANA_FORMATS_HDF5_CALLS_H
 
@@ -84,7 +84,7 @@ LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
 #define H5Tset_strpad liana__hdf5_library.H5Tset_strpad
 #define H5check_version liana__hdf5_library.H5check_version
 #define H5open liana__hdf5_library.H5open
-/* Numbers of types and classes, which are variables there. */
+/* The numbers of types and classes, which are variables of libhdf5. */
 #define H5P_CLS_DATASET_CREATE_ID_g (*liana__hdf5_library.H5P_CLS_DATASET_CREATE_ID_g)
 #define H5P_CLS_FILE_ACCESS_ID_g (*liana__hdf5_library.H5P_CLS_FILE_ACCESS_ID_g)
 #define H5P_CLS_GROUP_CREATE_ID_g (*liana__hdf5_library.H5P_CLS_GROUP_CREATE_ID_g)
@@ -94,11 +94,11 @@ LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
 #define H5T_IEEE_F32LE_g (*liana__hdf5_library.H5T_IEEE_F32LE_g)
 #define H5T_NATIVE_FLOAT_g (*liana__hdf5_library.H5T_NATIVE_FLOAT_g)
 
-/* Before the first call of any of them. Errors: UNIMPLEMENTED. */
+/* Loads the library. Call it before the first of these functions. Errors: UNIMPLEMENTED. */
 liana_status liana__hdf5_load(liana__error *error) LIANA_MUST_USE;
 
-/* libhdf5 prints failures unless told not to, and the program around liana may have its own wish: `enter` switches
- * printing off, `leave` restores what was. */
+/* libhdf5 prints failures by default, and the program that uses liana may have its own setting. `enter` switches
+ * printing off; `leave` restores the setting. */
 typedef struct liana__hdf5_quiet {
     H5E_auto2_t function;
     void *data;
@@ -107,7 +107,7 @@ typedef struct liana__hdf5_quiet {
 liana__hdf5_quiet liana__hdf5_enter(void);
 void liana__hdf5_leave(liana__hdf5_quiet quiet);
 
-/* The message, with the innermost reason of libhdf5's error stack behind it where there is one. */
+/* Fails with the message, followed by the innermost reason in libhdf5's error stack, if there is one. */
 liana_status liana__hdf5_fail(liana__error *error, liana_status status, const char *format, ...) LIANA__PRINTF(3, 4);
 
 #endif

@@ -77,7 +77,7 @@ static liana_status walk_block(header_walk *walk, liana__span block)
     while (!walk->done && walk->left > 0 && liana__span_at(block, place, HEAD, &head)) {
         uint64_t size = liana__span_number(head.data + 2, 2);
         if (!liana__span_at(block, place + HEAD, size, &body)) {
-            return liana__classic_damaged(walk->error, "a message runs over the end of its object header");
+            return liana__classic_damaged(walk->error, "a message is longer than its object header");
         }
         walk->left--;
         LIANA_TRY(take_message(walk, head.data, body));
@@ -202,7 +202,7 @@ static liana_status find_link(const group *in, uint64_t address, const char *nam
         good = compare_name(in, liana__span_number(entry, 8), name, length, &order);
         if (!good || order != 0) continue;
         if (liana__span_number(entry + 16, 4) == SOFT_LINK) {
-            return liana__fail(error, LIANA_INVALID_DATA, "is a link to elsewhere, which liana does not follow");
+            return liana__fail(error, LIANA_INVALID_DATA, "is a link to another file, which liana does not follow");
         }
         *header = liana__span_number(entry + 8, 8);
         return LIANA_OK;
@@ -280,9 +280,8 @@ static liana_status read_superblock(liana__classic *file, liana__error *error)
     bool whole = liana__classic_at(file, 0, SIZE + EXTRA, &block);
     if (!whole) return liana__fail(error, LIANA_DATA_LOSS, "the file is truncated: %zu bytes", file->file.size);
     if (block.data[13] != 8 || block.data[14] != 8) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED,
-                           "addresses of %d and lengths of %d bytes are not read, only 8 and 8", block.data[13],
-                           block.data[14]);
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "addresses of %d and lengths of %d bytes, expected 8 and 8",
+                           block.data[13], block.data[14]);
     }
     const uint8_t *addresses = block.data + 24 + (block.data[8] == 1 ? EXTRA : 0);
     uint64_t base = liana__span_number(addresses, 8), end = liana__span_number(addresses + 16, 8);

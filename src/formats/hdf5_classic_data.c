@@ -225,10 +225,9 @@ static liana_status undo_filter(const dataset *in, int filter, const uint8_t *by
         memcpy(spare, bytes, *size);
         return LIANA_OK;
     }
-    return liana__fail(in->error, LIANA_UNIMPLEMENTED,
-                       "is packed with HDF5 filter %d, which liana does not read; rewrite the file with h5repack -f "
-                       "NONE",
-                       id);
+    return liana__fail(
+        in->error, LIANA_UNIMPLEMENTED,
+        "is compressed with HDF5 filter %d, which liana does not read; rewrite the file with h5repack -f NONE", id);
 }
 
 /* Copies a chunk's elements to their places; those beyond the dataset's edges are padding. */
@@ -274,7 +273,7 @@ static liana_status read_chunk(dataset *in, liana__span stored, uint32_t mask, c
     uint8_t *bytes = malloc(capacity), *spare = malloc(capacity);
     liana_status status = bytes && spare ? LIANA_OK : liana__fail_memory(in->error, "a chunk");
     if (status == LIANA_OK) memcpy(bytes, stored.data, size);
-    /* The last filter that was applied is undone first; a bit of the mask says that one was left out. */
+    /* The last applied filter is undone first. A bit of the mask means that a filter was left out. */
     for (int filter = in->filters.count - 1; filter >= 0 && status == LIANA_OK; filter--) {
         if (mask >> filter & 1) continue;
         status = undo_filter(in, filter, bytes, &size, spare, capacity);
@@ -322,7 +321,7 @@ static liana_status read_tree(dataset *in, uint64_t address, int expected)
 
 static liana_status read_chunks(dataset *in)
 {
-    if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is absurd");
+    if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is impossible");
     memset(in->values, 0, (size_t)in->shape.count * sizeof *in->values);
     LIANA_TRY(read_tree(in, in->layout.address, -1));
     if (in->filled == in->shape.count) return LIANA_OK;

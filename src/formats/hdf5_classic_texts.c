@@ -155,7 +155,7 @@ static liana_status take_variable(const liana__classic *file, const attribute *f
 {
     enum { ELEMENT = 16 };
     uint64_t total = 0;
-    if (from->type.size != ELEMENT) return liana__classic_damaged(error, "a text has an odd size");
+    if (from->type.size != ELEMENT) return liana__classic_damaged(error, "a text has an impossible size");
     for (uint64_t i = 0; i < from->shape.count; i++) {
         const uint8_t *element = from->data.data + i * ELEMENT;
         uint64_t length = liana__span_number(element, 4), address = liana__span_number(element + 4, 8);

@@ -218,7 +218,7 @@ static hid_t open_file(const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0) return -1;
-    /* Weight files often lie on read-only or network file systems, where taking a lock fails. */
+    /* Weight files are often on read-only or network file systems, where locking fails. */
     H5Pset_file_locking(access, false, true);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);

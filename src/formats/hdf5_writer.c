@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one attribute may hold, as in Keras (HDF5_OBJECT_HEADER_LIMIT): the rest of the 64 kB is libhdf5's. */
+/* The limit of one attribute, as in Keras (HDF5_OBJECT_HEADER_LIMIT). libhdf5 needs the rest of the 64 kB. */
 enum { ATTRIBUTE_LIMIT = 64512 };
 static const char keras_version[] = "2.11.0", backend[] = "tensorflow";
 
@@ -61,7 +61,7 @@ static liana_status write_piece(const writing *out, hid_t object, const char *na
     return done ? LIANA_OK : fail_writing(out, "attribute", name);
 }
 
-/* In one attribute, or in as few nearly equal pieces as fit (numpy's array_split: the first ones are longer by one). */
+/* Writes one attribute, or as few nearly equal pieces as fit (as numpy's array_split: the first ones have one more). */
 static liana_status write_pieces(const writing *out, hid_t object, const char *name, const char *bytes, size_t count,
                                  size_t size)
 {
@@ -174,7 +174,8 @@ static liana_status write_contents(writing *out, const liana__hdf5_new_layer *la
     return LIANA_OK;
 }
 
-/* Puts the finished file in place of the old one: written by us, so that a full disk or a crash leaves the old. */
+/* Replaces the old file by the finished one. liana writes it itself, so the old one stays after a full disk or a
+ * crash. */
 static liana_status write_image(const writing *out)
 {
     ssize_t size = H5Fflush(out->file, H5F_SCOPE_GLOBAL) < 0 ? -1 : H5Fget_file_image(out->file, NULL, 0);

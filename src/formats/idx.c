@@ -90,7 +90,7 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
     size_t header = 4 + 4 * (size_t)idx->num_dimensions;
     if (size < header) {
         return liana__fail(error, LIANA_DATA_LOSS,
-                           "'%s' is truncated: %zu bytes, but its header with %d dimensions takes %zu", idx->name, size,
+                           "'%s' is truncated: %zu bytes, but its header with %d dimensions needs %zu", idx->name, size,
                            idx->num_dimensions, header);
     }
     size_t expected = element_size;
@@ -104,15 +104,15 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
     format_dimensions(idx, text);
     if (overflow) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s': dimensions %s of %s are more than any file can hold; the file is damaged", idx->name,
-                           text, liana__idx_type_name(idx->type));
+                           "'%s': dimensions %s of %s are too large for any file; the file is damaged", idx->name, text,
+                           liana__idx_type_name(idx->type));
     }
     size_t found = size - header;
     if (start && found < expected) {
         expected = keep_start(idx, found, expected);
     } else if (found != expected) {
         return liana__fail(error, found < expected ? LIANA_DATA_LOSS : LIANA_INVALID_DATA,
-                           "'%s': %zu bytes of values%s, but dimensions %s of %s take %zu; the file is %s", idx->name,
+                           "'%s': %zu bytes of values%s, but dimensions %s of %s need %zu; the file is %s", idx->name,
                            found, idx->inflated ? " after inflating" : "", text, liana__idx_type_name(idx->type),
                            expected, found < expected ? "truncated; copy or download it again" : "damaged");
     }
@@ -142,7 +142,7 @@ static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t siz
     return read_array(idx, idx->inflated, idx->inflated, size, start, error);
 }
 
-/* Others may cut the file: what is looked at is a copy. A compressed one is read as a whole. */
+/* Reads a copy, since others may cut the file. A compressed file is read as a whole. */
 static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__error *error)
 {
     uint8_t head[HEAD];

@@ -33,33 +33,33 @@ typedef struct liana__idx {
     int num_dimensions;
     size_t dimensions[LIANA__IDX_MAX_DIMENSIONS];
     size_t num_elements;
-    size_t missing;      /* liana__idx_open_start: by how many the first dimension is smaller than the file says */
-    size_t size;         /* of the data in bytes */
-    const uint8_t *data; /* the values as in the file: big-endian, not aligned. Lives until liana__idx_close */
+    size_t missing;      /* liana__idx_open_start: by how much the first dimension is smaller than in the header */
+    size_t size;         /* of the data, in bytes */
+    const uint8_t *data; /* the values as in the file: big-endian, not aligned. Valid until liana__idx_close */
     char *name;
     liana__mapping mapping;
     uint8_t *inflated;
 } liana__idx;
 
-/* Opens a file, inflating it if it is gzipped (at most to `inflated_limit` bytes, 0 for LIANA__DEFAULT_INFLATED_LIMIT).
- * On failure there is nothing to close.
- * Errors: NOT_FOUND, IO_ERROR, INVALID_DATA (not an IDX file, an unknown type, more values than the dimensions say),
- * DATA_LOSS (fewer values than they say, damaged gzip), OUT_OF_RANGE (above the limit), OUT_OF_MEMORY. */
+/* Opens a file, and inflates it if it is gzipped (to at most `inflated_limit` bytes; 0: LIANA__DEFAULT_INFLATED_LIMIT).
+ * On failure there is nothing to close. Errors: NOT_FOUND, IO_ERROR, INVALID_DATA (not an IDX file, an unknown type,
+ * more values than the dimensions say), DATA_LOSS (fewer values than they say, damaged gzip), OUT_OF_RANGE (above the
+ * limit), OUT_OF_MEMORY. */
 liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
     LIANA_MUST_USE;
 
-/* The same, but of a truncated file gives what is there: the first dimension is smaller than the file says. (Of a
- * gzipped one that is cut, nothing is.) */
+/* The same, but gives the existing part of a truncated file: the first dimension is then smaller than in the header. (A
+ * truncated gzipped file gives nothing.) */
 liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
     LIANA_MUST_USE;
 
-/* Both, for bytes in memory, which must outlive the result; `name` stands for the path in messages (copied). */
+/* Both, for bytes in memory, which must outlive the result. `name` is used as the path in messages (copied). */
 liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
                                    bool start, liana__idx *idx, liana__error *error) LIANA_MUST_USE;
 void liana__idx_close(liana__idx *idx);
 
-/* INVALID_DATA unless the file holds `num_dimensions` dimensions of u8; `what` says what is read from it ("images of
- * 3 dimensions: number, height, width"). */
+/* Fails with INVALID_DATA unless the file has `num_dimensions` dimensions of u8. `what` says what is expected ("images
+ * of 3 dimensions: number, height, width"). */
 liana_status liana__idx_expect_u8(const liana__idx *idx, int num_dimensions, const char *what, liana__error *error)
     LIANA_MUST_USE;
 

@@ -29,8 +29,8 @@ static bool all_zero(const uint8_t *data, size_t size)
     return true;
 }
 
-/* "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start with 01 02". Returns `buffer`, of
- * which 160 bytes are enough. */
+/* Describes bytes: "a GIF image ('GIF89a...')", "text ('id,label...')", "empty", "9 bytes that start with 01 02".
+ * Returns `buffer`, which needs at most 160 bytes. */
 static const char *describe_bytes(const uint8_t *data, size_t size, char *buffer, size_t buffer_size)
 {
     const char *known = liana__sniff(data, size);
@@ -64,8 +64,9 @@ liana_status liana__image_check_size(const char *kind, int64_t height, int64_t w
     }
     if (height > limit / width) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
-                           "the %s image is %" PRId64 " x %" PRId64 " pixels (height x width); at most %" PRId64
-                           " pixels are decoded: is it damaged, or should it be made smaller first?",
+                           "the %s image is %" PRId64 " x %" PRId64
+                           " pixels (height x width); expected at most %" PRId64
+                           " pixels; is it damaged? If not, make it smaller first",
                            kind, height, width, limit);
     }
     return LIANA_OK;

@@ -42,7 +42,8 @@ static void on_error(j_common_ptr jpeg)
     char message[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, message);
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY) fail(state, liana__fail_memory(state->error, "a JPEG image"));
-    fail(state, liana__fail(state->error, LIANA_DATA_LOSS, "the JPEG image is damaged or of a rare kind: %s", message));
+    fail(state, liana__fail(state->error, LIANA_DATA_LOSS,
+                            "the JPEG image is damaged, or of a kind that cannot be read: %s", message));
 }
 
 /* Warnings after which some pixels are made up. The other ones (a few stray bytes between segments, an odd version
@@ -122,9 +123,8 @@ static inline unsigned scale_byte(unsigned a, unsigned b)
     return (product + (product >> 8)) >> 8;
 }
 
-/* One row of ink to light: R = (1 - C)(1 - K), the plain formula without a colour profile, rounded as in Pillow's
- * CMYK to RGB conversion. Adobe's programs store the complement of the ink; their marker says so (TensorFlow looks at
- * it as well). */
+/* Converts a row of ink to light: R = (1 - C)(1 - K), without a colour profile, rounded as in Pillow's CMYK to RGB
+ * conversion. Adobe's programs store the complement of the ink, and a marker says so (TensorFlow uses it too). */
 static void cmyk_row(const uint8_t *cmyk, int64_t width, bool inverted, int channels, uint8_t *out)
 {
     for (int64_t x = 0; x < width; x++, cmyk += 4, out += channels) {
@@ -157,7 +157,8 @@ static void read_cmyk_rows(struct jpeg_decompress_struct *jpeg, JDIMENSION count
     }
 }
 
-/* libjpeg gives as many rows at once as it has computed; one by one it would copy them from a buffer of its own. */
+/* Reads as many rows with each call as libjpeg has computed. One by one, it would copy them from a buffer of its
+ * own. */
 static void read_rows(struct jpeg_decompress_struct *jpeg, JDIMENSION count, int channels, uint8_t *pixels)
 {
     size_t row_size = (size_t)jpeg->output_width * (size_t)channels;
@@ -215,9 +216,9 @@ static liana__image_region turn_region(const liana__image_region *region, int64_
     return stored;
 }
 
-/* Asks for the region that is needed, as it is stored. */
+/* Asks for the needed part, in the coordinates of the stored image. */
 static liana__image_region choose_region(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
-                                         int orientation)
+                                     int orientation)
 {
     int64_t height = jpeg->output_height, width = jpeg->output_width;
     liana__image_region whole = {0, 0, height, width}, region = whole;
@@ -227,10 +228,11 @@ static liana__image_region choose_region(const struct jpeg_decompress_struct *jp
     return turn_region(&region, height, width, orientation);
 }
 
-/* Restricts libjpeg to the columns of the region, which become those that are decoded. Chroma is interpolated over two
- * of its columns, and at a border of what is decoded as at the border of the image: so there is a block more on each
- * side. Reduced images whose chroma has still fewer columns than that leaves are computed wrong by jpeg_crop_scanline,
- * which takes all components to be reduced alike: with factors up to 2 x 2 none is left. */
+/* Restricts decoding to the columns of the region. `region` becomes the decoded columns.
+ *
+ * Chroma is interpolated over two of its columns, and at a border of the decoded columns as at the border of the image.
+ * So one more block is decoded on each side. jpeg_crop_scanline assumes that all components are reduced alike, and is
+ * wrong for reduced images whose chroma has still fewer columns. With factors up to 2 x 2 there are none. */
 static void crop_columns(struct jpeg_decompress_struct *jpeg, liana__image_region *region)
 {
     bool exact = jpeg->scale_num == jpeg->scale_denom || jpeg->max_h_samp_factor * jpeg->max_v_samp_factor <= 4;
@@ -246,19 +248,19 @@ static void crop_columns(struct jpeg_decompress_struct *jpeg, liana__image_regio
     region->width = count;
 }
 
-/* Whether the file ends as a JPEG does, so that it was not cut off. */
+/* Whether the file ends with an end marker, so that it was not cut. */
 static bool has_end_marker(const uint8_t *bytes, size_t size)
 {
     return size >= 2 && bytes[size - 2] == 0xff && bytes[size - 1] == JPEG_EOI;
 }
 
-/* Reads up to the end marker, so that a file cut anywhere is found out. */
+/* Reads up to the end marker, so that a cut is always found. */
 static void finish(struct jpeg_decompress_struct *jpeg, const uint8_t *bytes, size_t size)
 {
     JDIMENSION left = jpeg->output_height - jpeg->output_scanline;
     if (left > 0 && has_end_marker(bytes, size)) return;
     if (left > 0) {
-        /* All but one: what is skipped up to the end is not even read. */
+        /* Skips all rows but one; skipped rows at the end would not be read at all. */
         jpeg_skip_scanlines(jpeg, left - 1);
         JSAMPROW row = jpeg->mem->alloc_large((j_common_ptr)jpeg, JPOOL_IMAGE, (size_t)jpeg->output_width * 4);
         jpeg_read_scanlines(jpeg, &row, 1);
@@ -316,7 +318,7 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
     }
     finish(jpeg, bytes, size);
     if (orientation != 1) turn(image->spare, region.height, region.width, channels, orientation, image->pixels);
-    /* Where the region is in the upright image: turning back is turning the other way. */
+    /* The place of the region in the upright image, by the inverse turn. */
     int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
     liana__image_region upright =
         turn_region(&region, transposed ? full_width : full_height, transposed ? full_height : full_width, back);

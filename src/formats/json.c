@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jansson's own depth limit (2048) keeps the parser off the end of the stack; ours is lower, so that everything that
- * walks the tree later is safe too. NULL when memory could not be had. */
+/* Converts a value. jansson's own depth limit (2048) protects the parser's stack. Ours is lower, so that later
+ * recursive walks are safe too. NULL: out of memory. */
 static liana__value *convert(const json_t *json, const liana__place *place, liana__arena *arena)
 {
     liana__value *value = NULL;

@@ -52,7 +52,7 @@ static uint32_t add_to_checksum(uint32_t checksum, const uint8_t *data, size_t s
 
 /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-/* One open call: what its helpers need to read the header and to name things in messages. */
+/* The state of an open call: what its helpers need to read the header and to name things in messages. */
 typedef struct reading {
     const char *path;
     liana__safetensors *file;
@@ -65,7 +65,7 @@ static liana_status read_dtype(const reading *in, const json_t *json, liana__saf
 {
     const char *name = json_string_value(json);
     if (!name) {
-        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': tensor '%s' has no text 'dtype'", in->path,
+        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': tensor '%s' has no string 'dtype'", in->path,
                            tensor->name);
     }
     for (int i = 0; i < LIANA__SAFETENSORS_NUM_DTYPES; i++) {
@@ -167,7 +167,7 @@ static liana_status read_metadata(const reading *in, json_t *json)
     json_object_foreach(json, key, value)
     {
         if (!json_is_string(value)) {
-            return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': %s: '%s' is not a text", in->path, metadata_key,
+            return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': %s: '%s' is not a string", in->path, metadata_key,
                                key);
         }
         entries[contents->num_metadata++] =
@@ -178,7 +178,7 @@ static liana_status read_metadata(const reading *in, json_t *json)
     return arena->failed ? liana__fail_memory(in->error, in->path) : LIANA_OK;
 }
 
-/* By place in the file; empty tensors first at their place, so that a gap check can walk the list. */
+/* Orders tensors by their place in the file, empty ones first, so that gaps are found in one walk. */
 static int compare_places(const void *a, const void *b)
 {
     const liana__safetensors_tensor *x = a, *y = b;

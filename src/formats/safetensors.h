@@ -1,8 +1,8 @@
-/* safetensors.h - named tensors in one file: what checkpoints are made of.
+/* safetensors.h - safetensors files: named tensors in one file. Checkpoints consist of them.
  *
- * The format (github.com/huggingface/safetensors, README, "Format"): an 8-byte little-endian header size N, N bytes of
- * JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ..., "__metadata__": {text: text}}, then the data,
- * row-major and little-endian. Offsets count from the end of the header; the tensors cover the data without gaps and
+ * The format (github.com/huggingface/safetensors, README, "Format"): an 8-byte little-endian header size N; N bytes of
+ * JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ..., "__metadata__": {text: text}}; then the data,
+ * row-major and little-endian. Offsets count from the end of the header. The tensors cover the data without gaps and
  * without overlap. */
 #ifndef LIANA_FORMATS_SAFETENSORS_H
 #define LIANA_FORMATS_SAFETENSORS_H
@@ -43,8 +43,8 @@ typedef struct liana__safetensors_tensor {
     liana__safetensors_dtype dtype;
     int rank;
     int64_t shape[LIANA__SAFETENSORS_MAX_RANK];
-    /* Set by the reader; the step-by-step writer ignores both. `data` need not be aligned to the element size: the
-     * format has no padding between tensors, so copy with memcpy. */
+    /* Set by the reader; the step-by-step writer ignores both. `data` may not be aligned to the element size, since the
+     * format has no padding between tensors. So copy with memcpy. */
     const void *data;
     size_t size;
 } liana__safetensors_tensor;
@@ -54,7 +54,7 @@ typedef struct liana__safetensors_entry {
     const char *value;
 } liana__safetensors_entry;
 
-/* What is to be written, or was read. */
+/* The contents to be written, or that were read. */
 typedef struct liana__safetensors_contents {
     const liana__safetensors_tensor *tensors;
     size_t num_tensors;
@@ -64,18 +64,19 @@ typedef struct liana__safetensors_contents {
 
 /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-/* An open file: the tensors in the order of their data, everything borrowed from the mapping and the arena. Whoever
- * shortens the file under the mapping gets SIGBUS; liana's own files are replaced, never rewritten. */
+/* An open file: the tensors in the order of their data. Everything is borrowed from the mapping and the arena. If
+ * somebody shortens the file, reading it ends the process with SIGBUS; liana replaces its own files and never rewrites
+ * them. */
 typedef struct liana__safetensors {
     liana__safetensors_contents contents;
     liana__mapping mapping;
     liana__arena arena;
 } liana__safetensors;
 
-/* Opens and checks the whole header: sizes, offsets, gaps, overlaps. Nothing to close after a failure.
- * Errors: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated), INVALID_DATA (not this format, or it contradicts itself),
- * OUT_OF_RANGE (header above 100 MB, rank above 8), UNIMPLEMENTED (a dtype not listed above); each names the file and
- * the tensor. */
+/* Opens a file and checks the whole header: sizes, offsets, gaps, overlaps. After a failure there is nothing to close.
+ * Errors, each with the file and the tensor: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated), INVALID_DATA (another format,
+ * or it contradicts itself), OUT_OF_RANGE (header above 100 MB, rank above 8), UNIMPLEMENTED (a dtype not listed
+ * above). */
 liana_status liana__safetensors_open(const char *path, liana__safetensors *file, liana__error *error) LIANA_MUST_USE;
 void liana__safetensors_close(liana__safetensors *file);
 
@@ -83,35 +84,34 @@ void liana__safetensors_close(liana__safetensors *file);
 const liana__safetensors_tensor *liana__safetensors_find(const liana__safetensors *file, const char *name);
 /* The metadata value of that key, or NULL. */
 const char *liana__safetensors_metadata(const liana__safetensors *file, const char *key);
-/* CRC-32 (zlib's) of the whole file, header included, as Python's zlib.crc32 gives. */
+/* CRC-32 of the whole file with its header, equal to Python's zlib.crc32. */
 uint32_t liana__safetensors_checksum(const liana__safetensors *file);
 
 /* --- Writing --------------------------------------------------------------------------------------------------- */
 
-/* A file being written step by step: begin with the names and shapes, write the data of all tensors in that order (in
- * pieces of any size), finish. The file appears under its name at finish and not before. The same contents give the
- * same bytes: tensors follow in the order given, and spaces after the JSON make the header's length a multiple
- * of 8. */
+/* Writes a file step by step: begin with the names and shapes; write the data of all tensors in that order, in pieces
+ * of any size; finish. The file appears under its name only at finish. The same contents give the same bytes: tensors
+ * keep the given order, and spaces after the JSON make the header's length a multiple of 8. */
 typedef struct liana__safetensors_writer {
     liana__file_writer file;
     uint64_t remaining; /* bytes of data still to come */
     uint32_t checksum;
 } liana__safetensors_writer;
 
-/* Errors: INVALID_ARGUMENT for a name that is empty, repeated, reserved or not UTF-8, and for a bad shape;
- * and those of liana__file_begin. After a failure there is nothing to abandon. */
+/* Errors: INVALID_ARGUMENT for a name that is empty, repeated, reserved or not UTF-8, and for a bad shape; those of
+ * liana__file_begin. After a failure there is nothing to abandon. */
 liana_status liana__safetensors_begin(liana__safetensors_writer *writer, const char *path,
                                       const liana__safetensors_contents *contents, liana__error *error) LIANA_MUST_USE;
 liana_status liana__safetensors_put(liana__safetensors_writer *writer, const void *data, size_t size,
                                     liana__error *error) LIANA_MUST_USE;
-/* With `durable` the file and its folder are synced. *checksum (may be NULL) gets the CRC-32 of the whole file.
- * INVALID_ARGUMENT if data is missing. Abandons the file itself when it fails. */
+/* With `durable` the file and its folder are synced. *checksum (may be NULL) receives the CRC-32 of the whole file.
+ * Errors: INVALID_ARGUMENT if data are missing. After a failure there is nothing to abandon. */
 liana_status liana__safetensors_finish(liana__safetensors_writer *writer, bool durable, uint32_t *checksum,
                                        liana__error *error) LIANA_MUST_USE;
-/* Gives up after a failed put: removes what was written. */
+/* Removes what was written, after a failed put. */
 void liana__safetensors_abandon(liana__safetensors_writer *writer);
 
-/* All of the above for tensors whose `data` is at hand (`size` may be left 0, else it must agree with the shape). */
+/* Writes a whole file, from tensors whose `data` is set (`size` may be 0; otherwise it must fit the shape). */
 liana_status liana__safetensors_write(const char *path, const liana__safetensors_contents *contents, bool durable,
                                       uint32_t *checksum, liana__error *error) LIANA_MUST_USE;
 

@@ -1,12 +1,12 @@
-/* sniff.h - what a file that is not what it should be looks like, for error messages. */
+/* sniff.h - what the bytes of a wrong file look like, for error messages. */
 #ifndef LIANA_FORMATS_SNIFF_H
 #define LIANA_FORMATS_SNIFF_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the first bytes look like: "a JPEG image", "an HDF5 file", "a web page (HTML)", "text", ..., or NULL if they
- * resemble nothing known. Never reads past `size`. The string is static. */
+/* What the first bytes look like: "a JPEG image", "an HDF5 file", "a web page (HTML)", "text", ...; NULL if nothing
+ * known. Never reads beyond `size`. The string is static. */
 const char *liana__sniff(const uint8_t *bytes, size_t size);
 
 #endif

@@ -23,7 +23,7 @@ enum {
     MAX_EXTENDED = 1 << 20, /* bytes of an extended header */
 };
 
-/* What extended headers say of the next member. */
+/* What extended headers say about the next member. */
 typedef struct extension {
     const char *name;
     bool has_size;
@@ -161,7 +161,7 @@ static liana_status fail_header(const liana__tar *tar, liana__file_view *view, u
         bool packed = liana__is_gzip(bytes, size);
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is not a tar archive%s%s%s", tar->name,
                            looks ? ": it looks like " : "", looks ? looks : "",
-                           packed ? "; unpack it (gunzip), so that any of its images can be read at once" : "");
+                           packed ? "; uncompress it (gunzip), so that its images can be read in any order" : "");
     }
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': the checksum of the header at offset %" PRIu64 " is wrong; the file is damaged; copy or "
@@ -208,7 +208,7 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
         bool has_data = extends || !(type >= '1' && type <= '6');
         uint64_t data = offset + BLOCK, left = tar->size - data;
         if (!has_data) size = 0;
-        if (size > left) return fail_short(tar, offset, "a member that goes on behind the end begins", error);
+        if (size > left) return fail_short(tar, offset, "a member that continues after the end begins", error);
         if (type == 'x' || type == 'L') {
             LIANA_TRY(parse_extended(tar, view, data, type, (size_t)size, &extended, error));
         } else if (!extends) {
@@ -246,7 +246,7 @@ liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *er
     LIANA_TRY(liana__file_map(path, &tar->mapping, error));
     liana__file_view view = liana__file_view_of(path, &tar->mapping, AHEAD);
     liana_status status = read_members(path, &view, tar, error);
-    /* What was cut off may have looked like zeros, and led to any message, or to an end. */
+    /* If the file was cut, the missing part read as zeros, and may have caused any message, or an end. */
     liana_status cut = liana__file_view_check(&view, error);
     liana__file_view_free(&view);
     return cut == LIANA_OK ? status : cut;

@@ -1,8 +1,8 @@
-/* tar.h - tar archives, mapped and indexed: each member's bytes lie in the file as they are. What is mapped is to be
- * copied before it is looked at (liana__mapping_copy): others may cut the file.
+/* tar.h - tar archives, mapped and indexed. The bytes of each member are in the file as they are. Copy mapped bytes
+ * before reading them (liana__mapping_copy), since others may cut the file.
  *
- * Read are POSIX ustar (IEEE Std 1003.1, "ustar Interchange Format"), its pax extended headers (path and size) and
- * GNU's long names and sizes above 8 GiB. Members that are no regular files are left out. */
+ * Supported: POSIX ustar (IEEE Std 1003.1, "ustar Interchange Format"), its pax extended headers (path and size), and
+ * GNU's long names and sizes above 8 GiB. Members that are not regular files are left out. */
 #ifndef LIANA_FORMATS_TAR_H
 #define LIANA_FORMATS_TAR_H
 
@@ -27,17 +27,16 @@ typedef struct liana__tar {
     size_t capacity;
 } liana__tar;
 
-/* Maps a file and goes through its headers, each checked against its checksum. A file without the zeros that mark the
- * end of an archive is taken for truncated.
- * Errors: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated, wrong checksum), INVALID_DATA (no tar archive; a compressed one),
- * OUT_OF_MEMORY; they name the file and the offset. Close after a failure too. */
+/* Maps a file and reads its headers, each checked against its checksum. Without the zeros that mark the end of an
+ * archive, a file counts as truncated. Errors, with the file and the offset: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated,
+ * wrong checksum), INVALID_DATA (not a tar archive, or a compressed one), OUT_OF_MEMORY. Close after a failure too. */
 liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *error) LIANA_MUST_USE;
 /* The same for bytes in memory, which must outlive it; `name` is copied. */
 liana_status liana__tar_open_bytes(const char *name, const uint8_t *bytes, size_t size, liana__tar *tar,
                                    liana__error *error) LIANA_MUST_USE;
 void liana__tar_close(liana__tar *tar);
 
-/* Whether bytes (512 are enough) begin a tar archive. */
+/* Whether the bytes (512 are enough) are the beginning of a tar archive. */
 bool liana__is_tar(const uint8_t *bytes, size_t size);
 
 #endif

@@ -48,7 +48,7 @@ static liana_status fail_not_tfrecord(const liana__tfrecord *file, const char *l
                        file->inflated ? "what it holds after inflating" : "it", looks);
 }
 
-/* What a file that has no record looks like, or NULL. */
+/* What a file without a record looks like, or NULL. */
 static const char *sniff_start(const liana__tfrecord *file, liana__file_view *view)
 {
     enum { ENOUGH = 512 };
@@ -87,7 +87,7 @@ static liana_status fail_length_checksum(const liana__tfrecord *file, liana__fil
 static liana_status fail_short_data(const liana__tfrecord *file, size_t offset, uint64_t length, liana__error *error)
 {
     size_t left = file->size - offset - HEADER_SIZE;
-    const char *cause = length >> 40 ? "no such record can exist, so whatever wrote the file is at fault"
+    const char *cause = length >> 40 ? "no record can be so long; the program that wrote the file has an error"
                                      : "the file is truncated; copy or download it again";
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s': record %zu at offset %zu%s has a length of %" PRIu64 " bytes and %d bytes of checksum, "
@@ -119,20 +119,20 @@ static liana_status find_records(liana__tfrecord *file, liana__file_view *view, 
     return LIANA_OK;
 }
 
-/* Headers are copied, with what follows them in case records are small. */
+/* Copies headers together with the bytes after them, in case records are small. */
 static liana_status build_index(liana__tfrecord *file, liana__error *error)
 {
     enum { AHEAD = 4096 };
     liana__file_view view = file->mapping.data ? liana__file_view_of(file->name, &file->mapping, AHEAD)
                                                : liana__file_view_of_bytes(file->name, file->bytes, file->size);
     liana_status status = find_records(file, &view, error);
-    /* What was cut off may have looked like zeros, and led to any message. */
+    /* If the file was cut, the missing part read as zeros, and may have caused any message. */
     liana_status cut = liana__file_view_check(&view, error);
     liana__file_view_free(&view);
     return cut == LIANA_OK ? status : cut;
 }
 
-/* The same, content with what comes before damage. A file that is no TFRecord at all has nothing to keep. */
+/* The same, but keeps the records before damage. A file that is not a TFRecord file has none. */
 static liana_status build_start_of_index(liana__tfrecord *file, liana__error *error)
 {
     liana__error damage = {0};
@@ -175,7 +175,7 @@ static liana_status read_records(liana__tfrecord *file, const uint8_t *bytes, si
     return index_records(file, options, error);
 }
 
-/* A compressed file is read into memory first, where nobody cuts it. */
+/* Reads a compressed file into memory first, where nobody can cut it. */
 static liana_status read_file(liana__tfrecord *file, const liana__tfrecord_options *options, liana__error *error)
 {
     uint8_t head[HEADER_SIZE];
@@ -280,7 +280,7 @@ uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record)
     return file->offsets[record];
 }
 
-/* Where the data of a record lie; their checksum follows them. */
+/* Finds the data of a record; their checksum follows them. */
 static liana_status find_data(const liana__tfrecord *file, size_t record, size_t *begin, size_t *length,
                               liana__error *error)
 {

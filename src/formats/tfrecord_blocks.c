@@ -123,7 +123,7 @@ static liana_status check_end(const record_finder *finder, liana__error *error)
                        file->name, record, finder->left ? file->offsets[record] : file->size);
 }
 
-/* Block b has the records that begin at place b or behind it and before the next. */
+/* Block b has the records that begin at or after place b, and before the next place. */
 static liana_status find_blocks(liana__tfrecord_blocks *file, liana__error *error)
 {
     size_t num_places = liana__gzip_index_count(file->index), place = 0;

@@ -1,4 +1,4 @@
-/* tfrecord_frame.h - the frame around a record in a TFRecord file: what its readers share. */
+/* tfrecord_frame.h - the frame of a record in a TFRecord file, shared by its readers. */
 #ifndef LIANA_FORMATS_TFRECORD_FRAME_H
 #define LIANA_FORMATS_TFRECORD_FRAME_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes: of the length, of a checksum, and of both, which a record begins with. */
+/* Sizes in bytes: of the length, of a checksum, and of both, which are the head of a record. */
 enum {
     LIANA__TFRECORD_LENGTH = 8,
     LIANA__TFRECORD_CHECKSUM = 4,
@@ -28,8 +28,8 @@ static inline bool liana__tfrecord_header_is_right(const uint8_t *bytes, size_t 
            liana__tfrecord_checksum(bytes, LIANA__TFRECORD_LENGTH) == liana__load_u32(bytes + LIANA__TFRECORD_LENGTH);
 }
 
-/* Whether the bytes at the beginning of a file are those of a compressed one. The length of a first record can look
- * like the magic number of gzip or zlib, so a right checksum comes first. */
+/* Whether a file begins like a compressed one. The length of a first record can look like the magic number of gzip or
+ * zlib; so a correct checksum is tested first. */
 static inline bool liana__tfrecord_is_compressed(const uint8_t *bytes, size_t size)
 {
     return !liana__tfrecord_header_is_right(bytes, size) &&

@@ -60,7 +60,7 @@ static liana_status fail_syntax(reader *from)
     return liana__fail_at(from->error, &place, NULL, "not valid YAML: %.*s", (int)length, problem->msg);
 }
 
-/* The token's text as a string of ours, with nothing hidden behind a 0 byte. */
+/* Copies the token's text, and refuses a 0 byte, which would hide the rest. */
 static liana_status copy_text(reader *from, struct fy_token *token, const liana__place *place, char **text)
 {
     size_t size = 0;
@@ -144,8 +144,8 @@ static liana_status check_tag(reader *from, struct fy_token *tag, bool *is_text)
                           (int)(size < 100 ? size : 100), name ? name : "");
 }
 
-/* Where a scalar stands. libfyaml's mark is behind an opening quote, on the first line of a block scalar's text, and
- * missing for a value that is not there: the last two are where their key is. */
+/* The place of a scalar. libfyaml's mark is after an opening quote; for a block scalar it is on the first line of the
+ * text; for a missing value there is none. In the last two cases the place of the key is used. */
 static liana__place scalar_place(const reader *from, struct fy_event *event)
 {
     struct fy_token *token = event->scalar.value;
@@ -237,7 +237,7 @@ static liana_status on_event(reader *from, struct fy_event *event)
     }
 }
 
-/* What YAML does not allow anywhere (section 5.1): control characters and bytes that are not UTF-8. */
+/* Refuses what YAML never allows (section 5.1): control characters, and bytes that are not UTF-8. */
 static liana_status check_characters(reader *from, const char *text, size_t size)
 {
     liana__place place = {from->file, 1, 1};

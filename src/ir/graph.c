@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The three leaves. They are not in ops.def: they have nothing to compute. */
-static const liana__op op_input = {.name = "input", .doc = "A value fed at each execution."};
-static const liana__op op_variable = {.name = "variable", .doc = "A value kept on the device."};
-static const liana__op op_constant = {.name = "constant", .doc = "A value known when the graph is built."};
+/* The three leaves. They are not in ops.def, since they compute nothing. */
+static const liana__op op_input = {.name = "input", .doc = "An input: a value that is given to each execution."};
+static const liana__op op_variable = {.name = "variable", .doc = "A variable: a value kept on the device."};
+static const liana__op op_constant = {.name = "constant", .doc = "A constant: a value known when the graph is built."};
 
 bool liana__is_input(const liana__node *node)
 {
@@ -99,8 +99,7 @@ static liana_tensor fail_memory(liana_graph *graph, liana_location here)
     return liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
 }
 
-/* Appends a node whose fields are set; takes over `prototype`'s id. NULL if there was no memory for it or for what it
- * points to. */
+/* Appends a node whose fields are set, with `prototype`'s id. NULL: out of memory. */
 static liana__node *append_node(liana_graph *graph, const liana__node *prototype)
 {
     liana__node *node = liana__arena_copy(&graph->arena, prototype, sizeof *prototype);
@@ -124,9 +123,10 @@ static bool check_shape(liana_graph *graph, liana_location here, const char *wha
                         const liana_shape *shape)
 {
     if (liana__shape_valid(dtype, shape)) return true;
-    liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
-                      "%s '%s' has the shape %s; expected rank 0 to %d, dimensions of at least 1, below 64 TiB in all",
-                      what, name, liana__type_print(dtype, shape).text, LIANA_MAX_RANK);
+    liana__graph_fail(
+        graph, here, LIANA_INVALID_ARGUMENT,
+        "%s '%s' has the shape %s, expected rank 0 to %d, dimensions of at least 1, and less than 64 TiB in all", what,
+        name, liana__type_print(dtype, shape).text, LIANA_MAX_RANK);
     return false;
 }
 
@@ -253,7 +253,7 @@ void liana_graph_assign_at(liana_location here, liana_tensor variable, liana_ten
     liana_graph *graph = variable.graph ? variable.graph : value.graph;
     if (!graph || graph->status != LIANA_OK) return;
     if (!target || !source || variable.graph != value.graph || !liana__is_variable(target)) {
-        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "assign needs a variable and a value of the same graph");
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "assign needs a variable and a value of one graph");
         return;
     }
     if (target->dtype != source->dtype || !liana_shape_equal(&target->shape, &source->shape)) {
@@ -306,10 +306,9 @@ static liana_status infer_node(const liana__op *op, liana__node *const *inputs, 
         .op = op, .inputs = inputs, .num_inputs = num_inputs, .attributes = attributes, .error = error};
     LIANA_TRY(op->infer(&infer));
     if (!liana__shape_valid(infer.dtype, &infer.shape)) {
-        return liana__infer_fail(&infer,
-                                 "the result would have the shape %s; expected rank 0 to %d and dimensions of "
-                                 "at least 1",
-                                 liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
+        return liana__infer_fail(
+            &infer, "the result would have the shape %s, expected rank 0 to %d and dimensions of at least 1",
+            liana__type_print(infer.dtype, &infer.shape).text, LIANA_MAX_RANK);
     }
     node->dtype = infer.dtype;
     node->shape = infer.shape;

@@ -1,4 +1,4 @@
-/* graph.h - the inside of a graph. */
+/* graph.h - the inside of a graph: its nodes, inputs, variables, outputs and assignments. */
 #ifndef LIANA_IR_GRAPH_H
 #define LIANA_IR_GRAPH_H
 
@@ -20,19 +20,19 @@ typedef struct liana__assignment {
 struct liana_graph {
     liana_context *context;
     liana__arena arena;
-    /* The sticky error. */
+    /* The first error. */
     liana_status status;
-    /* It was built in f32 and is to be computed in bf16 where that costs little (pass mixed_precision). */
+    /* Built in f32, to be computed in bf16 where the accuracy allows it (pass mixed_precision). */
     bool mixed_precision;
-    /* While a gradient is built, nodes are blamed on the line that made the forward node. */
+    /* The line of the forward node, which errors name while its gradient is built. */
     const liana_location *blamed;
     /* nodes[0] is unused, so that id 0 means "no tensor". */
     liana__node **nodes;
     size_t num_nodes;
     size_t node_capacity;
-    /* The first node that a gradient made; what has a smaller id is the forward part. 0: there is no gradient. */
+    /* The first node of the backward part; smaller ids are the forward part. 0: there is no gradient. */
     size_t first_gradient;
-    /* In the order in which they were made: the order of the buffers of an execution. */
+    /* In the order of creation, which is also the order of an execution's buffers. */
     liana__node **inputs;
     size_t num_inputs;
     size_t input_capacity;
@@ -51,14 +51,14 @@ struct liana_graph {
 liana__node *liana__tensor_node(liana_tensor tensor);
 liana_tensor liana__node_tensor(const liana_graph *graph, const liana__node *node);
 
-/* Sets the graph's sticky error (unless it has one) as "file:line: message" and returns an invalid tensor. */
+/* Sets the graph's error (unless it has one) as "file:line: message", and returns an invalid tensor. */
 liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
     LIANA__PRINTF(4, 5);
 
-/* Mixed precision leaves this tensor in f32: logits, probabilities. */
+/* Keeps this tensor in f32 in mixed precision: logits, probabilities. */
 void liana__keep_wide(liana_tensor tensor);
 
-/* Whether a node is one of the three leaves. */
+/* Whether a node is a leaf: an input, a variable, a constant. */
 bool liana__is_input(const liana__node *node);
 bool liana__is_variable(const liana__node *node);
 bool liana__is_constant(const liana__node *node);
@@ -71,11 +71,11 @@ int liana__graph_find_output(const liana_graph *graph, const char *name);
 int liana__graph_find_input(const liana_graph *graph, const char *name);
 int liana__graph_find_variable(const liana_graph *graph, const char *name);
 
-/* needed[id] becomes true for each node that an output or assignment depends on. `needed` has num_nodes elements. */
+/* Sets needed[id] for each node that an output or assignment depends on. `needed` has num_nodes elements. */
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed);
 
-/* Checks the graph against the op contracts: ids ascend, inputs precede, inference repeated gives the recorded shape
- * and dtype, outputs and assignments fit. Errors: INTERNAL with the node. */
+/* Checks the graph against the op contracts: ids ascend, inputs come first, inference gives the recorded shape and
+ * dtype again, outputs and assignments fit. Errors: INTERNAL with the node. */
 liana_status liana__graph_verify(const liana_graph *graph, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A shape as people write it, "[2, 3]", together with its dtype if `dtype` >= 0: "f32[2, 3]". */
+/* A shape as text, "[2, 3]"; with its dtype if `dtype` >= 0: "f32[2, 3]". */
 typedef struct liana__shape_text {
     char text[160];
 } liana__shape_text;
@@ -20,7 +20,7 @@ static inline bool liana__dtype_is_float(liana_dtype dtype)
     return dtype == LIANA_F32 || dtype == LIANA_BF16 || dtype == LIANA_F64;
 }
 
-/* What sums of many such elements are kept in: f64 for f64, else f32 (also for bf16). */
+/* The dtype in which sums of such elements are kept: f64 for f64, else f32 (also for bf16). */
 static inline liana_dtype liana__wide_dtype(liana_dtype dtype)
 {
     return dtype == LIANA_F64 ? LIANA_F64 : LIANA_F32;
@@ -35,13 +35,13 @@ static inline size_t liana__byte_size(liana_dtype dtype, const liana_shape *shap
     return (size_t)liana_shape_size(shape) * liana_dtype_size(dtype);
 }
 
-/* Checks that dims are positive and that the byte size fits well below SIZE_MAX. */
+/* Checks that dimensions are positive and the byte size is well below SIZE_MAX. */
 bool liana__shape_valid(liana_dtype dtype, const liana_shape *shape);
 
 /* numpy's broadcasting of two shapes; false if they do not fit. */
 bool liana__shape_broadcast(const liana_shape *a, const liana_shape *b, liana_shape *result);
 
-/* Strides with which a tensor of `shape` is read as if it had the shape `wide` (0 where it is repeated). */
+/* The strides to read a tensor of `shape` as if it had the shape `wide` (0 where it is repeated). */
 void liana__broadcast_strides(const liana_shape *shape, const liana_shape *wide, int64_t strides[LIANA_MAX_RANK]);
 
 static inline float liana__bf16_to_float(uint16_t bits)
@@ -61,8 +61,8 @@ static inline uint16_t liana__float_to_bf16(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* One element as a double, which holds all but large 64-bit integers exactly. The reference loops read and write
- * through these two, so that one loop serves every dtype. */
+/* Reads one element as a double, which is exact for all but large 64-bit integers. The reference loops read and write
+ * through these two functions, so one loop serves every dtype. */
 static inline double liana__load(const void *data, liana_dtype dtype, int64_t index)
 {
     switch (dtype) {

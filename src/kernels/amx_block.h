@@ -8,7 +8,7 @@
 #include "kernels/amx_pack.h"
 #include "kernels/product_target.h"
 
-/* Tiles for blocks whose two tiles of rows have so many; the second may have none. */
+/* Configures tiles for blocks whose two tiles of rows have this many rows; the second may have none. */
 static void configure_tiles(int first_rows, int second_rows)
 {
     amx_config config = {.palette = 1};
@@ -72,13 +72,13 @@ typedef struct block_target {
     void *data;
     int64_t stride; /* in elements */
     int64_t rows, columns;
-    bool wide, add;               /* floats; to what is there (floats only) */
-    const epilogue *after;        /* what is done to bf16 before they are stored, or NULL; */
+    bool wide, add;               /* results are floats; add to the existing values (floats only) */
+    const epilogue *after;        /* applied to bf16 results before they are stored, or NULL; */
     const tile_element *residual; /* added then, laid out like C; NULL: none */
     int64_t first;                /* column of C */
 } block_target;
 
-/* One row of a block of bf16 with what follows. */
+/* Stores one row of a block of bf16, with its epilogue. */
 LIANA__INLINE void finish_row(const float *low, const float *high, int64_t columns, const block_target *target,
                               int64_t at)
 {
@@ -159,8 +159,8 @@ static void multiply_block(const block_steps *steps, const block_steps *tail, co
     if (!rows && !columns) sized_block(1, 1, steps, tail, target);
 }
 
-/* Panels that take up to so many bytes stay in the L2 cache beside the rows that pass: then all of them take a block of
- * rows before the next, and C is written line by line, which is faster. */
+/* Panels up to this size stay in the L2 cache together with the rows. Then all panels take a block of rows before the
+ * next block, and C is written line by line, which is faster. */
 enum { PANELS_AT_ONCE = 512 << 10 };
 
 #endif

@@ -1,11 +1,10 @@
-/* amx_pack.h - operands and results of tiles (amx_tiles.h), brought into their order and back.
+/* amx_pack.h - packing: brings operands into the order of tiles (amx_tiles.h), and results back. For *.kernels.h,
+ * compiled for one instruction set: with AVX-512, and as plain loops for the emulated tiles of tests.
  *
- * For *.kernels.h, compiled for one instruction set: with AVX-512, and as plain loops for the emulated tiles of tests.
- *
- * Columns of a product are taken 32 at a time, as two tiles whose columns are interleaved in fours: the first has
- * columns 0 to 3, 8 to 11, 16 to 19 and 24 to 27. So pairs of rows become tiles by one instruction for each (the halves
- * of AVX-512's vectors are interleaved so), and the sums are put in order when they leave the tiles. 16 columns or
- * fewer at the end are one tile, in order. */
+ * 32 columns of a product are two tiles, whose columns are interleaved in fours: the first tile has columns 0 to 3, 8
+ * to 11, 16 to 19 and 24 to 27. So one instruction for each turns pairs of rows into tiles (the halves of AVX-512's
+ * vectors are interleaved in this way). The sums are put in order when they leave the tiles. 16 columns or fewer at the
+ * end are one tile, in order. */
 #ifndef LIANA_KERNELS_AMX_PACK_H
 #define LIANA_KERNELS_AMX_PACK_H
 
@@ -16,7 +15,7 @@
 typedef uint16_t tile_element; /* bf16 */
 typedef uint32_t tile_unit __attribute__((may_alias));
 
-/* Elements along the sum in a step; what the tile has of them is pairs. */
+/* Elements along the sum in a step; a tile has pairs of them. */
 enum { TILE_STEP = 2, STEP_ELEMENTS = 32, SIDE = 16, PANEL_COLUMNS = 2 * SIDE, TILE_WORDS = AMX_TILE_BYTES / 4 };
 
 /* ---- whole vectors, or plain loops ---- */
@@ -163,14 +162,13 @@ static void pack_right_transposed(const tile_element *source, int64_t stride, in
     }
 }
 
-/* Where an operand for the left lies, in elements: from one tile of 16 rows to the next, from step to step, from row to
- * row. */
+/* The layout of an operand for the left, in elements: distances of tiles of 16 rows, of steps, and of rows. */
 typedef struct left_layout {
     int64_t tile, step, row;
 } left_layout;
 
-/* `depth` rows of `columns` elements, side by side, to an operand for the left, which has the columns as rows. What is
- * behind them up to whole tiles and steps is zeros. */
+/* Packs `depth` rows of `columns` elements, side by side, as an operand for the left, whose rows are the columns. The
+ * rest of tiles and steps is zeros. */
 static void pack_left(const tile_element *source, int64_t columns, int64_t depth, left_layout layout,
                       tile_element *target)
 {

@@ -1,10 +1,9 @@
-/* amx_product.h - products of matrices of bf16 on the tiles of AMX: what matrix_product.h is for vectors, under the
- * same names.
+/* amx_product.h - products of bf16 matrices on the tiles of AMX, with the names of matrix_product.h, which does the
+ * same for vectors.
  *
- * B lies in panels of 32 columns, each of which stays in the L1 cache while all rows pass (up to a depth of some 500),
- * and the rows that pass stay in L2 for the next panel. Sizes decide all cuts, and every element of C is one sum in a
- * fixed order. (Asking for memory ahead, as matrix_product.h does, was slower: a step has too few other
- * instructions.) */
+ * B is in panels of 32 columns. Each panel stays in the L1 cache while all rows pass (up to a depth of about 500), and
+ * the rows stay in L2 for the next panel. All cuts depend on sizes, and every element of C is one sum in a fixed order.
+ * (Prefetching as in matrix_product.h was slower: a step has too few other instructions.) */
 #ifndef LIANA_KERNELS_AMX_PRODUCT_H
 #define LIANA_KERNELS_AMX_PRODUCT_H
 
@@ -60,7 +59,7 @@ static void pack_matrix(const packed_matrix *matrix, const tile_element *source,
     }
 }
 
-/* Rows of A that all panels take before the next: they stay in the L2 cache. What is left of their depth behind whole
+/* Rows of A that all panels take before the next rows: they stay in the L2 cache. The rest of their depth after whole
  * steps is copied, with zeros, to a buffer on the stack. */
 enum { BYTES_AT_ONCE = 512 << 10, ROWS_AT_ONCE = 256, TILE_ROWS = 2 * SIDE };
 
@@ -142,7 +141,7 @@ static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_strid
 
 /* ---- columns ---- */
 
-/* How A^T B is computed: C as it is, or its transpose B^T A (then `rows` are B's columns). */
+/* How A^T B is computed: as C, or as its transpose B^T A (then `rows` are B's columns). */
 typedef struct columns_plan {
     bool swapped;
     int64_t rows, columns;                      /* of what is computed */
@@ -151,11 +150,12 @@ typedef struct columns_plan {
     int64_t room_size;                          /* for rows of A that must be gathered, in elements */
 } columns_plan;
 
-/* Long sums are sums of sums of about so many products. */
+/* Long sums are sums of sums of about this many products. */
 enum { DEPTH_AT_ONCE = 512 };
 
-/* Making a tile for the left takes some 48 cycles, for the right 16, and transposing a result one for each element: the
- * left should be the narrow one, where that pays. */
+/* Chooses the order. Making a tile for the left takes about 48 cycles, for the right 16, and transposing a result one
+ * cycle for each element. So the left operand should be the narrow one, if that gains more than the transposition
+ * costs. */
 static columns_plan plan_columns(int64_t depth, int64_t a_columns, int64_t b_columns)
 {
     const double saved = (double)depth / STEP_ELEMENTS * (48 - 16) * (double)(a_columns - b_columns) / SIDE;

@@ -1,13 +1,17 @@
-/* amx_tiles.h - the tile registers of AMX, and nothing else of it: what a kernel may do with them.
+/* amx_tiles.h - the tile registers of AMX: everything that a kernel may do with them.
  *
  * Tiles are numbered by constants: 0 to 3 hold sums, 4 and 5 operands on the left, 6 and 7 operands on the right. A
- * tile is up to 16 rows of up to 64 bytes; amx_configure says how many of each, and everything else needs that first.
- * They belong to the thread: whoever configures them releases them before it returns, so that others (oneDNN) find them
- * as they must be, and a thread that does something else is switched without saving 8 KiB. amx_dot(c, a, b) adds A B to
- * C: rows of A are pairs of bf16 along the sum, row k of B is the pairs 2k, 2k + 1 of each column (Intel 64 and IA-32
- * Architectures Software Developer's Manual, volume 1, chapter 18, and TDPBF16PS in volume 2).
+ * tile is up to 16 rows of up to 64 bytes. amx_configure sets how many of each, and must come before everything else.
  *
- * A file that has defined LIANA_EMULATED_TILES brings functions of the same names: tests do, for processors without. */
+ * The tiles belong to a thread. A thread that configures them releases them before it returns. So others (oneDNN) find
+ * them as they expect, and switching to another thread does not save 8 KiB.
+ *
+ * amx_dot(c, a, b) adds A B to C. Rows of A are pairs of bf16 along the sum; row k of B is the pairs 2k, 2k + 1 of each
+ * column (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18, and TDPBF16PS in volume
+ * 2).
+ *
+ * A file that defines LIANA_EMULATED_TILES provides functions of the same names; tests do so, for processors without
+ * AMX. */
 #ifndef LIANA_KERNELS_AMX_TILES_H
 #define LIANA_KERNELS_AMX_TILES_H
 
@@ -15,7 +19,7 @@
 
 enum { AMX_TILES = 8, AMX_ROWS = 16, AMX_ROW_BYTES = 64, AMX_TILE_BYTES = AMX_ROWS * AMX_ROW_BYTES };
 
-/* What LDTILECFG reads: for each tile its rows and the bytes of a row, both 0 for a tile that is not used. */
+/* The configuration that LDTILECFG reads: for each tile its rows and the bytes of a row, both 0 for an unused tile. */
 typedef struct amx_config {
     uint8_t palette; /* 1 */
     uint8_t start_row, reserved[14];
@@ -26,8 +30,8 @@ typedef struct amx_config {
 #if !defined(LIANA_EMULATED_TILES)
 #include <immintrin.h>
 
-/* To GCC 12 these are instructions that read no memory (or 8 bytes of a configuration), so that what is stored for them
- * could come late or never; strides are in bytes. */
+/* For GCC 12 these instructions read no memory (or 8 bytes of a configuration), so stores for them could come late or
+ * never; this prevents it. Strides are in bytes. */
 #define AMX_SEES_MEMORY(address) __asm__ volatile("" : : "r"(address) : "memory")
 
 static inline void amx_configure(const amx_config *config)

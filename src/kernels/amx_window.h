@@ -1,10 +1,11 @@
-/* amx_window.h - convolutions of windows without strides on the tiles of AMX: forward, and the gradient for the images,
- * which is one of dy with the kernel turned around.
+/* amx_window.h - convolutions of windows without strides on the tiles of AMX: forward, and the gradient of the images,
+ * which is a convolution of dy with the kernel turned around.
  *
- * Each cell of the window is a product of matrices whose rows are pixels, so many channels apart: a tile takes up to 16
- * pixels of a line where they lie, and the sums of all cells stay in the tiles. Images are copied beside each other
- * with their padding, some lines at a time; those without padding, of whole steps of channels, are read in place. Lines
- * are cut into tiles of nearly equal size, whose last ends with the line and may compute pixels a second time. */
+ * Each cell of the window is a matrix product whose rows are pixels, a fixed number of channels apart. A tile takes up
+ * to 16 pixels of a line in place, and the sums of all cells stay in the tiles. Images are copied next to each other
+ * with their padding, some lines at a time. Images without padding, and with whole steps of channels, are read in
+ * place. Lines are cut into tiles of nearly equal size. The last tile ends with the line, and may compute pixels a
+ * second time. */
 #ifndef LIANA_KERNELS_AMX_WINDOW_H
 #define LIANA_KERNELS_AMX_WINDOW_H
 
@@ -182,7 +183,8 @@ LIANA__INLINE void window_block(const int rows, const int columns, const window_
     }
 }
 
-/* All tiles of these lines by all panels: tile by tile where the panels fit the L2 cache beside the lines. */
+/* All tiles of these lines times all panels: tile by tile if the panels fit into the L2 cache together with the
+ * lines. */
 static void multiply_window_lines(const window_plan *p, const window_lines *lines, const tile_unit *units,
                                   const product_target *c)
 {

@@ -1,10 +1,12 @@
-/* amx_window_gradient.h - gradients of the kernels of windows without strides on the tiles of AMX.
+/* amx_window_gradient.h - gradients of kernels of windows without strides, on the tiles of AMX.
  *
- * The gradient of a cell is a sum over all pixels: of x, moved by the cell's place in the window, times dy. Both lie in
- * one grid of lines in which padding is a gap of zeros behind each line and each image, shared by its neighbours. So
- * every cell moves the grid by a number of pixels, and its sum is a product of matrices along the grid. A block of the
- * grid at a time, x is stored with pixels along its rows (a cell's tiles begin elsewhere in the same rows), and dy as
- * tiles for the right. Sizes decide all cuts, and every element is one sum in a fixed order. */
+ * The gradient of a cell of the window is a sum over all pixels: x, moved by the cell's place in the window, times dy.
+ * Both are in one grid of lines. In it, padding is a gap of zeros after each line and each image, shared by its
+ * neighbours. So every cell moves the grid by a number of pixels, and its sum is a matrix product along the grid.
+ *
+ * The grid is worked on block by block. In a block, x is stored with pixels along its rows: the tiles of a cell begin
+ * elsewhere in the same rows. dy is stored as tiles for the right side of the product. All cuts depend on sizes, and
+ * every element is one sum in a fixed order. */
 #ifndef LIANA_KERNELS_AMX_WINDOW_GRADIENT_H
 #define LIANA_KERNELS_AMX_WINDOW_GRADIENT_H
 
@@ -21,8 +23,8 @@ typedef struct window_grid {
     int64_t row;          /* elements of a row of stored x */
 } window_grid;
 
-/* Both operands of a block stay in the L2 cache. Rows lie an odd number of lines apart, or they would share few sets of
- * the caches. */
+/* Both operands of a block stay in the L2 cache. Rows are an odd number of cache lines apart; otherwise they would
+ * share few sets of the caches. */
 enum { WINDOW_BLOCK_BYTES = 768 << 10, LEAST_WINDOW_BLOCK = 256, MOST_WINDOW_BLOCK = 1024 };
 
 static inline int64_t window_gap(const liana__geometry *g, int axis)

@@ -1,4 +1,4 @@
-/* geometry.h - the sizes of a sliding window over images: what convolutions and pooling hand to their kernels. */
+/* geometry.h - the sizes of a sliding window over images, which convolutions and pooling pass to their kernels. */
 #ifndef LIANA_KERNELS_GEOMETRY_H
 #define LIANA_KERNELS_GEOMETRY_H
 
@@ -21,15 +21,15 @@ typedef struct liana__geometry {
     int64_t groups;
 } liana__geometry;
 
-/* What a convolution computes, from which two inputs. */
+/* Which of the three ops of a convolution it is, by its two inputs. */
 typedef enum liana__conv_pass {
     LIANA__CONV_FORWARD,         /* src[0] = x, src[1] = kernel, dst = y */
     LIANA__CONV_INPUT_GRADIENT,  /* src[0] = dy, src[1] = kernel, dst = dx */
     LIANA__CONV_KERNEL_GRADIENT, /* src[0] = x, src[1] = dy, dst = the kernel's gradient */
 } liana__conv_pass;
 
-/* Whether the window is one pixel, without padding, in one group: then the convolution is a product of matrices, pixels
- * by channels and channels by filters. */
+/* Whether the window is one pixel, without padding, in one group. Then the convolution is a matrix product of pixels by
+ * channels and channels by filters. */
 static inline bool liana__geometry_is_of_pixels(const liana__geometry *g)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,7 +1,6 @@
-/* matrix_gather.h - rows of a matrix that are pixels of images, not all of them: what a convolution of single pixels
- * with strides sees. They are copied side by side, some at a time, or from there to where they belong.
- *
- * For *.kernels.h, included where tile_element is known. */
+/* matrix_gather.h - matrices whose rows are some of the pixels of images, for convolutions of single pixels with
+ * strides. Pixels are copied side by side, some at a time; or back to their places. For *.kernels.h, included where
+ * tile_element is known. */
 #ifndef LIANA_KERNELS_MATRIX_GATHER_H
 #define LIANA_KERNELS_MATRIX_GATHER_H
 
@@ -37,8 +36,8 @@ static const tile_element *gather_rows(const product_rows *rows, int64_t first, 
     return rows->room;
 }
 
-/* Writes the pixels of `count` lines of the grid from `first` on, side by side at `source`, and zeros for those between
- * and behind them, so that all lines together write all of the images. */
+/* Writes the pixels of `count` lines of the grid from `first` on, which are side by side at `source`, and zeros for the
+ * pixels between and after them. All lines together write all pixels of the images. */
 static void scatter_lines(const pixel_grid *g, const tile_element *source, int64_t size, int64_t first, int64_t count,
                           tile_element *images)
 {

@@ -1,18 +1,21 @@
-/* matrix_lines.h - the gradient of a convolution's kernel as products of matrices: for each cell of the window
- * A^T B, where the rows of A are the pixels of x that the cell sees, one after the other, and those of B are dy's.
+/* matrix_lines.h - the gradient of a convolution's kernel as matrix products. For *.kernels.h files, which are compiled
+ * for one instruction set.
  *
- * For *.kernels.h, compiled for one instruction set. Lines of images are packed, x once for all cells of the window:
- * a cell only begins elsewhere in a line; bf16 that is multiplied as floats becomes those there. Where a unit is two
- * neighbours along the line (bf16), lines are packed twice, as the pairs that begin at even and those that begin at odd
- * pixels, so that each cell finds its own. The order of additions depends on the geometry alone. */
+ * For each cell of the window the product is A^T B. The rows of A are the pixels of x that the cell sees, one after the
+ * other; the rows of B are the pixels of dy.
+ *
+ * Lines of images are packed; x once for all cells of the window, since a cell only begins elsewhere in a line. bf16
+ * that is multiplied as floats becomes floats there. If a unit is two neighbours along the line (bf16), lines are
+ * packed twice: as pairs that begin at even pixels, and as pairs that begin at odd pixels. So each cell finds its own
+ * pairs. The order of additions depends only on the geometry. */
 #ifndef LIANA_KERNELS_MATRIX_LINES_H
 #define LIANA_KERNELS_MATRIX_LINES_H
 
 #include "kernels/geometry.h"
 #include "kernels/matrix_pack.h"
 
-/* A block of the sum: some lines of one image, or several whole images, of so many steps that a panel of B stays in
- * the L1 cache; of more where the gradient is large, since each block reads and writes it. */
+/* A block of the sum is some lines of one image, or several whole images. It has as many steps as leave a panel of B in
+ * the L1 cache. If the gradient is large, a block has more steps, because each block reads and writes the gradient. */
 enum { LINES_STEPS = 160, LINES_STEPS_OF_LARGE = 320, LARGE_GRADIENT = 512 << 10 };
 
 typedef struct lines_plan {
@@ -25,7 +28,7 @@ typedef struct lines_plan {
     int64_t tile_size;     /* units of TILE_ROWS channels in a block */
 } lines_plan;
 
-/* Where windows are one pixel there may be strides; else there are none. No dilations, one group. */
+/* Windows of one pixel may have strides; others have none. No dilations, one group. */
 static lines_plan plan_lines(const liana__geometry *g)
 {
     lines_plan plan = {.g = g, .steps = divide_round_up(g->output[1], TILE_STEP), .lines = g->output[0]};
@@ -69,7 +72,7 @@ static size_t lines_scratch(const lines_plan *plan)
 
 /* ---- packing ---- */
 
-/* The pixels of a line that windows see, side by side, behind the zeros of the padding. */
+/* Copies the pixels of a line that windows see, side by side, after the zeros of the padding. */
 static void copy_line(const liana__geometry *g, const tile_element *line, tile_element *padded)
 {
     const int64_t low = g->padding_low[1], stride = g->strides[1];

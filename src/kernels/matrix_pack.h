@@ -90,7 +90,7 @@ LIANA__INLINE void pack_step(const int step, const tile_element *restrict source
     }
 }
 
-/* Any step: rows and columns of the source lie `down` and `along` elements apart; rows behind the depth are 0. */
+/* Packs any step: rows and columns of the source are `down` and `along` elements apart; rows beyond the depth are 0. */
 static void pack_any_step(const tile_element *source, int64_t down, int64_t along, int64_t rows, int64_t count,
                           int64_t step, tile_factor *target)
 {
@@ -226,9 +226,9 @@ static inline void pack_steps(const tile_element *source, int64_t stride, int64_
     }
 }
 
-/* A vector of units to two tiles, `tile` units apart; or where a tile has not half of its lanes, to one, with zeros
- * behind it where the next step's units go. The columns that this is; what the last step writes behind its own units.
- */
+/* Stores a vector of units into two tiles, `tile` units apart. If a tile has less than half of the lanes, into one
+ * tile, with zeros after it, where the next step's units go. Returns the number of columns. The last step writes beyond
+ * its own units. */
 #if LIANA_VECTOR_BYTES == 64
 enum { TILED_COLUMNS = 2 * TILE_ROWS, BEHIND_TILE = 0 };
 #else
@@ -246,7 +246,7 @@ LIANA__INLINE void store_in_tiles(tile_unit *target, int64_t tile, vector_float 
 #endif
 }
 
-/* In units: of `columns` columns in tiles of so many units. Whole lines of the cache. */
+/* The size, in units, of `columns` columns in tiles of `tile` units. Whole cache lines. */
 static inline int64_t tiled_size(int64_t columns, int64_t tile)
 {
     const int64_t tiles = divide_round_up(columns, TILED_COLUMNS) * ((int64_t)TILED_COLUMNS / TILE_ROWS);

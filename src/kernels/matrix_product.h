@@ -1,9 +1,11 @@
-/* matrix_product.h - products of matrices, cut into tiles (matrix_tile.h).
+/* matrix_product.h - matrix products, cut into tiles (matrix_tile.h).
  *
- * Two forms, both with the large operands as they lie in memory, row-major:
- *   rows:     C [m, n] = A [m, k] B, where B (a layer's weights, [k, n] or transposed [n, k]) is packed first;
- *   columns:  C [a, b] = A^T B for A [depth, a] and B [depth, b], a sum over very many rows (a gradient of weights).
- * The cuts depend on the sizes alone, and every element of C is one sum in a fixed order. */
+ * Two forms, both with the large operands as they are in memory, row-major:
+ *
+ *   rows     C [m, n] = A [m, k] B, where B (a layer's weights, [k, n] or transposed [n, k]) is packed first
+ *   columns  C [a, b] = A^T B for A [depth, a] and B [depth, b], a sum over very many rows (a gradient of weights)
+ *
+ * The cuts depend only on the sizes, and every element of C is one sum in a fixed order. */
 #ifndef LIANA_KERNELS_MATRIX_PRODUCT_H
 #define LIANA_KERNELS_MATRIX_PRODUCT_H
 
@@ -14,16 +16,16 @@
 
 /* ---- rows ---- */
 
-/* Rows of A that all panels take before the next: they stay in the L2 cache. Of those that are widened, so many bytes
- * of floats. */
+/* Bytes of rows of A that all panels take before the next rows: they stay in the L2 cache. For widened rows, bytes of
+ * floats. */
 #if defined(LIANA__WIDENED)
 enum { BYTES_AT_ONCE = 64 << 10, BYTES_AHEAD = 0 };
 #else
 enum { BYTES_AT_ONCE = 128 << 10, BYTES_AHEAD = 4096 };
 #endif
 
-/* A as it lies in memory, or widened; strides are in elements. `fetch`: how many bytes ahead of the rows in hand it is
- * asked for. */
+/* A as it is in memory, or widened; strides are in elements. `fetch`: the distance in bytes at which rows are
+ * prefetched. */
 typedef struct product_source {
     const tile_factor *data;
     int64_t stride;
@@ -72,7 +74,7 @@ LIANA__INLINE void finish_tile(const int rows, const int vectors, const product_
 /* Rows of sums that wait for swish: its chain of operations is long, and many vectors must be on their way at once. */
 enum { WAITING_ROWS = 8 * TILE_ROWS };
 
-/* Swish of `rows` rows that waited, the first of which is row `first_row` of C. */
+/* Applies swish to `rows` waiting rows, which begin at row `first_row` of C. */
 static __attribute__((noinline)) void store_swish(const float *waiting, int64_t rows, int vectors,
                                                   const packed_panel *b, const product_target *c, int64_t first_row)
 {
@@ -272,7 +274,8 @@ static int64_t rows_at_once(int64_t depth)
 
 #if defined(LIANA__WIDENED)
 
-/* From one widened row to the next. Long ones begin in different sets of the cache: they are an odd number of lines. */
+/* The distance of widened rows. Long rows begin in different sets of the cache: they are an odd number of cache lines
+ * apart. */
 static int64_t widened_stride(int64_t depth)
 {
     enum { LINE = 16, LONG = 128 };
@@ -330,13 +333,13 @@ static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_strid
 /* Rows of A and B that a tile adds up in registers: both stay in the caches, and long sums are sums of sums. */
 enum { DEPTH_AT_ONCE = 128 * TILE_STEP, STEPS_AT_ONCE = DEPTH_AT_ONCE / TILE_STEP };
 
-/* A block of the sum for one panel of C's columns: added to what is there or put in its place. */
+/* A block of the sum for one panel of C's columns: added to the existing values, or stored. */
 typedef struct columns_block {
     const tile_unit *a, *b;
     int64_t a_stride, a_tile; /* from step to step, from one tile of rows to the next */
     int64_t b_stride, steps;
     int64_t last;                        /* lanes of the last vector */
-    const tile_element *next_a, *next_b; /* what the next block will read first */
+    const tile_element *next_a, *next_b; /* where the next block begins to read */
     int64_t next_a_stride, next_b_stride;
     float *c;
     int64_t c_stride;
@@ -383,7 +386,7 @@ LIANA__INLINE void columns_panel(const int vectors, int64_t rows, const columns_
     }
 }
 
-/* How A^T B is computed: C as it is, or its transpose B^T A (then `rows` are B's columns). */
+/* How A^T B is computed: as C, or as its transpose B^T A (then `rows` are B's columns). */
 typedef struct columns_plan {
     bool swapped;
     int64_t rows, columns;                      /* of what is computed */
@@ -428,7 +431,7 @@ static size_t columns_scratch(int64_t depth, int64_t a_columns, int64_t b_column
            (size_t)(gathered ? plan.room_size : 0) * sizeof(tile_element);
 }
 
-/* All panels of C for `depth` rows of the operands, and where the next rows lie, if that is known. */
+/* All panels of C for `depth` rows of the operands; and the place of the next rows, if it is known. */
 static void multiply_columns_block(const columns_plan *plan, const tile_element *left, const tile_element *right,
                                    const tile_element *next_left, const tile_element *next_right, int64_t depth,
                                    columns_block *block, tile_unit *scratch)

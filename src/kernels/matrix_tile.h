@@ -1,23 +1,29 @@
 /* matrix_tile.h - the heart of matrix products and dense convolutions: a tile of the result that stays in registers.
  *
- * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). A tile is up to TILE_ROWS rows of up to
- * TILE_VECTORS vectors of floats: tile_clear, then any number of tile_add_... (one for each term of a sum of products:
- * the taps of a convolution, the blocks of a long sum), then an epilogue of the caller's on the sums, and tile_store.
- * `rows`, `vectors` and `units` must be constants where these are inlined, so that the sums are registers; callers
- * switch over them.
+ * For *.kernels.h files, which are compiled for one instruction set (see vector_kernels.h). A tile has up to TILE_ROWS
+ * rows of up to TILE_VECTORS vectors of floats. A caller works in this order:
+ * - tile_clear sets the sums to zero;
+ * - any number of tile_add_... add one term each (a term is a tap of a convolution, or a block of a long sum);
+ * - the caller may change the sums (its epilogue);
+ * - tile_store writes them.
  *
- * What is multiplied are units of 32 bits: a float, or in a file for AVX512_BF16 two bf16 that are neighbours along the
- * sum, whose two products are added to a float (LIANA__DOTS). Where elements are bf16 and units floats
- * (LIANA__WIDENED), operands are widened as they are packed. One step of a sum takes `units` of them (1 or 2) from each
- * operand; with 2, each column of the result has two lanes, which tile_fold adds up at the end. That fills a vector of
- * 16 lanes where there are only 8 columns. The order of additions depends on the depth and on `units` alone. */
+ * `rows`, `vectors` and `units` must be constants where these functions are inlined: only then are the sums registers.
+ * Callers have a switch over the possible values.
+ *
+ * The functions multiply units of 32 bits. A unit is a float. In a file for AVX512_BF16 (LIANA__DOTS) it is two bf16
+ * that are neighbours along the sum; both products are added to one float. Where elements are bf16 and units are floats
+ * (LIANA__WIDENED), packing makes floats of the operands.
+ *
+ * One step of a sum takes `units` units (1 or 2) from each operand. With 2, each column of the result has two lanes,
+ * and tile_fold adds the two at the end. This fills a vector of 16 lanes where there are only 8 columns. The order of
+ * additions depends on nothing but the depth and `units`. */
 #ifndef LIANA_KERNELS_MATRIX_TILE_H
 #define LIANA_KERNELS_MATRIX_TILE_H
 
 #include "kernels/vector.h"
 
-/* tile_element: of operands and results in memory; tile_factor: of operands as a tile reads them; TILE_STEP: how many
- * of these a unit has. */
+/* tile_element: the type of operands and results in memory. tile_factor: the type of operands as a tile reads them.
+ * TILE_STEP: how many factors one unit has. */
 #if defined(LIANA__DOTS)
 typedef uint16_t tile_element, tile_factor;
 typedef uint32_t tile_unit __attribute__((may_alias));
@@ -33,7 +39,8 @@ typedef float tile_unit;
 enum { TILE_STEP = 1 };
 #endif
 
-/* The sums, a row of b and a unit of a fit the registers, and there are sums enough to hide their latency. */
+/* The largest tile whose sums, with one row of b and one unit of a, fit the registers. There are enough sums
+ * that an addition to one can start while the processor still works on the others. */
 enum { TILE_ROWS = LIANA_VECTOR_BYTES == 64 ? 8 : 6, TILE_VECTORS = LIANA_VECTOR_BYTES == 64 ? 3 : 2 };
 
 /* A unit, or two neighbours, in all lanes. */
@@ -97,9 +104,9 @@ LIANA__INLINE void tile_add_steps(const int rows, const int vectors, const int u
     }
 }
 
-/* Adds A B for rows of A anywhere, a[r] being `depth` elements (whole steps if `units` is 2), and B packed: for each
- * step the vectors' lanes, in which column c has those numbered c * units ...; elements behind the depth are 0.
- * `ahead` is memory that a later call will read, as much as the rows of this one take, or NULL. */
+/* Adds A B. Rows of A may be anywhere; a[r] is `depth` elements (whole steps if `units` is 2). B is packed: for each
+ * step the vectors' lanes, in which column c has those numbered c * units ...; elements beyond the depth are 0. `ahead`
+ * is memory that a later call will read, as much as the rows of this call, or NULL. */
 LIANA__INLINE void tile_add_rows(const int rows, const int vectors, const int units, const tile_factor *const *a,
                                  const tile_unit *b, int64_t depth, const char *ahead,
                                  vector_float (*sums)[TILE_VECTORS])
@@ -169,7 +176,7 @@ LIANA__INLINE void tile_add_columns(const int rows, const int vectors, const til
     }
 }
 
-/* Adds what lies in memory to the sums: rows of `stride` floats, `last` lanes of the last vector. */
+/* Adds values in memory to the sums: rows of `stride` floats, `last` lanes of the last vector. */
 LIANA__INLINE void tile_add_memory(const int rows, const int vectors, const float *source, int64_t stride, int64_t last,
                                    vector_float (*sums)[TILE_VECTORS])
 {

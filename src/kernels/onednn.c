@@ -48,7 +48,8 @@ typedef struct plan_lane {
 /* A part of a convolution's result, by a primitive of its own. */
 typedef struct plan_tile {
     plan_step step;
-    /* Of some filters only: oneDNN leaves rows of so many bytes in scratch memory, from where they go to the result. */
+    /* For some filters only: oneDNN leaves rows of this many bytes in scratch memory, from which they are copied to the
+     * result. */
     size_t num_rows, row_bytes;
     size_t target_offset, target_stride; /* bytes */
     liana__widened_part part;
@@ -62,7 +63,7 @@ typedef struct onednn_plan {
     int num_lanes;
     plan_lane *lanes;
     size_t scratch_size;
-    /* Step 0 packs so many bytes, which lie there in scratch memory unless they are kept. 0: no step does. */
+    /* Step 0 packs this many bytes, into scratch memory unless they are kept. 0: no step packs. */
     size_t packed_size, packed_offset;
     int num_tiles; /* 0: the plan was not cut */
     plan_tile *tiles;
@@ -244,7 +245,7 @@ static dnnl_status_t run_step(const plan_step *step, dnnl_exec_arg_t *arguments,
 {
     for (int i = 0; i < step->num_operands; i++) {
         const plan_operand *operand = &step->operands[i];
-        /* Without a stream no padding is zeroed: what reads padding is always written by a primitive before. */
+        /* Without a stream, padding is not zeroed: a primitive always writes padding before another reads it. */
         dnnl_status_t status = dnnl_memory_set_data_handle_v2(arguments[i].memory,
                                                               (char *)buffers[operand->where] + operand->offset, NULL);
         if (status != dnnl_success) return status;
@@ -405,7 +406,7 @@ static liana_status describe_conv(conv_layouts *layouts, const conv_problem *pro
                  convolution, error);
 }
 
-/* The description of one pass. oneDNN asks for the forward one as a hint to the backward ones. */
+/* The description of one pass. oneDNN needs the forward one as a hint for the backward ones. */
 static liana_status describe_pass(const onednn_plan *plan, liana__conv_pass pass, const liana__geometry *geometry,
                                   const conv_layouts *layouts, const_dnnl_primitive_desc_t hint,
                                   dnnl_primitive_desc_t *description, liana__error *error)
@@ -464,7 +465,8 @@ static liana_status add_packing(onednn_plan *plan, const dnnl_memory_desc_t *pla
     return add_reorder(plan, plain, BUFFER_SRC1, 0, packed, BUFFER_PACKED, 0, error);
 }
 
-/* x or y from src[0] or into dst, the kernel through scratch memory unless oneDNN wants it as it is. */
+/* Reads x or y from src[0], or writes them to dst; the kernel goes through scratch memory unless oneDNN reads it as it
+ * is. */
 static liana_status add_conv_steps(onednn_plan *plan, liana__conv_pass pass, const conv_layouts *layouts,
                                    const_dnnl_primitive_desc_t description, liana__error *error)
 {
@@ -587,7 +589,7 @@ typedef struct tile_place {
     int64_t source, target, filter;
 } tile_place;
 
-/* Rows [first, first + count) of the result, of those rows of the input that they see: there may be none. */
+/* Rows [first, first + count) of the result, and the rows of the input that they see; there may be none. */
 static void take_rows(tile_place *place, int64_t first, int64_t count)
 {
     liana__geometry *g = &place->geometry;
@@ -632,17 +634,17 @@ static const char *implementation_of(const_dnnl_primitive_desc_t description)
     return name;
 }
 
-/* What all tiles of a plan have in common. */
+/* What all tiles of a plan share. */
 typedef struct whole_conv {
     const conv_problem *problem;
     conv_cut cut;
     const plan_operand *kernel; /* that the plan's own primitive reads */
     const char *implementation; /* of that */
-    size_t scratch_size;        /* what tiles need of their own lies behind */
+    size_t scratch_size;        /* the tiles' own memory follows */
 } whole_conv;
 
-/* The filters of a tile as they lie in the packed kernel, and where they begin, in bytes. -1: they do not lie together,
- * or the kernel is not packed. */
+/* The place of a tile's filters in the packed kernel, in bytes. -1: they are not together, or the kernel is not
+ * packed. */
 static int64_t find_filters(const whole_conv *whole, const tile_place *place, dnnl_memory_desc_t *part)
 {
     const dnnl_memory_desc_t *packed = &whole->kernel->layout;
@@ -702,7 +704,7 @@ static liana_status fill_tile(onednn_plan *plan, const whole_conv *whole, const 
     return status;
 }
 
-/* What a tile reads and writes, in elements. */
+/* The part that a tile reads and writes, in elements. */
 static liana__widened_part part_of(const whole_conv *whole, const tile_place *place)
 {
     const liana__geometry *g = &place->geometry;

@@ -1,21 +1,24 @@
-/* onednn.h - the bridge to oneDNN: the only place that includes its headers, whose 3.x interface differs.
+/* onednn.h - the bridge to oneDNN. No other file includes oneDNN's headers, because its 3.x interface differs.
  *
- * A `prepare` function makes a plan (primitives, their memory objects, the size of their scratch memory) that
- * liana__onednn_run executes and liana__onednn_release frees, so that an op's kernel is three function pointers.
+ * A `prepare` function makes a plan: the primitives, their memory objects and the size of their scratch memory.
+ * liana__onednn_run executes a plan and liana__onednn_release frees it. So the kernel of an op is three function
+ * pointers.
  *
- * Threads. oneDNN is single-threaded inside every call: a primitive takes its thread count from OpenMP's setting when
- * it is made, and one made for more threads than it is run with may hang; so both happen under omp_set_num_threads(1),
- * the calling thread's own setting is restored.
+ * Threads. Inside each call oneDNN uses one thread. A primitive takes its number of threads from OpenMP's setting at
+ * the moment when it is made, and it may hang if it is run with fewer threads. So primitives are both made and run
+ * under omp_set_num_threads(1); afterwards the calling thread gets its own setting back.
  *
- * The plan is shared by threads, but oneDNN's memory objects hold the addresses of one execution, and making them
- * allocates. So a plan owns several sets of them ("lanes", one for each core of the process), and each execution claims
- * one with an atomic flag. A thread that finds none free yields until one is: then every core is already at work in
- * this very node. What a lane holds never outlives one execution, so a plan gives the same results in every lane.
+ * Lanes. Threads share a plan, but oneDNN's memory objects hold the addresses of one execution, and making such an
+ * object allocates memory. So a plan owns several sets of them, called lanes: one for each core of the process. Each
+ * execution claims a lane with an atomic flag. A thread that finds no free lane yields until there is one: in that case
+ * every core is already at work in this same node. Nothing in a lane outlives an execution, so all lanes give the same
+ * results.
  *
- * No scratch memory is hidden in the primitives (dnnl_scratchpad_mode_user): it is planned like any other buffer.
+ * Scratch memory. Primitives have none of their own (dnnl_scratchpad_mode_user): it is planned like any other buffer.
  *
- * Instruction sets. LIANA_MAX_ISA caps oneDNN too. It can be told so only once a process and before its first kernel:
- * a process that changes the variable in between keeps the first value here. "baseline" is SSE4.1, oneDNN's least. */
+ * Instruction sets. LIANA_MAX_ISA limits oneDNN too. oneDNN takes this limit once in a process, before its first
+ * kernel. If a process changes the variable later, oneDNN keeps the first value. "baseline" means SSE4.1 here, the
+ * least that oneDNN has. */
 #ifndef LIANA_KERNELS_ONEDNN_H
 #define LIANA_KERNELS_ONEDNN_H
 
@@ -45,11 +48,11 @@ liana_status liana__onednn_prepare_matmul(const liana__onednn_matmul *matmul, li
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                         liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
-/* What a kernel's `cut` does for one of these: forward convolutions that are no matrix products are cut. */
+/* `cut` for these kernels: cuts forward convolutions that are not matrix products. */
 liana_status liana__onednn_cut_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
                                     liana__prepared *prepared, liana__error *error) LIANA_MUST_USE;
 
-/* What a tile of a plan that was cut reads and writes. */
+/* The part that a tile of a cut plan reads and writes. */
 void liana__onednn_find_part(const void *plan, size_t tile, liana__widened_part *part);
 
 /* A kernel's `run`. Does not allocate; oneDNN 2.6 itself makes 4 to 9 objects, together under 600 bytes, in each

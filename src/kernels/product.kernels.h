@@ -1,5 +1,5 @@
 /* product.kernels.h - what matmul and the convolutions of single pixels share, for one instruction set: which
- * products liana computes itself, with what scratch memory, and where oneDNN is better. */
+ * products liana computes itself, with how much scratch memory, and where oneDNN is better. */
 #ifndef LIANA_KERNELS_PRODUCT_KERNELS_H
 #define LIANA_KERNELS_PRODUCT_KERNELS_H
 
@@ -13,9 +13,9 @@
 #include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
 
-/* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small beside A and
- * may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. Where `strided`, rows in memory are
- * pixels of a grid in images: those of A, or of C if B is transposed, where the pixels between are 0. */
+/* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small compared with
+ * A and may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. If `strided`, rows in memory are
+ * pixels of a grid in images: those of A, or of C if B is transposed; then the pixels in between are 0. */
 typedef struct product {
     bool transpose_a, transpose_b; /* not both */
     int64_t rows, depth, columns;
@@ -36,8 +36,8 @@ static bool product_dtype_applicable(const liana__node *node, const char **reaso
 }
 
 #if defined(LIANA__TILES_OF_AMX)
-/* As bench_products measures it on an Intel with AMX (docs/performance.md): oneDNN 2.6 is as fast or a little faster
- * where a matrix is packed for few rows, slower elsewhere. A tile of rows is worth its while from 8 rows on. */
+/* As bench_products measures it on an Intel with AMX (docs/performance.md): oneDNN 2.6 is as fast or a little faster if
+ * a matrix is packed for few rows, and slower elsewhere. A tile of rows pays from 8 rows on. */
 static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;
@@ -47,8 +47,8 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
     return p->finished || p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
 }
 #elif defined(LIANA__WIDENED)
-/* Where processors have nothing better for bf16, oneDNN is given whole tensors as floats: that is always slower. With
- * tiles, as bench_products measures it: what the tiles of liana decline, oneDNN's have if both sides are wide. */
+/* On processors without instructions for bf16, oneDNN would get whole tensors as floats, which is always slower. With
+ * tiles, as bench_products measures it: where liana's tiles decline, oneDNN's are taken if both sides are wide. */
 static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
 #if LIANA_VECTOR_BYTES == 32
@@ -84,7 +84,9 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 #else
     (void)isa;
 #endif
-    if (p->finished) return true; /* what follows takes as long alone as is lost below, or there is no other kernel */
+    if (p->finished)
+        return true; /* the epilogue alone would take as long as is lost below, or there is no other
+                                   * kernel */
     *reason = "rows of 1024 numbers share few sets of the cache";
     if (p->transpose_a && !p->strided && (p->rows % 1024 == 0 || p->columns % 1024 == 0)) return false;
     *reason = "too short a sum";
@@ -100,7 +102,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 }
 #endif
 
-/* Pixels that are gathered or scattered lie side by side in the L2 cache: so many lines of the grid at a time. */
+/* Bytes of gathered or scattered pixels, side by side in the L2 cache: as many lines of the grid at a time. */
 enum { GATHERED_BYTES = 256 << 10 };
 
 static int64_t lines_at_once(const product *p)
@@ -188,8 +190,8 @@ static void product_pack(const product *p, const liana__call *call, void *packed
     pack_matrix(&matrix, call->src[1], p->transpose_b, packed);
 }
 
-/* How C is cut into tiles for several threads: so that little is read twice, the larger operand first. A tile of fewer
- * operations is not worth a thread's while. */
+/* Cuts C into tiles for several threads: so that little is read twice, the larger operand first. A tile with fewer
+ * operations costs more than it gains. */
 #if defined(LIANA__TILES_OF_AMX)
 enum { LEAST_TILE_FLOPS = 8 << 20 };
 #else
@@ -258,7 +260,7 @@ static size_t count_product_tiles(const product *p)
     return (size_t)(cut.row_tiles * cut.column_tiles);
 }
 
-/* A is gathered before it is multiplied, or C scattered behind that. */
+/* A is gathered before it is multiplied, or C is scattered after that. */
 static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
                                   const product_target *whole, tile_element *room)
 {

@@ -3,7 +3,7 @@
 
 typedef unsigned char byte;
 
-/* Strides are in bytes. Called with a constant element size, so that each becomes a loop of its own. */
+/* Strides are in bytes. Called with a constant element size, so that each size becomes a loop of its own. */
 static inline __attribute__((always_inline)) void copy_elements(byte *restrict dst, int64_t dst_stride,
                                                                 const byte *restrict src, int64_t src_stride,
                                                                 int64_t count, size_t element_size)

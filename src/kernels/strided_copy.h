@@ -1,5 +1,5 @@
-/* strided_copy.h - copies elements of any dtype between two layouts: what slice, pad, concat, transpose and
- * broadcast_to have in common. */
+/* strided_copy.h - copies elements of any dtype between two layouts, for slice, pad, concat, transpose and
+ * broadcast_to. */
 #ifndef LIANA_KERNELS_STRIDED_COPY_H
 #define LIANA_KERNELS_STRIDED_COPY_H
 

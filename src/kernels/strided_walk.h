@@ -1,7 +1,6 @@
-/* strided_walk.h - goes through several tensors of one shape, each with its own strides, plane by plane.
- *
- * Broadcasting, slicing and transposing differ only in strides. Axes that all tensors walk as if they were one are
- * joined first, so that most walks are a single plane of long rows. */
+/* strided_walk.h - walks through several tensors of one shape, each with its own strides, plane by plane. Broadcasting,
+ * slicing and transposing differ only in strides. Axes that all tensors walk as if they were one are joined first, so
+ * most walks are a single plane of long rows. */
 #ifndef LIANA_KERNELS_STRIDED_WALK_H
 #define LIANA_KERNELS_STRIDED_WALK_H
 
@@ -27,7 +26,7 @@ typedef struct liana__walk_position {
 /* Drops axes of size 1, joins axes, and fills up to rank 2. */
 void liana__walk_join(liana__walk *walk);
 
-/* Moves an axis, the ones between by one place. */
+/* Moves an axis; the axes in between move by one place. */
 void liana__walk_move_axis(liana__walk *walk, int from, int to);
 
 /* A joined walk in which operand 0 is a contiguous tensor of shape `wide` and the others, of shapes[1..num_operands),

@@ -1,7 +1,6 @@
-/* vector.h - vectors of floats, as wide as the instruction set that a file is compiled for.
- *
- * For *.kernels.h (see vector_kernels.h): one source, three kernels. GCC's vector extensions give operators; what they
- * lack is named here. Everything is static, so that each file keeps its own. */
+/* vector.h - vectors of floats, as wide as the instruction set for which a file is compiled. For *.kernels.h (see
+ * vector_kernels.h): one source, three kernels. GCC's vector extensions give operators; other operations are named
+ * here. Everything is static, so that each file has its own. */
 #ifndef LIANA_KERNELS_VECTOR_H
 #define LIANA_KERNELS_VECTOR_H
 
@@ -13,7 +12,7 @@
 #include <string.h>
 
 /* Kernels of files for AVX512_BF16, and those that multiply bf16 as floats (LIANA__WIDENED), store bf16. The former may
- * multiply pairs of bf16 in one instruction, unless their level is to do without (LIANA_BF16_STORAGE). */
+ * multiply pairs of bf16 in one instruction, unless their level has no fast dot products (LIANA_BF16_STORAGE). */
 #if defined(__AVX512BF16__) || defined(LIANA__WIDENED)
 #define LIANA__STORES_BF16
 #endif
@@ -83,7 +82,7 @@ LIANA__INLINE vector_part vector_first(int64_t count)
 }
 #endif
 
-/* The first `count` elements, the others 0: nothing behind them is touched. */
+/* Loads the first `count` elements; the others are 0. Memory after them is not touched. */
 LIANA__INLINE vector_float vector_load_part(const float *source, int64_t count)
 {
 #if LIANA_VECTOR_BYTES == 64
@@ -202,7 +201,7 @@ LIANA__INLINE void vector_store_part_bf16(uint16_t *target, vector_float value, 
 #endif
 }
 
-/* Stores `count` elements, at most a vector, and gives what lies there then. */
+/* Stores `count` elements, at most a vector, and returns the stored values. */
 LIANA__INLINE vector_float vector_store_rounded(uint16_t *target, vector_float value, int64_t count)
 {
 #if LIANA_VECTOR_BYTES == 64

@@ -15,8 +15,8 @@ LIANA__INLINE vector_float vector_relu6(vector_float x)
     return vector_min(vector_set(6), vector_relu(x));
 }
 
-/* ---- swish. With s = 1 / (1 + e^-x) it is x s, and its derivative s (1 + x (1 - s)). The forms for bf16 take e^-x to
- * within 2^-18 only, far finer than what they are rounded to. ---- */
+/* ---- swish: with s = 1 / (1 + e^-x) it is x s, and its derivative is s (1 + x (1 - s)). The forms for bf16 compute
+ * e^-x to within 2^-18, which is far finer than bf16. ---- */
 
 #if LIANA_VECTOR_BYTES == 64
 /* 2^t as 2^n 2^r; for 0 <= r < 1 a polynomial (a minimax fit). */

@@ -1,7 +1,6 @@
-/* vector_dtype.h - vectors of floats from and to memory that holds f32 or bf16: one source for the kernels of both.
- *
- * A function that takes a dtype is called with a constant one and inlined, so that each dtype becomes a loop of its
- * own. Positions are in elements. */
+/* vector_dtype.h - loads and stores vectors of floats from and to memory with f32 or bf16: one source for the kernels
+ * of both. A function with a dtype is called with a constant one and inlined, so each dtype becomes a loop of its own.
+ * Positions are in elements. */
 #ifndef LIANA_KERNELS_VECTOR_DTYPE_H
 #define LIANA_KERNELS_VECTOR_DTYPE_H
 

@@ -1,13 +1,19 @@
-/* vector_kernels.h - kernels that are compiled once for each width of vectors.
+/* vector_kernels.h - kernels that are compiled several times, once for each width of vectors.
  *
- * The source is src/ops/<stem>.kernels.h. The files <stem>.avx512.c, <stem>.avx2.c and <stem>.generic.c include it, and
- * CMake compiles them for vectors of LIANA_VECTOR_BYTES = 64, 32 and 16 bytes. The generic one is for any processor
- * that has vectors of 16 bytes (SSE2, NEON), and still right where the compiler must do without. Others are for those
- * that gain from the instructions for bf16 (__AVX512BF16__ is then defined): <stem>.avx512_bf16_storage.c where it is
- * rounding to bf16 that they gain from, <stem>.avx512_bf16.c where it is dot products (LIANA__DOTS), which are slow on
- * many processors that have them, and <stem>.amx.c for tiles (LIANA_AMX too). <stem>.widened.avx512.c and the like,
- * which define LIANA__WIDENED, are for operands of bf16 that are multiplied as floats (LIANA__STORES_BF16, vector.h).
- * Tests define LIANA__VECTOR_KERNEL themselves, for kernels on emulated tiles. */
+ * The source is src/ops/<stem>.kernels.h. Small .c files include it, and CMake compiles each for one instruction set:
+ *
+ *   file                           vectors    for
+ *   <stem>.avx512.c                64 bytes
+ *   <stem>.avx2.c                  32 bytes
+ *   <stem>.generic.c               16 bytes   every processor with such vectors (SSE2, NEON); right on others too
+ *   <stem>.avx512_bf16_storage.c   64 bytes   kernels that gain from rounding to bf16 by an instruction
+ *   <stem>.avx512_bf16.c           64 bytes   kernels that gain from dot products of bf16 (LIANA__DOTS)
+ *   <stem>.amx.c                   64 bytes   kernels that use tiles (LIANA_AMX is defined too)
+ *
+ * In the last three, __AVX512BF16__ is defined. Dot products have a file of their own because many processors that have
+ * them are slow at them. <stem>.widened.avx512.c and files like it define LIANA__WIDENED: they are for operands of bf16
+ * that are multiplied as floats (LIANA__STORES_BF16, vector.h). Tests of kernels on emulated tiles define
+ * LIANA__VECTOR_KERNEL themselves. */
 #ifndef LIANA_KERNELS_VECTOR_KERNELS_H
 #define LIANA_KERNELS_VECTOR_KERNELS_H
 
@@ -18,7 +24,7 @@
         liana__##name##_avx512, liana__##name##_avx2, liana__##name##_generic,                                        \
         liana__##name##_of_bf16_avx512_bf16_storage, liana__##name##_of_bf16_avx512, liana__##name##_of_bf16_avx2
 
-/* They in an op's list of kernels: without the one that rounds to bf16 by an instruction, or with it. */
+/* The kernels in the list of an op: without the one that rounds to bf16 by an instruction, or with it. */
 #if defined(LIANA_X86)
 #define LIANA__VECTOR_KERNELS(name) &liana__##name##_avx512, &liana__##name##_avx2, &liana__##name##_generic
 #define LIANA__BF16_VECTOR_KERNELS(name) &liana__##name##_avx512_bf16_storage, LIANA__VECTOR_KERNELS(name)
@@ -27,8 +33,8 @@
 #define LIANA__BF16_VECTOR_KERNELS(name) LIANA__VECTOR_KERNELS(name)
 #endif
 
-/* Defines the one of the width that is being compiled; after its name come the other members of liana__kernel. A file
- * may say first what goes before the names that users see (LIANA__VECTOR_KERNEL_PREFIX). */
+/* Defines the kernel for the width that is being compiled. After the name come the other members of liana__kernel. A
+ * file may first define LIANA__VECTOR_KERNEL_PREFIX: it is put before the names that users see. */
 #if defined(LIANA__WIDENED)
 #define LIANA__VECTOR_KERNEL_PREFIX "widened_"
 #define LIANA__VECTOR_KERNEL_NAMED(kernel, level) liana__##kernel##_of_bf16_##level

@@ -1,16 +1,15 @@
-/* vector_moments.h - mean and variance of each channel of what a kernel computes, added up while that is in registers.
+/* vector_moments.h - mean and variance of each channel of a kernel's results, added while they are in registers.
  *
- * Rows (pixels) are added up in float over blocks of about MOMENT_ROWS, blocks in double.
+ * Rows (pixels) are added in float over blocks of about MOMENT_ROWS rows; blocks are added in double.
  *
- * f32: sums of x - shift and of its square. The shift of a block is the mean of the block before, the first one's is
- * the first row; in double everything is about a centre that never changes. So what squares lose by cancellation is
- * small beside the variance, whatever the mean (see batch_norm.kernels.h).
+ * f32: sums of x - shift and of its square. The shift of a block is the mean of the block before; that of the first
+ * block is the first row. In double everything is about a centre that never changes. So the cancellation of squares is
+ * small compared with the variance, whatever the mean (see batch_norm.kernels.h).
  *
- * bf16 (LIANA__STORES_BF16): sums of x as it is stored and of its square, and no shift; where dot products are fast,
- * two rows in one instruction. A square has 16 bits; where all numbers of a block are within a factor of two of each
- * other, 64 of them are added up in float without rounding. Where they are not, their variance is so large that
- * rounding is small beside it.
- */
+ * bf16 (LIANA__STORES_BF16): sums of x as it is stored and of its square, without a shift; with fast dot products, two
+ * rows in one instruction. A square has 16 bits. If all numbers of a block are within a factor of two of each other, 64
+ * of them are added in float without rounding. If not, their variance is so large that rounding is small compared with
+ * it. */
 #ifndef LIANA_KERNELS_VECTOR_MOMENTS_H
 #define LIANA_KERNELS_VECTOR_MOMENTS_H
 
@@ -56,7 +55,7 @@ LIANA__INLINE void moments_add_stored(vector_float x, vector_float *sum, vector_
 
 #else
 
-/* Some row says where the numbers lie. */
+/* Any row shows where the numbers are. */
 LIANA__INLINE void moments_start(vector_moments *m, vector_float row)
 {
     vector_store(m->shift, row);

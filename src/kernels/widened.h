@@ -7,8 +7,8 @@
 
 #include "ir/op.h"
 
-/* What a tile of the plain kernel reads of src[0], and writes: `rows` rows of `row_size`, `stride` apart. In elements.
- */
+/* The part of src[0] that a tile of the plain kernel reads, and the part that it writes: `rows` rows of `row_size`,
+ * `stride` apart. In elements. */
 typedef struct liana__widened_part {
     int64_t source, source_size;
     int64_t target, rows, row_size, stride;
@@ -21,8 +21,8 @@ liana_status liana__widened_prepare(const liana__node *node, const liana__kernel
                                     const liana__prepared *of_plain, liana__prepared *prepared, liana__error *error)
     LIANA_MUST_USE;
 
-/* What the plain kernel prepared, for a kernel's `cut`, which cuts that and then calls liana__widened_use_cut: `find`
- * says what its tiles read and write. */
+/* The plain kernel's prepared data, for a kernel's `cut`, which cuts them and then calls liana__widened_use_cut. `find`
+ * gives the parts that its tiles read and write. */
 liana__prepared *liana__widened_plain(liana__prepared *prepared);
 void liana__widened_use_cut(liana__prepared *prepared,
                             void (*find)(const void *plain_plan, size_t tile, liana__widened_part *part));

@@ -1,33 +1,39 @@
 /* winograd.h - convolutions of 3x3 windows with fewer products: the transforms, vectors of channels at a time.
  *
- * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). After S. Winograd (Arithmetic Complexity of
- * Computations, 1980), as A. Lavin and S. Gray apply it to images (Fast Algorithms for Convolutional Neural Networks,
- * 2015): m x m neighbouring results (m is 3 or 4) are polynomials of the input and the window multiplied, by way of
- * their values at m + 1 points and infinity. Where summing up directly takes 9 products for each result and channel,
- * this takes (m + 2)^2 / m^2: 2.8 or 2.25.
+ * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). The algorithm is S. Winograd's (Arithmetic
+ * Complexity of Computations, 1980), applied to images by A. Lavin and S. Gray (Fast Algorithms for Convolutional
+ * Neural Networks, 2015). Input and window are polynomials. They are multiplied by their values at m + 1 points and at
+ * infinity, which gives m x m neighbouring results (m is 3 or 4). A direct sum takes 9 products for each result and
+ * channel; this takes (m + 2)^2 / m^2: 2.8 or 2.25.
  *
- * For points p_0 ... p_m and M(x) the product of all (x - p_i), in one dimension, with i a point and j a power:
- *   input:  row i of B^T has the coefficients of M(x) / (x - p_i), and the last row those of M(x);
- *   kernel: G[i][j] = p_i^j / N_i, where N_i is the product of (p_i - p_k) over the other points; the last row is 0 0
- * 1; output: A^T[j][i] = p_i^j, with a last column of zeros above a 1. In two dimensions, results = A^T (sum over
- * channels of (G g G^T) * (B^T d B)) A, where * is cell by cell. The gradient for the window is then G^T (sum over
- * tiles of (B^T d B) * (A dy A^T)) G.
+ * In one dimension, with points p_0 ... p_m, M(x) the product of all (x - p_i), i a point and j a power:
  *
- * The points are 0, +-3/4, +-3/2 for m = 4, for m = 3 without -3/2: the usual 0, +-1, +-2 lose a digit, these make
- * about twice the rounding errors of a direct sum (docs/performance.md has the measured ones). Errors are small beside
- * the largest numbers that a tile sees, not beside each of its results. */
+ *   input   row i of B^T has the coefficients of M(x) / (x - p_i); the last row has those of M(x)
+ *   kernel  G[i][j] = p_i^j / N_i, where N_i is the product of (p_i - p_k) over the other points k;
+ *           the last row is 0 0 1
+ *   output  A^T[j][i] = p_i^j; the last column is zeros above a 1
+ *
+ * In two dimensions, where * is cell by cell:
+ *
+ *   results             = A^T (sum over channels of (G g G^T) * (B^T d B)) A
+ *   gradient of window  = G^T (sum over tiles of (B^T d B) * (A dy A^T)) G
+ *
+ * The points are 0, +-3/4, +-3/2 for m = 4; without -3/2 for m = 3. The usual points 0, +-1, +-2 lose a digit. These
+ * make about twice the rounding errors of a direct sum (docs/performance.md has the measured ones). Errors are small
+ * compared with the largest numbers that a tile sees, not compared with each of its results. */
 #ifndef LIANA_KERNELS_WINOGRAD_H
 #define LIANA_KERNELS_WINOGRAD_H
 
 #include "kernels/vector_dtype.h"
 
-/* How many times the rounding errors of direct sums are made: about 2 of long ones (tests/test_winograd.c). */
+/* A bound of the rounding error, in errors of direct sums. Long sums measure about 2 (tests/test_winograd.c). */
 #define WINOGRAD_ROUNDING 4.0
 
 /* Cells of a window, and most results and cells of a tile, along an axis. */
 enum { WINOGRAD_WINDOW = 3, WINOGRAD_RESULTS = 4, WINOGRAD_CELLS = 6 };
 
-/* The points beside 0, their squares, and the N_i: of m = 4 (the same for a point and its negative), then of m = 3. */
+/* The points other than 0, their squares, and the N_i: for m = 4 (the same for a point and its negative), then for m =
+ * 3. */
 #define WINOGRAD_A 0.75f
 #define WINOGRAD_B 1.5f
 #define WINOGRAD_A2 (WINOGRAD_A * WINOGRAD_A)
@@ -110,7 +116,7 @@ LIANA__INLINE void winograd_output(const int m, const vector_float *s, vector_fl
     y[3] = vector_fma(a2, odd_a, vector_fma(b2, odd_b, s[5]));
 }
 
-/* A: m cells to m + 2, for the gradient of what winograd_output gives. */
+/* A: m cells to m + 2, for the gradient of the output transform. */
 LIANA__INLINE void winograd_gradient(const int m, const vector_float *dy, vector_float *s)
 {
     if (m == 3) {
@@ -133,7 +139,7 @@ LIANA__INLINE void winograd_gradient(const int m, const vector_float *dy, vector
     s[5] = dy[3];
 }
 
-/* G^T: m + 2 cells to 3, for the gradient of what winograd_kernel is given. */
+/* G^T: m + 2 cells to 3, for the gradient of the kernel transform. */
 LIANA__INLINE void winograd_kernel_gradient(const int m, const vector_float *u, vector_float *g)
 {
     if (m == 3) {
@@ -155,8 +161,8 @@ LIANA__INLINE void winograd_kernel_gradient(const int m, const vector_float *u, 
 /* ---- two dimensions ---- */
 
 /* Cell [i][j] is cells[i * (m + 2) + j], from element `at` on; `count` elements of it. Cell k of the result goes to
- * target + k * stride. Cells of the next tile, `next` elements further on, are asked for: few of them lie where a
- * processor would look by itself. */
+ * target + k * stride. Cells of the next tile, `next` elements further on, are prefetched, since a processor would
+ * prefetch few of them by itself. */
 LIANA__INLINE void winograd_input_cells(const int m, liana_dtype dtype, const void *const *cells, int64_t at,
                                         int64_t count, int64_t next, float *target, int64_t stride)
 {

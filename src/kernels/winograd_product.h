@@ -1,11 +1,10 @@
-/* winograd_product.h - windows of 3x3 over images with fewer products (winograd.h): the whole way from images and a
- * kernel to results, which the including file stores.
+/* winograd_product.h - convolutions of 3x3 windows by Winograd's algorithm (winograd.h): everything from images and a
+ * kernel to results, which the including file stores. For *.kernels.h, compiled for one instruction set. Tensors are
+ * f32 or bf16; in between everything is f32.
  *
- * For *.kernels.h, compiled for one instruction set. Tensors are f32 or bf16; what is computed between them is f32.
- *
- * The result is cut into tiles of m x m pixels, and these into blocks. For a block, tiles of the input are transformed;
- * then for a few filters at a time (a panel) each of the (m + 2)^2 cells is a product of matrices, tiles by channels
- * and channels by filters, whose results, still in the cache, are transformed back. */
+ * The result is cut into tiles of m x m pixels, and these into blocks. For a block, tiles of the input are transformed.
+ * Then, for a few filters at a time (a panel), each of the (m + 2)^2 cells is a matrix product of tiles by channels and
+ * channels by filters. Its results are transformed back while they are in the cache. */
 #ifndef LIANA_KERNELS_WINOGRAD_PRODUCT_H
 #define LIANA_KERNELS_WINOGRAD_PRODUCT_H
 
@@ -15,7 +14,7 @@
 /* The sizes as this pass sees them. */
 typedef struct winograd_plan {
     winograd_grid grid;
-    bool turned;            /* the kernel is, and its channels are the other way around */
+    bool turned;            /* the kernel is turned around, with its channels exchanged */
     int64_t depth, columns; /* channels that are summed over, and that are made */
     int64_t block;          /* tiles of a block */
     packed_matrix cut;      /* how the columns are cut into panels */
@@ -24,8 +23,8 @@ typedef struct winograd_plan {
     int64_t input_size, input_cell, sums_size, sums_cell, kernel_size, kernel_cell, window_size, rows_size;
 } winograd_plan;
 
-/* Tiles of a block, whose transforms stay in the L2 cache. Up to so many are one block: then each panel of the kernel
- * is transformed when its turn comes, and the whole lies nowhere. */
+/* The tiles of a block, whose transforms stay in the L2 cache. Up to WINOGRAD_SINGLE_BLOCK tiles are one block: then
+ * each panel of the kernel is transformed when it is needed, and the whole transform is stored nowhere. */
 enum { WINOGRAD_BLOCK = 48, WINOGRAD_SINGLE_BLOCK = 192 };
 
 /* Floats of a transformed panel. */
@@ -65,7 +64,7 @@ static inline size_t winograd_packed_size(const winograd_plan *p)
     return (size_t)(count_panels(&p->cut) * winograd_panel_size(p)) * sizeof(float);
 }
 
-/* Where things lie in the scratch memory. */
+/* The layout of the scratch memory. */
 typedef struct winograd_room {
     float *input, *sums, *kernel, *window, *rows, *zeros;
 } winograd_room;
@@ -83,7 +82,7 @@ static winograd_room winograd_place_room(const winograd_plan *p, void *scratch)
 
 /* ---- kernels ---- */
 
-/* Columns of a panel, as [9][depth][width] floats in the order in which this pass sees the window, 0 behind them. */
+/* The columns of a panel, as [9][depth][width] floats in the order in which this pass sees the window; 0 after them. */
 LIANA__INLINE void gather_window(liana_dtype dtype, const winograd_plan *p, const packed_panel *panel,
                                  const void *kernel, const winograd_room *room)
 {
@@ -160,7 +159,7 @@ LIANA__INLINE void multiply_cells(const int vectors, const winograd_plan *p, int
     }
 }
 
-/* On its own, so that the loop over a sum has all registers. */
+/* A function of its own, so that the loop over a sum has all registers. */
 static __attribute__((noinline)) void multiply_panel(const packed_panel *panel, const winograd_plan *p, int64_t count,
                                                      const float *kernel, const winograd_room *room)
 {
@@ -182,8 +181,8 @@ typedef struct winograd_job {
     const void *target; /* for winograd_store */
 } winograd_job;
 
-/* What the including file does with the results of a tile in one vector of filters, the first of which is `column`:
- * `lanes` of them are any, and those within the image are stored. Returns their sum times 0. */
+/* Stores the results of a tile in one vector of filters, which begin at `column`. `lanes` of them are valid; pixels
+ * inside the image are stored. Returns their sum times 0. Defined by the including file. */
 LIANA__INLINE vector_float winograd_store(const int m, liana_dtype dtype, const winograd_job *job, winograd_place at,
                                           int64_t column, int64_t lanes, vector_float (*y)[WINOGRAD_RESULTS]);
 
@@ -207,8 +206,8 @@ LIANA__INLINE void sum_tile(const int m, liana_dtype dtype, const winograd_job *
     }
 }
 
-/* For numbers that are not finite: the transforms spread an infinity or a NaN over all of a tile, and what is nearly
- * too large may become infinite on the way. `window` is the panel's, from the vector's first filter on. */
+/* For numbers that are not finite. The transforms spread an infinity or a NaN over a whole tile, and nearly too large
+ * numbers may become infinite in between. `window` is the panel's, from the vector's first filter on. */
 static __attribute__((noinline)) void store_directly(const int m, liana_dtype dtype, const winograd_job *job,
                                                      int64_t tile, int64_t column, int64_t lanes, const float *window,
                                                      int64_t width)

@@ -1,7 +1,7 @@
-/* winograd_tiles.h - images cut into the tiles of winograd.h, and these transformed.
+/* winograd_tiles.h - cuts images into the tiles of winograd.h, and transforms them.
  *
  * For *.kernels.h, compiled for one instruction set. A tile is m x m pixels of the result, and the (m + 2) x (m + 2)
- * pixels of the input that these see; tiles are counted along lines of tiles, line by line, image by image. */
+ * pixels of the input that they see. Tiles are counted along lines of tiles, line by line, image by image. */
 #ifndef LIANA_KERNELS_WINOGRAD_TILES_H
 #define LIANA_KERNELS_WINOGRAD_TILES_H
 
@@ -21,8 +21,7 @@ typedef struct winograd_place {
     int64_t image, row, column;
 } winograd_place;
 
-/* Cells of transformed tiles lie a line further apart than need be: at powers of two they would share few sets of the
- * caches. */
+/* The gap between cells of transformed tiles: at distances of powers of two they would share few sets of the caches. */
 enum { WINOGRAD_GAP = 16 };
 
 static inline int64_t winograd_cells(int m)
@@ -66,7 +65,7 @@ static inline winograd_grid winograd_grid_in_tiles(const liana__geometry *g, boo
     return grid;
 }
 
-/* Large tiles take fewer products, unless too much of them lies beyond the image. */
+/* Chooses large tiles, which take fewer products, unless too much of them is outside of the image. */
 static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turned)
 {
     const int64_t *output = turned ? g->input : g->output;
@@ -74,11 +73,11 @@ static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turn
     return winograd_grid_in_tiles(g, turned, small ? 3 : 4);
 }
 
-/* A transformed kernel is four times as large as the kernel: so many bytes of it at most, for each thread. */
+/* The limit of a transformed kernel for each thread, in bytes; it is four times as large as the kernel. */
 enum { WINOGRAD_LARGEST_KERNEL = 64 << 20 };
 
-/* Whether the fewer products take less time than all of them, on a processor with that instruction set. As
- * bench_products measures it beside oneDNN 2.6 and direct sums (docs/performance.md). */
+/* Whether fewer products take less time than direct sums, on a processor with that instruction set; as bench_products
+ * measures it, with oneDNN 2.6 and direct sums (docs/performance.md). */
 static inline bool winograd_preferred(const winograd_grid *grid, int64_t channels, int64_t filters, liana_dtype dtype,
                                       liana__isa isa, const char **reason)
 {
@@ -102,8 +101,8 @@ static inline winograd_place winograd_place_of(const winograd_grid *grid, int64_
     return (winograd_place){line / grid->tiles[0], line % grid->tiles[0] * grid->m, tile % grid->tiles[1] * grid->m};
 }
 
-/* Where `size` x `size` pixels of images [height, width, channels] begin, the first of which is row and column `from`;
- * those beyond the image are zeros. */
+/* Finds `size` x `size` pixels of images [height, width, channels], which begin at row and column `from`; pixels
+ * outside of the image are zeros. */
 LIANA__INLINE void winograd_find(const int size, liana_dtype dtype, const int64_t extent[2], int64_t channels,
                                  winograd_place from, const void *images, const float *zeros, const void **cells)
 {
@@ -128,8 +127,8 @@ LIANA__INLINE void winograd_find_input(const int m, liana_dtype dtype, const win
     winograd_find(m + 2, dtype, grid->input, channels, from, images, zeros, cells);
 }
 
-/* What transforms of tiles are made of, and where they go: tile t of a block has cell k at target + k * cell + t * row.
- */
+/* The input of the transforms of tiles, and their target: tile t of a block has cell k at target + k * cell + t *
+ * row. */
 typedef struct winograd_images {
     const void *data;
     int64_t channels;

@@ -23,8 +23,8 @@ static liana_tensor build_hard_sigmoid(liana_location here, liana_tensor x)
     return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
 }
 
-/* alpha (e^x - 1) below 0, x from 0 on (at 0 that is TensorFlow's slope); the exponent is cut at 0 so that
- * the branch not taken cannot overflow. */
+/* alpha (e^x - 1) below 0, x from 0 on (TensorFlow's slope at 0). The exponent is limited to 0, so that the branch that
+ * is not taken cannot overflow. */
 static liana_tensor build_scaled_elu(liana_location here, liana_tensor x, double alpha)
 {
     liana_tensor zero = scalar_like(here, x, 0), is_above = liana_op_greater_equal_at(here, x, zero);

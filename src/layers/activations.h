@@ -1,5 +1,5 @@
-/* activations.h - element-wise functions and softmax by name: one table for the Activation layer and for the
- * `activation` option of others. */
+/* activations.h - activation functions by name: one table for the Activation layer and for the `activation` option of
+ * other layers. */
 #ifndef LIANA_LAYERS_ACTIVATIONS_H
 #define LIANA_LAYERS_ACTIVATIONS_H
 
@@ -12,12 +12,13 @@ typedef struct liana__activation {
     bool is_softmax;
 } liana__activation;
 
-/* All of them; the last one's name is NULL. */
+/* All activations; the last one's name is NULL. */
 extern const liana__activation liana__activations[];
-/* By name; NULL (and "") is "linear". NULL if there is none, and then *nearest (may be NULL) is the nearest or NULL. */
+/* Finds an activation by name; NULL and "" are "linear". NULL: there is none; *nearest (may be NULL) is then the
+ * nearest name, or NULL. */
 const liana__activation *liana__activation_find(const char *name, const char **nearest);
 
-/* Applies an activation that was checked before; notes the logits of a softmax. */
+/* Applies an activation that was checked before, and notes the logits of a softmax. */
 liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x);
 
 #endif

@@ -2,14 +2,13 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
-                     .maximum = 1, .doc = "share of the old moving average that an update keeps"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0,
-                     .maximum = 1, .doc = "added to the variance"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true",
-                     .doc = "whether beta is added"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0, .maximum = 1,
+               .doc = "share of the old moving average that each update keeps"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
+               .doc = "added to the variance"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true", .doc = "whether beta is added"),
     LIANA__FIELD_ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
-                     .doc = "whether the result is multiplied by gamma"),
+               .doc = "whether the result is multiplied by gamma"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, beta_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_mean_initializer, "zeros"),
@@ -136,9 +135,9 @@ static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor stat
     return liana_op_multiply_at(call->here, variance, factor);
 }
 
-/* Inference normalises with the variance over all examples. The average of the shards' variances leaves out how far
- * their means lie apart, which for shards of 16 images is several percent, and the error grows from layer to layer. So
- * the moving variance gets the second moment about the moving mean. */
+/* Inference normalises with the variance over all examples. The average of the shards' variances lacks the spread of
+ * their means. For shards of 16 images that is several percent, and the error grows from layer to layer. So the moving
+ * variance uses the second moment about the moving mean. */
 static void register_updates(liana__layer_call *call, liana_tensor statistics, size_t mean, size_t variance,
                              double momentum)
 {
@@ -177,7 +176,8 @@ static liana_tensor call_layer(liana__layer_call *call)
 
 const liana__layer_type liana__layer_batch_normalization = {
     .name = "BatchNormalization",
-    .doc = "each channel to mean 0 and variance 1, then gamma x + beta; moving averages outside training",
+    .doc =
+        "normalises each channel to mean 0 and variance 1, then gamma x + beta; uses moving averages outside training",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -3,7 +3,8 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-                     .maximum = LIANA_MAX_RANK, .doc = "where the inputs differ; negative ones count from the end"),
+               .maximum = LIANA_MAX_RANK,
+               .doc = "the axis along which the inputs are joined; negative axes count from the end"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Concatenate", liana_concatenate_options, rows);
 
@@ -22,7 +23,7 @@ static liana_tensor call_layer(liana__layer_call *call)
 
 const liana__layer_type liana__layer_concatenate = {
     .name = "Concatenate",
-    .doc = "its inputs one after the other along an axis",
+    .doc = "joins its inputs along an axis",
     .options = &options,
     .min_inputs = 2,
     .max_inputs = LIANA_MAX_LAYER_INPUTS,

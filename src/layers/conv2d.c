@@ -4,12 +4,13 @@
 static const liana__field rows[] = {
     LIANA__COUNT_ROW(liana_conv2d_options, filters, .required = true, .doc = "number of channels of the result"),
     LIANA__PAIR_ROW(liana_conv2d_options, kernel_size, .required = true, .doc = "height and width of the window"),
-    LIANA__PAIR_ROW(liana_conv2d_options, strides, .default_text = "1", .doc = "steps of the window, down and across"),
+    LIANA__PAIR_ROW(liana_conv2d_options, strides, .default_text = "1",
+                    .doc = "steps of the window: vertical, horizontal"),
     LIANA__PADDING_ROW(liana_conv2d_options),
     LIANA__PAIR_ROW(liana_conv2d_options, dilation_rate, .default_text = "1",
-                    .doc = "distance of the window's cells, down and across"),
+                    .doc = "distance between the window's cells: vertical, horizontal"),
     LIANA__COUNT_ROW(liana_conv2d_options, groups, .default_text = "1",
-                     .doc = "number of parts that the channels are cut into, each convolved by itself"),
+                     .doc = "number of groups of channels that are convolved separately"),
     LIANA__ACTIVATION_ROW(liana_conv2d_options),
     LIANA__BIAS_ROW(liana_conv2d_options),
     LIANA__INITIALIZER_ROW(liana_conv2d_options, kernel_initializer, "glorot_uniform"),
@@ -64,7 +65,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_conv2d = {
     .name = "Conv2D",
-    .doc = "convolution of images with one kernel for each filter",
+    .doc = "convolution of images, with one kernel for each filter",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -5,11 +5,10 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
-                     .doc = "share of the elements that are zeroed in training, below 1"),
-    LIANA__FIELD_ROW(
-        liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
-        .doc = "for each axis with the batch 1, along which all elements share one draw, or -1; default: none "
-               "do; [-1, 1, 1, 1] drops whole examples"),
+               .doc = "share of the elements that training sets to zero, below 1"),
+    LIANA__FIELD_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
+               .doc = "one number for each axis, the batch first: -1, or 1 if all elements along the axis share one "
+                      "draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Dropout", liana_dropout_options, rows);
 
@@ -88,7 +87,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_dropout = {
     .name = "Dropout",
-    .doc = "in training, zeroes elements at random and scales up the others",
+    .doc = "in training, sets random elements to zero and scales up the others",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -44,7 +44,7 @@ const liana__layer_type liana__layer_global_average_pooling2d = {
 
 const liana__layer_type liana__layer_global_max_pooling2d = {
     .name = "GlobalMaxPooling2D",
-    .doc = "the greatest of each channel",
+    .doc = "the maximum of each channel",
     .options = &max_options,
     .min_inputs = 1,
     .max_inputs = 1,

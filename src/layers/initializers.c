@@ -206,8 +206,8 @@ static liana_status fail_unknown(const char *text, size_t length, liana__error *
     const char *const *names = liana__initializer_names();
     const char *nearest = liana__nearest(word, names, NUM_TYPES);
     if (nearest) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is no initialiser; did you mean '%s'?", word,
-                           nearest);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not an initialiser; did you mean '%s'?",
+                           word, nearest);
     }
     liana__text known = {0};
     for (size_t i = 0; i < NUM_TYPES; i++) liana__text_add(&known, "%s%s", i ? ", " : "", names[i]);
@@ -258,8 +258,8 @@ static liana_status parse_argument(const char *text, size_t length, int position
     int index = equals ? find_argument(initializer->type, text, name_length) : position;
     bool known = index >= 0 && index < LIANA__MAX_INITIALIZER_ARGUMENTS && initializer->type->arguments[index].name;
     if (!known) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "'%.*s' is no argument of %s", (int)(length < 60 ? length : 60),
-                           text, initializer->type->name);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "'%.*s' is not an argument of %s",
+                           (int)(length < 60 ? length : 60), text, initializer->type->name);
     }
     return parse_value(&initializer->type->arguments[index], value, (size_t)(text + length - value),
                        &initializer->arguments[index], error);

@@ -15,22 +15,23 @@ typedef struct liana__initializer {
     double arguments[LIANA__MAX_INITIALIZER_ARGUMENTS];
 } liana__initializer;
 
-/* Reads "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names, arguments by
+/* Parses "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names; arguments by
  * name or by position. The message says what was found and expected, without a place. */
 liana_status liana__initializer_parse(const char *text, liana__initializer *initializer, liana__error *error)
     LIANA_MUST_USE;
 
-/* Fills `values` (row-major). Depends on the initialiser, seed, salt (which weight) and shape only. Uniform draws take
- * one word an element (counter element / 4); normal ones two words, redrawn beyond two deviations where truncated. */
+/* Fills `values` (row-major). They depend only on the initialiser, seed, salt (which weight) and shape. Uniform draws
+ * take one word for an element (counter element / 4). Normal draws take two words, and are drawn again beyond two
+ * deviations if truncated. */
 void liana__initializer_fill(const liana__initializer *initializer, uint64_t seed, uint32_t salt,
                              const liana_shape *shape, float *values);
 
-/* Keras's {"class_name": "RandomNormal", "config": {"stddev": 0.01, "seed": null}} (or a name, of any Keras) as the
- * text above, and back. `from` returns NULL for what it cannot read. */
+/* Converts Keras's {"class_name": "RandomNormal", "config": {"stddev": 0.01, "seed": null}} (or a name, of any Keras)
+ * to the text above, and back. `from` returns NULL for what it cannot read. */
 const char *liana__initializer_from_keras(liana__arena *arena, const liana__value *value);
 liana__value *liana__initializer_to_keras(liana__arena *arena, const char *text);
 
-/* The names of all, NULL-terminated. */
+/* The names of all initialisers, NULL-terminated. */
 const char *const *liana__initializer_names(void);
 
 #endif

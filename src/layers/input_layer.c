@@ -3,7 +3,7 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
-                     .doc = "one example's, without the batch: [height, width, channels]"),
+               .doc = "shape of one example, without the batch: [height, width, channels]"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("InputLayer", liana_input_options, rows);
 
@@ -45,7 +45,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_input_layer = {
     .name = "InputLayer",
-    .doc = "where examples enter the model",
+    .doc = "the input of the model",
     .options = &options,
     .check = check_options,
     .from_keras = from_keras,

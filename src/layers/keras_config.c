@@ -108,9 +108,9 @@ liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, c
     for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
         if (is_text(name, whole[i])) return LIANA_OK;
     }
-    return refuse(name, where, "dtype",
-                  "float32 or mixed_bfloat16: liana computes in no other; write one of them, the weights stay the same",
-                  error);
+    return refuse(
+        name, where, "dtype",
+        "float32 or mixed_bfloat16, the only ones that liana has; write one of them, the weights stay the same", error);
 }
 
 /* -1 or the last axis, as a number or as a list of one. */
@@ -159,7 +159,7 @@ static liana_status read_initializer(liana__arena *arena, const liana__value *va
                                      liana__value **text, liana__error *error)
 {
     const char *name = liana__initializer_from_keras(arena, value);
-    if (!name) return refuse(value, where, key, "an initialiser that liana has", error);
+    if (!name) return refuse(value, where, key, "an initialiser of liana", error);
     *text = liana__value_string(arena, name);
     if (*text) (*text)->place = value->place;
     return LIANA_OK;

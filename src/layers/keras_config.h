@@ -1,21 +1,22 @@
-/* keras_config.h - a layer's "config" of Keras 1, 2 or 3 as the options of liana's tables. */
+/* keras_config.h - converts a layer's "config" of Keras 1, 2 or 3 to the options of liana's tables. */
 #ifndef LIANA_LAYERS_KERAS_CONFIG_H
 #define LIANA_LAYERS_KERAS_CONFIG_H
 
 #include "layers/layer.h"
 
-/* The layer type of a class name of any Keras. NULL if there is none, and then *nearest is the nearest or NULL. */
+/* The layer type of a class name of any Keras. NULL: there is none; *nearest is then the nearest, or NULL. */
 const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest);
 
-/* Writes the options into *options: old names to new ones, what does not change the result left out. Refuses what
- * would: channels first, regularisers, constraints, an axis other than the last (`rank` is the input's; 0 if there is
- * none). Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG with place and key. */
+/* Writes the options into *options. Old names become new ones. Options that do not change the result are left out.
+ * Options that would change it are refused: channels first, regularisers, constraints, an axis other than the last
+ * (`rank` is the input's; 0: there is none). Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with
+ * place and key. */
 liana_status liana__keras_read_config(const liana__layer_type *type, const liana__value *config, const char *where,
                                       int rank, liana__arena *arena, liana__value **options, liana__error *error)
     LIANA_MUST_USE;
 
-/* What a dtype, or a policy of dtypes, asks for: float32 or mixed_bfloat16; NULL (not given) is float32. An InputLayer
- * may have a whole number's, as images do. Errors: UNIMPLEMENTED for what liana does not compute in. */
+/* The precision of a dtype, or of a dtype policy: float32 or mixed_bfloat16; NULL (not given) is float32. An InputLayer
+ * may have an integer dtype, as images do. Errors: UNIMPLEMENTED for a dtype in which liana does not compute. */
 liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, const char *where,
                                      liana_precision *precision, liana__error *error) LIANA_MUST_USE;
 

@@ -13,16 +13,17 @@
 /* ---- checking options ---- */
 
 typedef struct liana__layer_check {
-    void *options;           /* may be completed (defaults that depend on other options) in place */
-    const liana__value *map; /* what they were read from */
+    void *options;           /* may be completed in place (defaults that depend on other options) */
+    const liana__value *map; /* the map from which they were read */
     const char *where;
     liana__error *error;
 } liana__layer_check;
 
-/* INVALID_CONFIG about one option, with its place: "config.yaml:3:9: model.layers[1].Conv2D.groups: message". */
+/* Fails with INVALID_CONFIG about one option, with its place: "config.yaml:3:9: model.layers[1].Conv2D.groups:
+ * message". */
 liana_status liana__option_fail(liana__layer_check *check, const char *option, const char *format, ...)
     LIANA__PRINTF(3, 4);
-/* That the text of an option names an activation, or an initialiser. */
+/* Checks that the text of an option names an activation; an initialiser. */
 liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name) LIANA_MUST_USE;
 liana_status liana__check_initializer(liana__layer_check *check, const char *option, const char *text) LIANA_MUST_USE;
 
@@ -32,18 +33,18 @@ typedef struct liana__layer_build {
     const void *options;
     const liana_shape *inputs; /* with a batch of 1 */
     size_t num_inputs;
-    /* The rest is the model's. */
+    /* The rest belongs to the model. */
     liana_model *model;
     liana__error *error;
     liana_status status;
 } liana__layer_build;
 
-/* Declares the next weight, with Keras's name ("kernel"). Keras's order: trainable weights first. */
+/* Declares the next weight, with Keras's name ("kernel"), in Keras's order: trainable weights first. */
 void liana__add_weight(liana__layer_build *build, const char *name, liana_shape shape, const char *initializer,
                        bool trainable);
-/* INVALID_ARGUMENT: "found an input of shape [1, 10], expected ..." */
+/* Fails with INVALID_ARGUMENT: "found an input of shape [1, 10], expected ..." */
 liana_status liana__build_fail(liana__layer_build *build, size_t input, const char *expected);
-/* That input 0 is [batch, height, width, channels]. */
+/* Checks that input 0 is [batch, height, width, channels]. */
 liana_status liana__build_images(liana__layer_build *build) LIANA_MUST_USE;
 
 /* ---- building graph ---- */
@@ -51,21 +52,21 @@ liana_status liana__build_images(liana__layer_build *build) LIANA_MUST_USE;
 /* No weight. */
 static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
 
-/* A new value for a moving average: average = momentum * average + (1 - momentum) * statistic, the statistic averaged
- * over the shards of the update. A variance over all shards is not the average of their variances: its statistic is the
- * second moment about the old value of another moving average (`about`), from which the square of that mean's own
- * change of place is subtracted once both are averaged. */
+/* A new value of a moving average: average = momentum * average + (1 - momentum) * statistic, with the statistic
+ * averaged over the shards of the update. For a variance, `about` names the moving average of the mean. The statistic
+ * is then the second moment about that mean's old value. After averaging, the square of the mean's change is
+ * subtracted: the variance over all shards is not the mean of their variances. */
 typedef struct liana__layer_update {
     size_t weight; /* which of the layer's weights */
     liana_tensor statistic;
     double momentum;
-    size_t about; /* which of the layer's weights, or LIANA__NO_WEIGHT */
+    size_t about; /* index of a weight of the layer, or LIANA__NO_WEIGHT */
 } liana__layer_update;
 
 enum { LIANA__MAX_LAYER_UPDATES = 2 };
 
 typedef struct liana__layer_call {
-    liana_location here; /* where the layer was written: passed to every op builder */
+    liana_location here; /* the place where the layer was written, passed to every op builder */
     const void *options;
     const liana_tensor *inputs;
     size_t num_inputs;
@@ -76,36 +77,36 @@ typedef struct liana__layer_call {
     liana_tensor present;   /* f32 [batch]: 1, or 0 for rows that count as missing; invalid: none does */
     uint64_t seed;
     uint32_t salt;
-    /* Filled in by the layer. */
-    liana_tensor logits; /* what a softmax over the last axis was taken of, if the result is that softmax */
+    /* Set by the layer. */
+    liana_tensor logits; /* the logits, if the result is a softmax over the last axis */
     liana__layer_update updates[LIANA__MAX_LAYER_UPDATES];
     size_t num_updates;
 } liana__layer_call;
 
-/* What a layer makes of numbers that add up to 1 along the last axis, as the probabilities of classes do. */
+/* What a layer does to numbers that add up to 1 along the last axis, such as probabilities of classes. */
 typedef enum liana__sums {
     LIANA__SUMS_CHANGED,
-    LIANA__SUMS_KEPT,                  /* it gives means of them, over places */
-    LIANA__SUMS_KEPT_IN_A_ROW,         /* it moves them, so those of an example stay together if they are one row */
-    LIANA__SUMS_KEPT_BY_DOING_NOTHING, /* where its options say so */
+    LIANA__SUMS_KEPT,                  /* keeps them: gives means over places */
+    LIANA__SUMS_KEPT_IN_A_ROW,         /* keeps them if they are one row for each example: moves them */
+    LIANA__SUMS_KEPT_BY_DOING_NOTHING, /* keeps them if its options make it do nothing */
 } liana__sums;
 
 typedef struct liana__layer_type {
     const char *name; /* Keras's class name */
     const char *doc;
-    const liana__fields *options; /* without name, trainable and inputs, which all layers have */
+    const liana__fields *options; /* without name, trainable and inputs, which every layer has */
     size_t min_inputs;
     size_t max_inputs;
-    bool has_data_format; /* Keras gives it one, which has to be channels_last */
+    bool has_data_format; /* Keras has this option, which must be channels_last */
     liana__sums sums;
-    /* What the table of options cannot say. NULL: nothing. */
+    /* Checks what the table of options cannot. NULL: nothing. */
     liana_status (*check)(liana__layer_check *check);
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana__layer_build *build);
-    /* Builds the layer's graph. Also run on a batch of 1 to find the output's shape. NULL only for InputLayer. */
+    /* Builds the layer's graph. Also called with a batch of 1, to find the output's shape. NULL only for InputLayer. */
     liana_tensor (*call)(liana__layer_call *call);
-    /* Where Keras writes options in another form than the table: from_keras completes `options` from the whole
-     * `config`, to_keras changes a config that has the table's options. NULL: no difference. */
+    /* For options that Keras writes in another form than the table: from_keras completes `options` from the whole
+     * `config`; to_keras changes a config that has the table's options. NULL: no difference. */
     void (*from_keras)(liana__arena *arena, const liana__value *config, liana__value *options);
     void (*to_keras)(liana__arena *arena, const void *options, liana__value *config);
 } liana__layer_type;
@@ -116,7 +117,7 @@ typedef struct liana__layer_type {
 
 /* All layer types in the order of layers.def, NULL-terminated. */
 extern const liana__layer_type *const liana__layer_types[];
-/* By class name; NULL if there is none, and then *nearest (may be NULL) is the nearest name or NULL. */
+/* Finds a layer type by class name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
 const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest);
 
 /* name and trainable: the options of every layer. */

@@ -26,7 +26,7 @@ static const liana__field common_fields[] = {
     {.name = "name",
      .kind = LIANA__FIELD_STRING,
      .offset = offsetof(common_options, name),
-     .doc = "the layer's name in weight files and messages; default: Keras's, such as conv2d_1"},
+     .doc = "the layer's name in weight files and messages; default as in Keras, such as conv2d_1"},
     {.name = "trainable",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(common_options, trainable),
@@ -62,7 +62,7 @@ liana_status liana__check_activation(liana__layer_check *check, const char *opti
     const char *nearest = NULL;
     if (liana__activation_find(name, &nearest)) return LIANA_OK;
     if (nearest) {
-        return liana__option_fail(check, option, "found '%.60s', which is no activation; did you mean '%s'?", name,
+        return liana__option_fail(check, option, "found '%.60s', which is not an activation; did you mean '%s'?", name,
                                   nearest);
     }
     liana__text known = {0};

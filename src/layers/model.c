@@ -158,12 +158,11 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
     size_t before = model->num_layers - 1;
     layer->num_inputs = request->inputs ? request->num_inputs : type->max_inputs > 0 ? 1 : 0;
     if (type->max_inputs == 0 && model->num_layers > 0) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "a model has one input, and '%s' is it already",
-                           model->layers[0].name);
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "a model has one input, which is '%s'", model->layers[0].name);
     }
     if (type->max_inputs > 0 && model->num_layers == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "a model begins with an InputLayer that gives the shape of one example");
+                           "a model must begin with an InputLayer, which gives the shape of one example");
     }
     if (layer->num_inputs < type->min_inputs || layer->num_inputs > type->max_inputs) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "found %zu inputs, expected %zu%s", layer->num_inputs,
@@ -258,20 +257,20 @@ static liana_status build_layer(liana_model *model, liana__layer *layer, liana__
                        liana__shape_print(&layer->shape).text);
 }
 
-/* In files a layer's weight is called "layer/weight": what lies before the last '/' is the layer's name. */
+/* In files a layer's weight is named "layer/weight": the text before the last '/' is the layer's name. */
 static liana_status check_name(const char *name, liana__error *error)
 {
     size_t length = strlen(name);
     bool path_like = length > 0 && name[0] != '/' && name[length - 1] != '/' && !strstr(name, "//");
     if (!path_like || strchr(name, '\n')) {
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "the layer name '%.60s' is empty, has a line break, or has a '/' at an end or beside another", name);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the layer name '%.60s' is empty, has a line break, or has a '/' at an end or two in a row",
+                           name);
     }
     if (!liana__starts_with(name, "optimizer/")) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "the layer name '%.60s' begins with 'optimizer/', as the optimizer's values in checkpoints do",
-                       name);
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "the layer name '%.60s' begins with 'optimizer/', which is for the optimizer's values in checkpoints", name);
 }
 
 static liana_status name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,

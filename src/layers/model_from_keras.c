@@ -123,7 +123,7 @@ static liana_status read_sequential(reader *r, const liana__value *config, int d
             LIANA_TRY(read_sequential(r, inner, depth + 1));
             continue;
         }
-        if (is_input && r->model->num_layers) continue; /* a nested model's own: what comes before it is its input */
+        if (is_input && r->model->num_layers) continue; /* a nested model's InputLayer: its input is the layer before */
         if (!is_input && !r->model->num_layers && inner) LIANA_TRY(add_input(r, inner));
         LIANA_TRY(add_layer(r, layer, NULL, 0));
     }
@@ -180,7 +180,7 @@ static liana_status try_layer(reader *r, const liana__value *layer, bool *ready)
     collect_inputs(nodes, &found, 0);
     bool used_twice = nodes && nodes->kind == LIANA__VALUE_LIST && nodes->count > 1 && !is_reference(nodes->items[0]);
     if (used_twice || found.shared) {
-        return refuse(r, nodes, name, "this layer, or one that it takes its input from, is used more than once");
+        return refuse(r, nodes, name, "this layer, or one of its inputs, is used more than once");
     }
     if (found.too_many) return refuse(r, nodes, name, "too many inputs");
     size_t indices[LIANA_MAX_LAYER_INPUTS];
@@ -223,7 +223,7 @@ static liana_status check_output(reader *r, const liana__value *config)
     if (found.count != 1) return refuse(r, outputs ? outputs : config, "output_layers", "expected one output");
     const char *last = r->model->num_layers ? r->model->layers[r->model->num_layers - 1].name : "";
     if (strcmp(found.names[0], last) == 0) return LIANA_OK;
-    return refuse(r, outputs, "output_layers", "the output is not the last layer; layers after it have no use");
+    return refuse(r, outputs, "output_layers", "the output is not the last layer; the layers after it are not used");
 }
 
 static liana_status read_functional(reader *r, const liana__value *config)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether an example is one row: all its elements lie along the last axis. */
+/* Whether an example is one row: all its elements are along the last axis. */
 static bool is_one_row(const liana_shape *shape)
 {
     return shape->rank >= 2 && liana_shape_size(shape) == shape->dims[shape->rank - 1];
@@ -38,13 +38,13 @@ static liana_status fail(const liana_model *model, bool was_right_before, liana_
 {
     const liana__layer *last = &model->layers[model->num_layers - 1];
     const char *activation = activation_of(last);
-    const char *advice = was_right_before
-                             ? "the layer before it gives probabilities, so leave this one out"
-                             : "end the model in a softmax: activation: softmax in its last Dense layer, or a Softmax "
-                               "layer behind it";
+    const char *advice =
+        was_right_before
+            ? "the layer before it gives probabilities, so remove this layer"
+            : "end the model in a softmax: activation: softmax in its last Dense layer, or a Softmax layer after it";
     liana__fail(error, LIANA_INVALID_CONFIG,
-                "layer '%s' (%s%s%s): the model ends here, but what it gives are no probabilities of classes (none "
-                "below 0, 1 in all), which the loss needs; %s%s",
+                "layer '%s' (%s%s%s): the model ends here, but its outputs are not probabilities of classes (at least "
+                "0, with sum 1), which the loss needs; %s%s",
                 last->name, last->type->name, activation ? ", activation: " : "", activation ? activation : "", advice,
                 last->shape.dims[last->shape.rank - 1] == 1 ? "; two classes need two units" : "");
     if (last->where.line <= 0) return LIANA_INVALID_CONFIG;

@@ -35,7 +35,8 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_normalization = {
     .name = "Normalization",
-    .doc = "each channel less its mean, over its deviation, as a weight file has them; training changes neither",
+    .doc =
+        "(x - mean) / deviation for each channel, with mean and deviation from a weight file; training changes neither",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

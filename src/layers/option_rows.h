@@ -1,5 +1,5 @@
-/* option_rows.h - rows for the tables of layer options; each names the options struct and the member, whose name is
- * Keras's name of the option. */
+/* option_rows.h - rows for the tables of layer options. Each row names the options struct and the member; the member
+ * has Keras's name of the option. */
 #ifndef LIANA_LAYERS_OPTION_ROWS_H
 #define LIANA_LAYERS_OPTION_ROWS_H
 
@@ -7,19 +7,19 @@
 
 #include <math.h>
 
-/* A whole number from 1 on, and a pair of them. */
+/* A whole number of at least 1; a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
     LIANA__FIELD_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PAIR_ROW(type, member, ...) \
     LIANA__FIELD_ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PADDING_ROW(type)                                                                  \
     LIANA__FIELD_ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
-                     .doc = "valid: whole windows only; same: zeros around, output = ceil(input / stride)")
+                     .doc = "valid: only whole windows; same: zeros around the image, output = ceil(input / stride)")
 #define LIANA__ACTIVATION_ROW(type) \
-    LIANA__FIELD_ROW(type, activation, STRING, .doc = "applied to the result; default: linear")
+    LIANA__FIELD_ROW(type, activation, STRING, .doc = "activation of the result; default: linear")
 #define LIANA__BIAS_ROW(type) \
     LIANA__FIELD_ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
 #define LIANA__INITIALIZER_ROW(type, member, text) \
-    LIANA__FIELD_ROW(type, member, STRING, .default_text = text, .doc = "how this weight starts")
+    LIANA__FIELD_ROW(type, member, STRING, .default_text = text, .doc = "initial values of this weight")
 
 #endif

@@ -3,15 +3,15 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
-                     .doc = "greatest result, above 0; default: no limit"),
+               .doc = "largest result, above 0; default: no limit"),
     LIANA__FIELD_ROW(liana_relu_options, negative_slope, FLOAT, .minimum = 0, .maximum = INFINITY,
-                     .doc = "slope below the threshold"),
+               .doc = "slope below the threshold"),
     LIANA__FIELD_ROW(liana_relu_options, threshold, FLOAT, .minimum = 0, .maximum = INFINITY,
-                     .doc = "inputs below it are cut off"),
+               .doc = "inputs below it become 0, or follow negative_slope"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("ReLU", liana_relu_options, rows);
 
-/* 0 once stood for "no limit"; in Keras it makes every result 0. Neither is what anybody means by it. */
+/* 0 once meant "no limit"; in Keras it makes every result 0. Nobody wants either. */
 static liana_status check_options(liana__layer_check *check)
 {
     const liana_relu_options *chosen = check->options;
@@ -44,7 +44,7 @@ static liana_tensor call_layer(liana__layer_call *call)
 
 const liana__layer_type liana__layer_relu = {
     .name = "ReLU",
-    .doc = "max(x, 0), with a greatest value, a slope below and a threshold",
+    .doc = "max(x, 0), with optional largest value, slope below and threshold",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -11,7 +11,7 @@ static liana_tensor call_flatten(liana__layer_call *call)
 
 const liana__layer_type liana__layer_flatten = {
     .name = "Flatten",
-    .doc = "each example as one row",
+    .doc = "flattens each example to one row",
     .options = &flatten_options,
     .min_inputs = 1,
     .max_inputs = 1,
@@ -22,7 +22,7 @@ const liana__layer_type liana__layer_flatten = {
 
 static const liana__field reshape_rows[] = {
     LIANA__FIELD_ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
-                     .doc = "one example's new shape; one number may be -1"),
+               .doc = "new shape of one example; one number may be -1"),
 };
 static const liana__fields reshape_options = LIANA__FIELD_TABLE("Reshape", liana_reshape_options, reshape_rows);
 

@@ -2,9 +2,9 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0,
-                     .maximum = INT32_MAX,
-                     .doc = "cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
+    LIANA__FIELD_ROW(liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
+               .doc =
+                   "number of cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("ZeroPadding2D", liana_zero_padding2d_options, rows);
 
@@ -69,7 +69,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_zero_padding2d = {
     .name = "ZeroPadding2D",
-    .doc = "zeros around the image",
+    .doc = "adds zeros around the image",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

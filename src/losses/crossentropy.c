@@ -1,9 +1,9 @@
-/* Cross-entropy against class indices and against one-hot rows: the same numbers by two ways.
+/* Cross-entropy with class indices and with one-hot rows: the same numbers in two ways.
  *
- * Where the model ends in a softmax the loss is taken of its logits, as Keras does too, which is exact for any margin.
- * Where other layers come behind the softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras
- * (keras.backend.epsilon()), and rows are divided by their sum first. Of outputs that are no probabilities this makes
- * numbers that mean nothing: such models are not trained (liana__model_check_probabilities). */
+ * If the model ends in a softmax, the loss uses its logits, as Keras does, which is accurate for any margin. If other
+ * layers follow the softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras (keras.backend.epsilon()), after
+ * dividing each row by its sum. Outputs that are not probabilities would give meaningless numbers, so such models are
+ * not trained (liana__model_check_probabilities). */
 #include "losses/loss.h"
 
 static const double EPSILON = 1e-7;

@@ -14,12 +14,12 @@ static liana_tensor top_5_accuracy(liana_tensor output, liana_tensor labels)
 
 const liana__metric liana__metric_accuracy = {
     .name = "accuracy",
-    .doc = "The share of examples whose true class got the greatest probability (the first of equals).",
+    .doc = "The share of examples whose true class has the largest probability (the first of equals).",
     .per_example = accuracy,
 };
 
 const liana__metric liana__metric_top_5_accuracy = {
     .name = "top_5_accuracy",
-    .doc = "The share of examples whose true class is among the five likeliest.",
+    .doc = "The share of examples whose true class is among the five most likely.",
     .per_example = top_5_accuracy,
 };

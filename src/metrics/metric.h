@@ -7,8 +7,8 @@
 typedef struct liana__metric {
     const char *name; /* Keras's */
     const char *doc;
-    /* Builds f32 [batch], whose mean over all examples is the metric, from the model's output [batch, classes] and the
-     * true classes, s32 [batch]. */
+    /* Builds f32 [batch] from the model's output [batch, classes] and the true classes, s32 [batch]. Its mean over all
+     * examples is the metric. */
     liana_tensor (*per_example)(liana_tensor output, liana_tensor labels);
 } liana__metric;
 
@@ -19,7 +19,7 @@ typedef struct liana__metric {
 /* All metrics in the order of metrics.def, NULL-terminated. */
 extern const liana__metric *const liana__metrics[];
 
-/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+/* Finds a metric by name. NULL: there is none; *nearest is then the nearest name, or NULL. */
 const liana__metric *liana__metric_find(const char *name, const char **nearest);
 
 #endif

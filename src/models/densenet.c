@@ -12,14 +12,14 @@ typedef struct depth {
 } depth;
 static const depth depth121 = {{6, 12, 24, 16}}, depth169 = {{6, 12, 32, 32}}, depth201 = {{6, 12, 48, 32}};
 
-/* The names of a stage's layers differ in what stands before "bn" and "relu". */
+/* The names of a stage's layers differ in the text before "bn" and "relu". */
 static void add_batch_norm_and_relu(liana_model *m, const char *prefix)
 {
     liana_batch_normalization(m, .epsilon = 1.001e-5, .name = liana__print_layer_name("%sbn", prefix).text);
     liana_activation(m, .activation = "relu", .name = liana__print_layer_name("%srelu", prefix).text);
 }
 
-/* GROWTH new channels beside those of the input. */
+/* Adds GROWTH new channels to those of the input. */
 static liana_layer add_block(liana_model *m, const char *block, liana_layer input)
 {
     add_batch_norm_and_relu(m, liana__print_layer_name("%s_0_", block).text);
@@ -60,16 +60,17 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     liana__top_add(m, chosen, 0, "glorot_uniform");
 }
 
-#define ARCHITECTURE(layers)                                                                        \
-    const liana__architecture liana__architecture_densenet##layers = {                              \
-        .name = "DenseNet" #layers,                                                                 \
-        .doc = "each layer sees all before it, in " #layers " weighted layers (Huang et al. 2017)", \
-        .options = &options_table,                                                                  \
-        .default_size = 224,                                                                        \
-        .scale = LIANA_SCALE_TORCH,                                                                 \
-        .variant = &depth##layers,                                                                  \
-        .build = build,                                                                             \
-        .keras_name = "densenet" #layers,                                                           \
+#define ARCHITECTURE(layers)                                                       \
+    const liana__architecture liana__architecture_densenet##layers = {             \
+        .name = "DenseNet" #layers,                                                \
+        .doc = "each layer reads the results of all layers before it, in " #layers \
+               " weighted layers (Huang et al. 2017)",                             \
+        .options = &options_table,                                                 \
+        .default_size = 224,                                                       \
+        .scale = LIANA_SCALE_TORCH,                                                \
+        .variant = &depth##layers,                                                 \
+        .build = build,                                                            \
+        .keras_name = "densenet" #layers,                                          \
     }
 ARCHITECTURE(121);
 ARCHITECTURE(169);

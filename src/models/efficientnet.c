@@ -48,7 +48,7 @@ static liana_layer add_stem(liana_model *m, int64_t filters)
     return liana_activation(m, .activation = "swish", .name = "stem_activation");
 }
 
-/* What one block is made from; names begin with `name`, such as "block2a_". */
+/* The parameters of one block; its names begin with `name`, such as "block2a_". */
 typedef struct block {
     const char *name;
     int64_t kernel_size, strides, expansion, filters_in, filters_out;
@@ -152,7 +152,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
                          .maximum = 0.999999, .doc = "dropout rate in its own classifier"),              \
         LIANA__FIELD_ROW(liana_efficientnet_options, drop_connect_rate, FLOAT, .default_text = "0.2",    \
                          .maximum = 0.999999,                                                            \
-                         .doc = "how often training skips the last block; earlier ones less often"),     \
+                         .doc = "probability that training skips the last block; lower for earlier blocks"),     \
     };                                                                                                   \
     static const liana__fields options_b##number =                                                       \
         LIANA__FIELD_TABLE("EfficientNetB" #number, liana_efficientnet_options, rows_b##number);         \

@@ -1,8 +1,8 @@
 /* models.h - the contract of architectures.
  *
  * To add one: write src/models/<stem>.c with the struct, add one row to src/models/models.def, and an options struct
- * with a builder to include/liana/models.h. Layer names and their order are keras.applications', so that its files
- * load. */
+ * with a builder to include/liana/models.h. Layer names and their order are those of keras.applications, so that its
+ * files load. */
 #ifndef LIANA_MODELS_MODELS_H
 #define LIANA_MODELS_MODELS_H
 
@@ -16,12 +16,12 @@ struct liana__architecture {
     const char *name; /* Keras's */
     const char *doc;
     const liana__fields *options;
-    int64_t default_size; /* height and width of the images that its weights were made for */
+    int64_t default_size; /* height and width of the images for which its weights were made */
     liana_scale scale;    /* Keras's preprocessing for it */
-    const void *variant;  /* what tells apart the architectures of one file; theirs to read */
-    /* Adds the layers after the model's last one. Errors stick to the model. */
+    const void *variant;  /* distinguishes the architectures of one file, which reads it */
+    /* Adds the layers after the model's last layer. Errors stay with the model. */
     void (*build)(const liana__architecture *self, liana_model *model, const void *options);
-    /* Keras's name of the model ("resnet50"); where it depends on the options, print_name writes it. */
+    /* Keras's name of the model ("resnet50"). If it depends on the options, print_name writes it. */
     const char *keras_name;
     void (*print_name)(const void *options, char *name, size_t size);
 };
@@ -30,57 +30,59 @@ struct liana__architecture {
 #include "models/models.def"
 #undef LIANA__MODEL
 
-/* All in the order of models.def, NULL-terminated. */
+/* All architectures in the order of models.def, NULL-terminated. */
 extern const liana__architecture *const liana__architectures[];
-/* By name; NULL if there is none, and then *nearest (may be NULL) is the nearest name or NULL. */
+/* Finds an architecture by name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
 const liana__architecture *liana__architecture_find(const char *name, const char **nearest);
 
-/* How every options struct begins. */
+/* The beginning of every options struct. */
 typedef struct liana__architecture_options {
     LIANA_ARCHITECTURE_OPTIONS;
 } liana__architecture_options;
 
 /* Rows for the tables of options; `type` is the options struct. */
 #define LIANA__ARCHITECTURE_ROWS(type) LIANA__ARCHITECTURE_ROWS_OF(type, "[224, 224, 3]")
-#define LIANA__ARCHITECTURE_ROWS_OF(type, shape)                                                                       \
+#define LIANA__ARCHITECTURE_ROWS_OF(type, shape)                                                                 \
     LIANA__FIELD_ROW(type, input_shape, INTS, .default_text = (shape), .minimum = 1, .maximum = INT32_MAX,             \
-                     .doc = "height, width and channels of an image"),                                                 \
+               .doc = "height, width and channels of an image"),                                                 \
         LIANA__FIELD_ROW(type, include_top, BOOL, .default_text = "true", .doc = "whether it has its own classifier"), \
-        LIANA__COUNT_ROW(type, classes, .default_text = "1000", .doc = "classes of its own classifier"),               \
+        LIANA__COUNT_ROW(type, classes, .default_text = "1000", .doc = "classes of its own classifier"),         \
         LIANA__FIELD_ROW(type, classifier_activation, STRING, .default_text = "softmax",                               \
-                         .doc = "activation of its own classifier; linear gives logits"),                              \
+                   .doc = "activation of its own classifier; linear gives logits"),                              \
         LIANA__FIELD_ROW(type, pooling, ENUM, .default_text = "none", .names = liana__pooling_names,                   \
-                         .doc = "without its own classifier: how images become features")
+                   .doc = "without its own classifier: how images become vectors of features")
 extern const char *const liana__pooling_names[];
 
-/* Adds an architecture to a model; `options` is a map (NULL: all defaults), `where` its dotted key for messages. The
- * error is the model's sticky one, with the place `here`. */
+/* Adds an architecture to a model. `options` is a map (NULL: all defaults); `where` is its dotted key for messages. The
+ * error is the model's, with the place `here`. */
 liana_status liana__architecture_add(liana_model *model, liana_location here, const liana__architecture *architecture,
                                      const liana__value *options, const char *where) LIANA_MUST_USE;
 
-/* The head of a backbone: Dropout (if the rate is above 0), global pooling, and Dense called "classifier", with
- * softmax. The pooling is left out for LIANA_POOLING_NONE. The Dense kernel starts at zero (Kolesnikov et al., "Big
- * Transfer", 2020): a random one sends random gradients into the pretrained backbone before it has learned anything. On
- * flowers192, by whose validation accuracy the choice was made, zeros were 2.0 points better than glorot_uniform (means
- * of the best epochs of seeds 1 to 4: 0.891 and 0.872). */
+/* Adds the head of a backbone: Dropout (if the rate is above 0), global pooling (not for LIANA_POOLING_NONE), and a
+ * Dense layer "classifier" with softmax.
+ *
+ * The Dense kernel begins at zero (Kolesnikov et al., "Big Transfer", 2020). A random kernel sends random gradients
+ * into the pretrained backbone before it has learnt anything. On flowers192, by whose validation accuracy this was
+ * chosen, zeros were 2.0 points better than glorot_uniform (means of the best epochs of seeds 1 to 4: 0.891 and
+ * 0.872). */
 void liana__head_add(liana_model *model, liana_location here, double dropout, liana_pooling pooling, int64_t classes);
 
-/* What most architectures end with. With the top: GlobalAveragePooling2D "avg_pool", Dropout "top_dropout" if the rate
- * is above 0, and Dense "predictions". Without: "avg_pool", "max_pool" or nothing. */
+/* The end of most architectures. With the top: GlobalAveragePooling2D "avg_pool", Dropout "top_dropout" if the rate is
+ * above 0, and Dense "predictions". Without: "avg_pool", "max_pool" or nothing. */
 void liana__top_add(liana_model *model, const liana__architecture_options *options, double dropout,
                     const char *kernel_initializer);
 
-/* The zeros [top, bottom, left, right] after which valid windows of stride 2 fall as Keras's models want it: as many
- * after a side as before it where it is odd, one more after than before where it is even. */
+/* The zeros [top, bottom, left, right] before valid windows of stride 2, as in Keras's models: equal on both sides
+ * where the size is odd, one more after than before where it is even. */
 liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size);
 
-/* A layer's name, printed; for an argument of a builder. */
+/* A layer's name as text, for an argument of a builder. */
 typedef struct liana__layer_name {
     char text[48];
 } liana__layer_name;
 liana__layer_name liana__print_layer_name(const char *format, ...) LIANA__PRINTF(1, 2);
 
-/* Adds the GlobalAveragePooling2D or GlobalMaxPooling2D that `pooling` asks for, if any. */
+/* Adds the global pooling layer that `pooling` asks for, if any. */
 void liana__pooling_add(liana_model *model, liana_pooling pooling);
 
 #endif

@@ -1,4 +1,4 @@
-/* preprocessing.h - how the pixels of a decoded image become the numbers that a model was trained on: the modes of
+/* preprocessing.h - converts the pixels of a decoded image to the numbers with which a model was trained: the modes of
  * keras.applications' preprocess_input, and two more. */
 #ifndef LIANA_MODELS_PREPROCESSING_H
 #define LIANA_MODELS_PREPROCESSING_H
@@ -11,8 +11,8 @@ enum { LIANA__NUM_SCALES = LIANA_SCALE_TORCH + 1 };
 /* The words of configurations, in the order of liana_scale; NULL-terminated. */
 extern const char *const liana__scale_names[LIANA__NUM_SCALES + 1];
 
-/* u8 images [batch, height, width, channels] as f32. An unknown scale, and one that is defined for red, green and blue
- * on images of another number of channels, are errors that stick to the graph. */
+/* Converts u8 images [batch, height, width, channels] to f32. Errors stay with the graph: an unknown scale; a scale for
+ * red, green and blue on images with another number of channels. */
 liana_tensor liana__preprocess(liana_tensor images, liana_scale scale);
 
 #endif

@@ -23,7 +23,7 @@ static liana_layer add_relu(liana_model *m, const char *block, const char *name)
     return liana_activation(m, .activation = "relu", .name = liana__print_layer_name("%s_%s", block, name).text);
 }
 
-/* A bottleneck: 1 x 1, 3 x 3 and 1 x 1 convolutions beside the input, which the first block of a stage widens. */
+/* A bottleneck: 1 x 1, 3 x 3 and 1 x 1 convolutions, added to the input, which the first block of a stage widens. */
 static liana_layer add_block(liana_model *m, const char *block, liana_layer input, int64_t filters, int64_t strides,
                              bool widens)
 {

@@ -11,11 +11,11 @@ liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, li
 /* dy times the derivative of swish at x. */
 liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy);
 
-/* pad with `interior[i]` cells also between neighbours along axis i: the gradient of a strided slice. */
+/* pad that also puts `interior[i]` cells between neighbours along axis i: the gradient of a strided slice. */
 liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
                                  const int64_t *interior, double value);
 
-/* Zeros to which updates are added: [.., size at `axis`, ..] from updates whose axes from `axis` on are those of the
+/* Zeros [.., size at `axis`, ..] to which updates are added. From `axis` on, the axes of the updates are those of the
  * indices (s32, clamped to the range). The gradient of gather. */
 liana_tensor liana__op_scatter_add_at(liana_location here, liana_tensor updates, liana_tensor indices, int64_t axis,
                                       int64_t size);

@@ -1,4 +1,4 @@
-/* index.h - elements by coordinates, for the plain loops of ops that move elements. */
+/* index.h - coordinates of elements, for the plain loops of ops that move elements. */
 #ifndef LIANA_OPS_INDEX_H
 #define LIANA_OPS_INDEX_H
 
@@ -21,7 +21,7 @@ static inline int64_t liana__row_major_index(const liana_shape *shape, const int
     return index;
 }
 
-/* The number of elements before and after an axis, so that [.., axis, ..] is read as [outer, size, inner]. */
+/* The number of elements before and after an axis: [.., axis, ..] is read as [outer, size, inner]. */
 static inline int64_t liana__outer_size(const liana_shape *shape, int axis)
 {
     int64_t size = 1;
@@ -36,7 +36,7 @@ static inline int64_t liana__inner_size(const liana_shape *shape, int axis)
     return size;
 }
 
-/* Copies one element bit for bit, which loading and storing through a double would not do for large integers. */
+/* Copies one element bit for bit. Through a double, large integers would lose bits. */
 static inline void liana__copy_element(void *dst, int64_t dst_index, const void *src, int64_t src_index,
                                        liana_dtype dtype)
 {

@@ -17,10 +17,10 @@ extern const liana__op *const liana__ops[];
 /* The names of dtypes for ENUM fields, NULL-terminated. */
 extern const char *const liana__dtype_names[];
 
-/* Sums `x` over the axes in which `shape` was broadcast to x's shape: the gradient of broadcasting. */
+/* Sums `x` over the axes along which `shape` was broadcast to x's shape: the gradient of broadcasting. */
 liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape);
 
-/* Zeros, or any other value, of a given type. */
+/* A tensor of a given type, filled with zeros or another value. */
 liana_tensor liana__full(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape, double value);
 
 #endif

@@ -1,9 +1,14 @@
-/* samples.h - small graphs from which the tests of an op are generated.
+/* samples.h - samples: small graphs from which the tests of an op are generated.
  *
- * Each op has a file <stem>.samples.c that defines liana__samples_<op>; a missing one fails the link of the tests. The
- * tests check for each sample: the shape rule (verifier), the gradient against central differences in f64, each kernel
- * against the reference, no write outside the buffers, and bitwise repeatability. Choose odd sizes, strides, and shapes
- * that tell the axes apart: an asymmetric sample finds what a square one hides. */
+ * Each op has a file <stem>.samples.c that defines liana__samples_<op>; without it the tests do not link. For each
+ * sample the tests check:
+ * - the shape rule (with the verifier);
+ * - the gradient against central differences in f64;
+ * - each kernel against the reference;
+ * - that nothing is written outside of the buffers;
+ * - that a second run gives the same bits.
+ *
+ * Choose odd sizes and strides, and shapes whose axes differ: such a sample finds errors that a square one hides. */
 #ifndef LIANA_OPS_SAMPLES_H
 #define LIANA_OPS_SAMPLES_H
 
@@ -11,11 +16,10 @@
 
 typedef struct liana__sample {
     const char *name;
-    /* Builds the sample's inputs and the op under test and returns its result. `dtype` is F64 when gradients are
-     * checked and F32 when kernels are compared; ops on other dtypes may ignore it. */
+    /* Builds the sample's inputs and the op under test, and returns its result. `dtype` is F64 when gradients are
+     * checked, and F32 when kernels are compared. Ops on other dtypes may ignore it. */
     liana_tensor (*build)(liana_graph *graph, liana_dtype dtype);
-    /* Largest allowed |kernel - reference| / (1 + |reference|) in f32; 0 means 2e-5. Each looser one needs a comment.
-     */
+    /* The largest allowed |kernel - reference| / (1 + |reference|) in f32; 0: 2e-5. Larger ones need a comment. */
     double tolerance;
 } liana__sample;
 
@@ -29,7 +33,7 @@ typedef struct liana__samples {
 #define LIANA__SAMPLES(op_name, array) \
     const liana__samples liana__samples_##op_name = {&liana__op_##op_name, sizeof(array) / sizeof *(array), array}
 
-/* An input whose elements are drawn evenly from [low, high] (whole numbers for integer dtypes). */
+/* An input whose elements are drawn uniformly from [low, high] (whole numbers for integer dtypes). */
 liana_tensor liana__sample_input(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape, double low,
                                  double high);
 

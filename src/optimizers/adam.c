@@ -52,7 +52,7 @@ static void update(liana__optimizer_step *step)
 
 const liana__optimizer liana__optimizer_Adam = {
     .name = "Adam",
-    .doc = "Steps of the mean gradient over the root of the mean squared gradient.",
+    .doc = "Steps by the mean gradient, divided by the root of the mean squared gradient.",
     .options = &options_table,
     .default_learning_rate = 1e-3,
     .slot_names = {"m", "v"},

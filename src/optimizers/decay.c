@@ -21,7 +21,7 @@ static double constant_rate(const void *options, double step, double decay_steps
 
 const liana__schedule liana__schedule_Constant = {
     .name = "Constant",
-    .doc = "The same rate throughout.",
+    .doc = "The same rate for the whole run.",
     .options = &constant_table,
     .rate = constant_rate,
 };
@@ -35,7 +35,7 @@ typedef struct exponential_options {
 static const liana__field exponential_fields[] = {
     LIANA__SCHEDULE_FIELDS,
     LIANA__FIELD_ROW(exponential_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
-                     .doc = "What the rate is multiplied by in each decay_steps."),
+                     .doc = "The factor of the rate after each decay_steps updates."),
     LIANA__FIELD_ROW(exponential_options, staircase, BOOL, .default_text = "false",
                      .doc = "Whether the rate falls in steps instead of smoothly."),
 };
@@ -66,7 +66,7 @@ typedef struct polynomial_options {
 static const liana__field polynomial_fields[] = {
     LIANA__SCHEDULE_FIELDS,
     LIANA__FIELD_ROW(polynomial_options, end_learning_rate, FLOAT, .default_text = "1e-4", .minimum = 0, .maximum = 1e6,
-                     .doc = "The rate at the end of the decay, kept afterwards."),
+                     .doc = "The rate at the end of the decay, and after it."),
     LIANA__FIELD_ROW(polynomial_options, power, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 100,
                      .doc = "1: a straight line."),
     LIANA__FIELD_ROW(polynomial_options, cycle, BOOL, .default_text = "false",
@@ -102,7 +102,7 @@ typedef struct cosine_options {
 static const liana__field cosine_fields[] = {
     LIANA__SCHEDULE_FIELDS,
     LIANA__FIELD_ROW(cosine_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
-                     .doc = "The least rate, as a share of the initial one."),
+                     .doc = "The smallest rate, as a share of the initial one."),
 };
 static const liana__fields cosine_table = LIANA__FIELD_TABLE("CosineDecay", cosine_options, cosine_fields);
 

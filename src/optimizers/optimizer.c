@@ -38,12 +38,12 @@ liana__update_reads liana__optimizer_reads(const liana__optimizer *optimizer, co
 
 /* ---- reading ---- */
 
-/* "there is no optimizer 'Adm' among those that 'liana list' shows; did you mean 'Adam'?" */
+/* "there is no optimizer 'Adm'; 'liana list' shows them; did you mean 'Adam'?" */
 static liana_status fail_unknown(const liana__value *name, const char *where, const char *kind, const char *nearest,
                                  liana__error *error)
 {
-    return liana__fail_at(error, &name->place, where, "there is no %s '%.100s' among those that 'liana list' shows%s",
-                          kind, name->string, liana__hint(nearest).text);
+    return liana__fail_at(error, &name->place, where, "there is no %s '%.100s'; 'liana list' shows them%s", kind,
+                          name->string, liana__hint(nearest).text);
 }
 
 /* The name in a map that must have one. */

@@ -1,5 +1,5 @@
 /* optimizer.h - the optimizer contract. To add one: src/optimizers/<stem>.c with the struct, and a row in
- * optimizers.def. Optimizers are written in ops, so that one file serves every device. */
+ * optimizers.def. Optimizers are written in ops, so one file serves every device. */
 #ifndef LIANA_OPTIMIZERS_OPTIMIZER_H
 #define LIANA_OPTIMIZERS_OPTIMIZER_H
 
@@ -47,9 +47,9 @@ typedef struct liana__update_reads {
 typedef struct liana__optimizer {
     const char *name; /* Keras's class name */
     const char *doc;
-    const liana__fields *options; /* without learning_rate, which all have */
+    const liana__fields *options; /* without learning_rate, which every optimizer has */
     double default_learning_rate;
-    /* Which of slot_names the options ask for, as a count; NULL: all. Each has the variable's shape and starts at 0. */
+    /* How many of slot_names the options need; NULL: all. Each slot has the variable's shape and begins at 0. */
     size_t (*num_slots)(const void *options);
     const char *slot_names[LIANA__MAX_SLOTS];
     /* What the update reads with these options. NULL: elements only. */
@@ -64,22 +64,22 @@ typedef struct liana__optimizer {
 /* All optimizers in the order of optimizers.def, NULL-terminated. */
 extern const liana__optimizer *const liana__optimizers[];
 
-/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+/* Finds an optimizer by name. NULL: there is none; *nearest is then the nearest name, or NULL. */
 const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest);
 
-/* An optimizer with its options and its learning rate, of which the lengths in steps are not known yet. */
+/* An optimizer with its options and its learning rate. The lengths in steps are not known yet. */
 typedef struct liana__optimizer_choice {
     const liana__optimizer *optimizer;
     const void *options;
     liana__learning_rate learning_rate;
 } liana__optimizer_choice;
 
-/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}; everything that can be
- * wrong with it is found here, whoever asks. `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}, and finds all errors
+ * in it. `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
 liana_status liana__optimizer_read(const liana__value *value, const char *where, liana__arena *arena,
                                    liana__optimizer_choice *choice, liana__error *error) LIANA_MUST_USE;
 
-/* How many slots an optimizer keeps for each variable. */
+/* The number of slots for each variable. */
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options);
 
 /* What an update reads beyond an element. */

@@ -25,8 +25,8 @@ const liana__schedule *liana__schedule_find(const char *name, const char **neare
     return liana__schedules[liana__named_find(list, name, nearest)];
 }
 
-/* Whole where only rounding stands between (0.7 epochs of 10 updates are 7 updates, not 7.000000000000001): a staircase
- * must fall at the update that was meant. */
+/* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not
+ * 7.000000000000001): a staircase must fall at the intended update. */
 static double length_in_updates(double steps, double epochs, int64_t steps_per_epoch)
 {
     double length = steps + epochs * (double)steps_per_epoch, whole = round(length);
@@ -46,8 +46,8 @@ static liana_status check_rate(double rate, const liana__value *value, const cha
     if (isnan(rate) || rate >= (double)FLT_MIN) return LIANA_OK;
     char found[128];
     return liana__fail_at(error, &value->place, where,
-                          "found %s, which changes no weight in float32; expected a learning rate of at least 1.2e-38, "
-                          "or leave it out for the optimizer's default, %g",
+                          "found %s, which does not change weights in float32; expected a learning rate of at least "
+                          "1.2e-38, or nothing for the optimizer's default, %g",
                           liana__value_describe(value, found, sizeof found), usual);
 }
 
@@ -67,9 +67,8 @@ liana_status liana__schedule_check(const liana__schedule_common *options, const 
         const liana__value *length = liana__value_get(value, lengths[i]);
         if (!length || length->kind == LIANA__VALUE_NULL) continue;
         snprintf(key, sizeof key, "%s.%s", where, lengths[i]);
-        return liana__fail_at(
-            error, &length->place, key,
-            "found 0, but a decay lasts longer than that; leave it out for one to the end of the run");
+        return liana__fail_at(error, &length->place, key,
+                              "found 0, expected a number above 0; remove the key for a decay to the end of the run");
     }
     return LIANA_OK;
 }

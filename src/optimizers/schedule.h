@@ -1,5 +1,5 @@
-/* schedule.h - the learning-rate schedule contract. To add one: src/optimizers/<stem>.c with the struct, and a row in
- * schedules.def. A schedule is a pure function of the update's number, so a resumed run needs nothing but that. */
+/* schedule.h - the contract of learning-rate schedules. To add one: src/optimizers/<stem>.c with the struct, and a row
+ * in schedules.def. A schedule is a pure function of the update's number, so a resumed run needs only that number. */
 #ifndef LIANA_OPTIMIZERS_SCHEDULE_H
 #define LIANA_OPTIMIZERS_SCHEDULE_H
 
@@ -9,12 +9,12 @@ typedef struct liana__schedule {
     const char *name; /* Keras's class name */
     const char *doc;
     const liana__fields *options; /* of a struct that begins with liana__schedule_common */
-    /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up is); decay_steps > 0 is
-     * the resolved length of the decay. */
+    /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up's length is). decay_steps
+     * > 0 is the resolved length of the decay. */
     double (*rate)(const void *options, double step, double decay_steps, double initial_learning_rate);
 } liana__schedule;
 
-/* What all schedules have. Lengths may be given in updates or in epochs. */
+/* The options of all schedules. Lengths may be given in updates or in epochs. */
 typedef struct liana__schedule_common {
     double initial_learning_rate; /* NaN: the optimizer's default */
     double warmup_steps;
@@ -24,7 +24,7 @@ typedef struct liana__schedule_common {
     double decay_epochs;
 } liana__schedule_common;
 
-/* The rows that each schedule's table begins with. */
+/* The first rows of each schedule's table. */
 #define LIANA__SCHEDULE_FIELDS                                                                                        \
     LIANA__FIELD_ROW(liana__schedule_common, initial_learning_rate, FLOAT, .default_text = "null", .minimum = 0,      \
                      .maximum = 1e38, .doc = "The rate after the warm-up; default: the optimizer's."),                \
@@ -47,15 +47,15 @@ typedef struct liana__schedule_common {
 /* All schedules in the order of schedules.def, NULL-terminated. */
 extern const liana__schedule *const liana__schedules[];
 
-/* By name; NULL if there is none, and then *nearest is the nearest name or NULL. */
+/* Finds a schedule by name. NULL: there is none; *nearest is then the nearest name, or NULL. */
 const liana__schedule *liana__schedule_find(const char *name, const char **nearest);
 
-/* What no single option can tell. `value` is what the options were read from: a map, or a number that is the initial
- * rate; `where` is its dotted key. Errors: INVALID_CONFIG. */
+/* Checks what the options of a schedule cannot check one by one. `value` is what they were read from: a map, or a
+ * number, the initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */
 liana_status liana__schedule_check(const liana__schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error) LIANA_MUST_USE;
 
-/* A schedule with its options and the run that it belongs to. */
+/* A schedule with its options, and the run that it is for. */
 typedef struct liana__learning_rate {
     const liana__schedule *schedule;
     const void *options;
@@ -64,7 +64,7 @@ typedef struct liana__learning_rate {
     int64_t total_steps;
 } liana__learning_rate;
 
-/* Length of the warm-up in updates, perhaps with a fraction. */
+/* The length of the warm-up in updates; may have a fraction. */
 double liana__warmup_length(const liana__learning_rate *rate);
 
 /* The learning rate of update `step`, counted from 0. */

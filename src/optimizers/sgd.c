@@ -9,9 +9,9 @@ typedef struct sgd_options {
 
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(sgd_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
-                     .doc = "How much of the last step is taken again."),
+                     .doc = "The share of the last step that is added to this one."),
     LIANA__FIELD_ROW(sgd_options, nesterov, BOOL, .default_text = "false",
-                     .doc = "Whether the gradient counts as if taken after the momentum step."),
+                     .doc = "Whether to use Nesterov's momentum: the gradient counts as if taken after the momentum step."),
 };
 static const liana__fields options_table = LIANA__FIELD_TABLE("SGD", sgd_options, fields);
 
@@ -39,7 +39,7 @@ static void update(liana__optimizer_step *step)
 
 const liana__optimizer liana__optimizer_SGD = {
     .name = "SGD",
-    .doc = "Steps down the gradient, with momentum if wanted.",
+    .doc = "Steps against the gradient, with momentum if set.",
     .options = &options_table,
     .default_learning_rate = 1e-2,
     .num_slots = num_slots,

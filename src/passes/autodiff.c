@@ -35,8 +35,7 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
     liana_graph *graph = ad->graph;
     if (!node->op->gradient) {
         liana__graph_fail(graph, node->where, LIANA_INVALID_ARGUMENT,
-                          "%s cannot be differentiated, but a gradient is asked for that flows through it",
-                          node->op->name);
+                          "%s cannot be differentiated, but the requested gradient flows through it", node->op->name);
         return;
     }
     size_t n = node->num_inputs;
@@ -103,7 +102,7 @@ static bool check_arguments(liana_location here, liana_tensor target, const lian
         const liana__node *with = wrt[i].graph == target.graph ? liana__tensor_node(wrt[i]) : NULL;
         if (with && liana__dtype_is_float(with->dtype)) continue;
         liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT,
-                          "gradient %zu is asked for something that is not a float tensor of this graph", i);
+                          "gradient %zu is requested for something that is not a float tensor of this graph", i);
         return false;
     }
     return true;

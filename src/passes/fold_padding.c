@@ -1,5 +1,5 @@
-/* pad followed by a convolution becomes a convolution with that padding: the padded copy is never made, neither forward
- * nor on the way back. (Keras's MobileNets pad in a layer of their own before each strided convolution.) */
+/* pad followed by a convolution becomes a convolution with that padding. The padded copy is never made, neither forward
+ * nor backward. (Keras's MobileNets have a padding layer before each strided convolution.) */
 #include "ops/conv/conv2d.h"
 #include "ops/shape/pad.h"
 #include "ops/shape/slice.h"
@@ -63,7 +63,7 @@ static bool takes_border_off(const liana__node *node)
     return true;
 }
 
-/* The gradient for bordered images, of which the border is thrown away. */
+/* The gradient of padded images, whose border is thrown away. */
 static liana_tensor fold_slice(const liana__rewriter *rewriter, const liana__node *slice_node)
 {
     const liana__node *node = slice_node->inputs[0];
@@ -90,6 +90,6 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
 
 const liana__pass liana__pass_fold_padding = {
     .name = "fold_padding",
-    .doc = "A border of zeros before a convolution becomes its padding.",
+    .doc = "Zero padding before a convolution becomes the convolution's own padding.",
     .rewrite = rewrite,
 };

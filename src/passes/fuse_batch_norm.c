@@ -1,15 +1,15 @@
 /* Batch normalisation [+ a residual] [and relu, relu6 or swish] becomes one op that reads and writes images once.
  *
- * On the way back, where only the normalisation reads what the activation lets pass of dy, that is found anew from x in
- * both ops of its gradient instead of being written and read twice. For swish, whose gradient is that of what it read,
- * the normalised images are then never written either. */
+ * Backward: if only the normalisation reads the part of dy that the activation lets pass, both ops of its gradient
+ * compute that part again from x, instead of writing and reading it twice. Swish's gradient needs its input; so the
+ * normalised images are then never written either. */
 #include "ops/gradients.h"
 #include "ops/norm/batch_norm.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
 
-/* What stands for a node: by its id. */
+/* The replacement of a node, by its id. */
 typedef struct fusion {
     const liana__node *norm;     /* the normalisation that it takes in; NULL: the node stays */
     const liana__node *residual; /* NULL: none */
@@ -63,8 +63,8 @@ static bool find_residual(const liana__rewriter *rewriter, const liana__node *ad
     return false;
 }
 
-/* An activation or a sum behind a normalisation. `gates`: by id, how many of its readers are gates that
- * will not be needed. */
+/* Finds an activation or a sum after a normalisation. `gates`: by id, how many of its readers are gates that will not
+ * be needed. */
 static void find_forward(const liana__rewriter *rewriter, const liana__node *node, const uint32_t *gates, fusion *found)
 {
     int activation = activation_of(node->op);
@@ -106,8 +106,8 @@ static const liana__node *norm_of_gradient(const liana__node *node)
 
 /* ---- the pass ---- */
 
-/* Finds what is fused on the way back. `readers` counts, of each gate, those that can do without it; `gates`, of each
- * node, the gates among its readers that nobody needs. */
+/* Finds what is fused in the backward part. `readers`: for each gate, the number of readers that do not need it.
+ * `gates`: for each node, the number of gates among its readers that nobody needs. */
 static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uint32_t *readers, uint32_t *gates)
 {
     const liana_graph *graph = rewriter->old;

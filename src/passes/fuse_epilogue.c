@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* What is fused; NULL for what is not there. */
+/* The fused nodes; NULL: there is no such node. */
 typedef struct chain {
     const liana__node *conv;
     const liana__node *bias;
@@ -22,7 +22,7 @@ static bool is_norm(const liana__node *node)
     return node->op == &liana__op_batch_norm_inference || node->op == &liana__op_batch_norm_inference_activation;
 }
 
-/* Nodes that fuse_batch_norm left behind read convolutions too: those that are needed count. */
+/* Nodes replaced by fuse_batch_norm still read convolutions; only nodes that are needed count. */
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
@@ -53,7 +53,7 @@ static bool adds_bias(const liana__rewriter *rewriter, const liana__node *node)
     return bias->rank == 1 && bias->dims[0] == node->shape.dims[node->shape.rank - 1];
 }
 
-/* Nothing but the next node may read what lies between the convolution and the normalisation. */
+/* Each node between the convolution and the normalisation must have only the next node as its reader. */
 static bool find_chain(const liana__rewriter *rewriter, const liana__node *norm, chain *c)
 {
     if (!is_norm(norm)) return false;

@@ -1,6 +1,6 @@
-/* conv2d [+ bias] [and relu] that is seen by max pooling alone becomes conv2d_max_pool: the convolution's result is
- * never stored, and its gradient, three quarters of which is 0 behind a window of 2x2, is never written out. relu is
- * taken of the pooled values: it keeps their order. */
+/* conv2d [+ bias] [and relu] that only max pooling reads becomes conv2d_max_pool. The convolution's result is never
+ * stored, and neither is its gradient, of which three quarters are 0 behind a window of 2x2. relu is applied to the
+ * pooled values, since it keeps their order. */
 #include "ops/conv/conv2d.h"
 #include "ops/fused/conv2d_max_pool.h"
 #include "ops/gradients.h"
@@ -8,12 +8,12 @@
 #include "ops/reduce/reduce.h"
 #include "passes/pass.h"
 
-/* What is fused; NULL for what is not there. */
+/* The fused nodes; NULL: there is no such node. */
 typedef struct chain {
     const liana__node *conv;
     const liana__node *add; /* of the bias, its input 1 */
     const liana__node *relu;
-    const liana__node *seen; /* the last of those: what is pooled */
+    const liana__node *seen; /* the last of these, which is pooled */
     const liana__node *pool;
     const liana__node *pool_gradient;
     const liana__node *dy; /* the gradient of the convolution's result */
@@ -27,7 +27,8 @@ static bool reads(const liana__node *node, const liana__node *input)
     return false;
 }
 
-/* From what is pooled back to the convolution. Nothing but the next node may read what lies between. */
+/* Goes from the pooled node back to the convolution. Each node in between must have only the next node as its
+ * reader. */
 static bool find_convolution(const liana__rewriter *rewriter, const liana__node *seen, chain *c)
 {
     *c = (chain){.seen = seen};
@@ -67,7 +68,7 @@ static bool suits_pooling(const liana__node *pool)
     return attributes->size[0] == 2 && attributes->size[1] == 2 && w->strides[0] == 2 && w->strides[1] == 2 && !padded;
 }
 
-/* Notes who reads what is pooled: pooling once, and the gradients of pooling and of relu at most once. */
+/* Finds the readers of the pooled node: pooling once, and the gradients of pooling and of relu at most once. */
 static bool find_readers(const liana__rewriter *rewriter, chain *c)
 {
     uint32_t uses = 0;
@@ -164,8 +165,8 @@ static liana_tensor take_values(const liana__rewriter *rewriter, const chain *c)
     return liana_op_reshape_at(c->pool->where, first, *shape);
 }
 
-/* In the new graph, what is pooled stands for conv2d_max_pool, and dy for its pooled gradient: their sizes differ from
- * the old ones', but all who read them are rewritten, or are sums over all pixels. */
+/* In the new graph, conv2d_max_pool replaces the pooled node, and its pooled gradient replaces dy. Their sizes differ
+ * from the old ones. But all their readers are rewritten too, or are sums over all pixels. */
 static liana_tensor rewrite_gradient(const liana__rewriter *rewriter, const chain *c, const liana__node *node)
 {
     const liana__conv2d_max_pool_attributes attributes = attributes_of(c, node);
@@ -178,7 +179,7 @@ static liana_tensor rewrite_gradient(const liana__rewriter *rewriter, const chai
                                                         &attributes);
 }
 
-/* What is pooled, behind the gradient of a convolution's result; NULL if that is not behind pooling. */
+/* The pooled node for the gradient of a convolution's result; NULL: it is not behind pooling. */
 static const liana__node *pooled_behind(const liana__node *dy)
 {
     if (dy->op == &liana__op_relu_gradient) return dy->inputs[0];
@@ -211,6 +212,6 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
 
 const liana__pass liana__pass_fuse_max_pool = {
     .name = "fuse_max_pool",
-    .doc = "A convolution that only max pooling sees is pooled as it is computed.",
+    .doc = "A convolution that only max pooling reads is pooled while it is computed.",
     .rewrite = rewrite,
 };

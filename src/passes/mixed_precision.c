@@ -1,11 +1,10 @@
-/* A graph in f32 becomes one of mixed precision: products of matrices and the activations between them in bf16, what
- * adds up many terms or is sensitive (statistics, softmax, losses, gradients of weights) in f32.
+/* Rewrites a graph in f32 to mixed precision: matrix products and the activations between them in bf16; long sums and
+ * sensitive parts (statistics, softmax, losses, gradients of weights) in f32.
  *
- * It works on finished graphs, gradients included, so that models, losses and gradients know nothing of it. What
- * becomes of a node follows from its op's `precision` alone; variables, inputs, outputs and assignments keep their
- * dtypes, so that an update program sees no difference. First two sweeps decide for each node whether it reads and
- * whether it gives bf16; then the graph is rebuilt with casts where a reader wants another dtype, one cast for each
- * tensor. */
+ * It works on finished graphs with gradients, so models, losses and gradients know nothing of it. An op's `precision`
+ * alone decides what becomes of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update
+ * program sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then
+ * the graph is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 /* By id of the old graph's nodes. */
 typedef struct decision {
     bool needed;
-    bool wanted_narrow;   /* somebody could read its result in bf16 */
-    bool reads_narrow;    /* its inputs, those that may, are bf16 */
+    bool wanted_narrow;   /* a reader could read its result in bf16 */
+    bool reads_narrow;    /* the inputs that may be bf16 are bf16 */
     bool gives_narrow;    /* its result is bf16 */
-    liana_tensor cast_to; /* the result in the other dtype, once somebody asked for it; id 0 before */
+    liana_tensor cast_to; /* the result in the other dtype, once a reader needs it; id 0 before */
 } decision;
 
 /* ---- what ops say ---- */
@@ -57,7 +56,7 @@ static bool would_read_narrow(const liana__node *node, const decision *decided)
     return node->dtype != LIANA_F32 || decided->wanted_narrow; /* a comparison gives bools */
 }
 
-/* Backwards: who could read what in bf16. */
+/* Backward sweep: which nodes could read what in bf16. */
 static void find_readers(const liana_graph *graph, decision *decisions)
 {
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
@@ -98,8 +97,8 @@ static void decide(const liana__node *node, decision *decisions)
     own->gives_narrow = own->reads_narrow && gives_what_it_reads(node->op) && node->dtype == LIANA_F32;
 }
 
-/* A small f32 tensor that is repeated, padded, ... and then read in bf16 only is rounded before. `read_wide[id]` says
- * that somebody reads the node in f32. */
+/* Rounds a small f32 tensor before it is repeated, padded, ..., if it is then only read in bf16. `read_wide[id]`: a
+ * node reads it in f32. */
 static void round_before_moving(const liana_graph *graph, decision *decisions, bool *read_wide)
 {
     for (size_t i = 0; i < graph->num_outputs; i++) read_wide[graph->outputs[i].node->id] = true;
@@ -158,7 +157,7 @@ static liana_tensor narrow_constant(const liana__rewriter *rewriter, const liana
     return made;
 }
 
-/* What stands for an old f32 node, as `dtype`. */
+/* The replacement of an old f32 node, as `dtype`. */
 static liana_tensor as(const liana__rewriter *rewriter, const liana__node *node, liana_dtype dtype)
 {
     decision *own = (decision *)rewriter->analysis + node->id;
@@ -171,7 +170,7 @@ static liana_tensor as(const liana__rewriter *rewriter, const liana__node *node,
     return own->cast_to;
 }
 
-/* The node's attributes, with "wide" set if its result is to be; for the caller to free. NULL: no memory. */
+/* The node's attributes, with "wide" set if its result is to be f32; the caller frees them. NULL: out of memory. */
 static void *copy_attributes(const liana__node *node, const decision *decided)
 {
     size_t size = node->op->attributes->size;
@@ -213,7 +212,7 @@ static bool wanted(const liana_graph *graph)
 
 const liana__pass liana__pass_mixed_precision = {
     .name = "mixed_precision",
-    .doc = "Where a graph asks for it: matrix products and activations in bf16, sums and losses in f32.",
+    .doc = "If a graph asks for it: matrix products and activations in bf16, sums and losses in f32.",
     .asked_for = wanted,
     .analyse = analyse,
     .rewrite = rewrite,

@@ -132,8 +132,8 @@ static liana_status check_names(const char *list, liana__error *error)
         const char *nearest;
         if (liana__named_find(passes, word, &nearest) < passes.count) continue;
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "LIANA_SKIP_PASSES names '%s', which is not among those that 'liana list passes' shows%s",
-                           word, liana__hint(nearest).text);
+                           "LIANA_SKIP_PASSES names '%s', which is not a pass; 'liana list passes' shows them%s", word,
+                           liana__hint(nearest).text);
     }
     return LIANA_OK;
 }

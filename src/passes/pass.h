@@ -1,8 +1,8 @@
-/* pass.h - the contract of passes: graph in, graph out, the same results (unless a graph asks for others).
+/* pass.h - the contract of passes: graph in, graph out, with the same results (unless the graph asks for others).
  *
- * A backend runs the passes of passes.def, in order, on a graph that it is about to compile. LIANA_SKIP_PASSES names
- * those that are to be left out, to see what one does or to find out which is at fault. To add one: a file in
- * src/passes with the struct, and a row in passes.def. */
+ * A backend runs the passes of passes.def, in order, on a graph before compiling it. LIANA_SKIP_PASSES names passes to
+ * leave out, to see what a pass does or whether it causes an error. To add one: a file in src/passes with the struct,
+ * and a row in passes.def. */
 #ifndef LIANA_PASSES_PASS_H
 #define LIANA_PASSES_PASS_H
 
@@ -13,21 +13,21 @@
 typedef struct liana__rewriter {
     const liana_graph *old;
     liana_graph *graph;       /* the new one */
-    liana_tensor *map;        /* by old id: what stands for the node in the new graph */
-    const uint32_t *num_uses; /* by old id: nodes, outputs and assignments that read it */
-    void *analysis;           /* the pass's own, from malloc; freed after it */
+    liana_tensor *map;        /* by old id: the node's replacement in the new graph */
+    const uint32_t *num_uses; /* by old id: number of nodes, outputs and assignments that read it */
+    void *analysis;           /* owned by the pass, from malloc; freed after the pass */
 } liana__rewriter;
 
 typedef struct liana__pass {
     const char *name;
     const char *doc;
-    /* For a pass that is no optimization but changes results, which every backend therefore runs: whether this graph
-     * asks for it. NULL: it is an optimization. */
+    /* For a pass that changes results, and which every backend therefore runs: whether this graph asks for it. NULL:
+     * the pass is an optimization. */
     bool (*asked_for)(const liana_graph *graph);
     /* Looks at the whole graph before it is rebuilt, and may set rewriter->analysis. NULL: nothing to do. */
     liana_status (*analyse)(liana__rewriter *rewriter, liana__error *error);
-    /* Builds what stands for `node` (whose inputs are already in `map`); an invalid tensor keeps the node as it is.
-     * NULL: the pass leaves the graph as it is, and a backend does what it says by another way. */
+    /* Builds the replacement of `node`, whose inputs are already in `map`. An invalid tensor keeps the node as it is.
+     * NULL: the pass does not change the graph; a backend does its work in another way. */
     liana_tensor (*rewrite)(const liana__rewriter *rewriter, const liana__node *node);
 } liana__pass;
 
@@ -38,22 +38,22 @@ typedef struct liana__pass {
 /* All passes in the order in which they run, NULL-terminated. */
 extern const liana__pass *const liana__passes[];
 
-/* Runs all passes but those named in LIANA_SKIP_PASSES. *result is a new graph with the same inputs, variables, outputs
- * and assignments, for the caller to destroy, or NULL if no pass was run. Errors: OUT_OF_MEMORY, INVALID_CONFIG (an
- * unknown name), INTERNAL. */
+/* Runs all passes except those in LIANA_SKIP_PASSES. *result is a new graph with the same inputs, variables, outputs
+ * and assignments, which the caller destroys; NULL: no pass was run. Errors: OUT_OF_MEMORY, INVALID_CONFIG (an unknown
+ * name), INTERNAL. */
 liana_status liana__passes_run(const liana_graph *graph, liana_graph **result, liana__error *error) LIANA_MUST_USE;
 
-/* Runs those only that the graph asks for; otherwise the same. For a backend that does not optimize. */
+/* The same with only the passes that the graph asks for; for a backend that does not optimize. */
 liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph **result, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether LIANA_SKIP_PASSES leaves it in. */
+/* Whether the pass is not in LIANA_SKIP_PASSES. */
 bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 
-/* An input, variable or constant once more in another graph. */
+/* Makes a copy of an input, variable or constant in another graph. */
 liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *leaf);
 
-/* Runs one. */
+/* Runs one pass. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,
                              liana__error *error) LIANA_MUST_USE;
 

@@ -6,7 +6,7 @@
 /* Times are places in the order, from 1; leaves are there before, at 0; the copies are made at the end. */
 static const uint32_t AT_END = UINT32_MAX;
 
-/* A piece of memory that one or more nodes (aliases, in-place results) hold one after the other. */
+/* A piece of memory, used by one or more nodes (aliases, in-place results) one after the other. */
 typedef struct piece {
     size_t size;
     uint32_t first, last; /* times between which it is held */
@@ -72,7 +72,7 @@ static void find_last_uses(planner *p)
         p->num_uses[graph->outputs[i].node->id]++;
     }
     for (size_t i = 0; i < graph->num_assignments; i++) p->last_use[graph->assignments[i].value->id] = AT_END;
-    /* What an alias needs, the aliased needs. */
+    /* If an alias is needed, so is its input. */
     for (size_t i = schedule->count; i > 0; i--) {
         const liana__node *node = graph->nodes[schedule->order[i - 1]];
         if (node->op->placement != LIANA__PLACE_ALIAS) continue;
@@ -120,7 +120,7 @@ static void hold_piece(planner *p, size_t index, uint32_t id)
     if (p->pieces[index].last < p->last_use[id]) p->pieces[index].last = p->last_use[id];
 }
 
-/* Whether a sliced segment's nodes read of a piece nothing but the rows of their slice. */
+/* Whether the nodes of a sliced segment read only the rows of their slice of a piece. */
 static bool read_by_rows(const planner *p, const liana__segment *segment, size_t index)
 {
     for (size_t i = segment->begin; i < segment->end; i++) {
@@ -133,7 +133,7 @@ static bool read_by_rows(const planner *p, const liana__segment *segment, size_t
     return true;
 }
 
-/* Whether a node may write over a piece that nobody reads after it: in a sliced segment, other slices will. */
+/* Whether a node may overwrite a piece that no later node reads. In a sliced segment, other slices will read it. */
 static bool may_overwrite(const planner *p, const liana__node *node, size_t index)
 {
     const liana__segment *segment = sliced_at(p, time_of(p, node));
@@ -162,8 +162,8 @@ static int64_t overwritable(const planner *p, const liana__node *node)
     return -1;
 }
 
-/* The output that a node's kernel can write straight into, or NONE. What is there may be a sum with another's as soon
- * as it is written, which nobody else must read. */
+/* The output into which a node's kernel can write directly, or NONE. Right after writing, it may be a sum with
+ * another's result, which no other node may read. */
 static liana__storage direct_output(const planner *p, const liana__node *node)
 {
     const liana_graph *graph = p->graph;
@@ -205,7 +205,7 @@ static liana__storage direct_variable(const planner *p, const liana__node *node)
     return (liana__storage){0};
 }
 
-/* What the slices of a sum or a merger give, until it is added up: of a sum one at a time, of a merger all. */
+/* Places the partial results of slices until they are combined: for a sum one at a time, for a merge all. */
 static void place_partials(planner *p, const liana__node *node)
 {
     uint32_t time = time_of(p, node);
@@ -260,7 +260,7 @@ static int compare_offsets(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* A sliced segment runs again and again: what it needs of others, and leaves to them, is held all the time. */
+/* A sliced segment runs repeatedly, so what it reads from others, and leaves to them, is held all the time. */
 static void hold_over_segments(planner *p)
 {
     for (size_t i = 0; i < p->num_pieces; i++) {
@@ -339,10 +339,10 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
         const liana__node *value = graph->assignments[i].value;
         while (value->op->placement == LIANA__PLACE_ALIAS && value->num_inputs) value = value->inputs[0];
         if (!liana__is_variable(value)) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "variable '%s' is assigned the plain value of variable '%s'; "
-                           "compute something from it first",
-                           graph->assignments[i].variable->name, value->name);
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "variable '%s' is assigned the unchanged value of variable '%s'; compute something from it first",
+            graph->assignments[i].variable->name, value->name);
     }
     return LIANA_OK;
 }

@@ -1,4 +1,4 @@
-/* memory_plan.h - where each tensor of a graph lies while the graph runs. */
+/* memory_plan.h - the memory plan: where each tensor of a graph is while the graph runs. */
 #ifndef LIANA_PASSES_MEMORY_PLAN_H
 #define LIANA_PASSES_MEMORY_PLAN_H
 
@@ -11,10 +11,10 @@ typedef enum liana__storage_kind {
     LIANA__STORAGE_VARIABLE,
     LIANA__STORAGE_OUTPUT,
     LIANA__STORAGE_CONSTANT,
-    LIANA__STORAGE_ELSEWHERE, /* the caller of the planner has it */
+    LIANA__STORAGE_ELSEWHERE, /* in the caller's memory */
 } liana__storage_kind;
 
-/* `offset` is in bytes for the workspace, an index for inputs, variables and outputs, the node id for constants. */
+/* `offset` is in bytes for the workspace; an index for inputs, variables and outputs; the node id for constants. */
 typedef struct liana__storage {
     liana__storage_kind kind;
     size_t offset;
@@ -30,23 +30,23 @@ typedef struct liana__memory_plan {
     size_t num_nodes;
     liana__storage *storage; /* by node id */
     bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */
-    size_t *partials;        /* by node id: for what the slices of a sum (one at a time) or of a merger (all, each
-                              * aligned) give, an offset in the workspace */
-    /* Of graphs with a gradient, whose outputs may have to be added to what others left in their buffers: by node id,
-     * an offset in the workspace for each node that is stored in an output; nothing else is there while it is computed.
-     * Nobody in the graph reads such a node. NULL for other graphs. */
+    size_t *partials;        /* by node id: offset in the workspace of the partial results of slices: for a sum, of one
+                              * at a time; for a merge, of all, each aligned */
+    /* For graphs with a gradient, whose outputs may have to be added to existing contents of their buffers: by node id,
+     * an offset in the workspace for each node that is stored in an output. Nothing else is there while the node is
+     * computed, and no node of the graph reads it. NULL for other graphs. */
     size_t *spares;
-    /* Copies that are left, outputs first: results that are leaves or aliases, and assignments that could not be
-     * written straight into their variable. */
+    /* Copies that are needed, outputs first: results that are leaves or aliases, and assignments that could not be
+     * written directly. */
     liana__plan_copy *copies;
     size_t num_copies;
     size_t workspace_size; /* bytes */
-    size_t unshared_size;  /* bytes if every tensor had memory of its own: what the plan saves is the difference */
+    size_t unshared_size;  /* bytes if every tensor had memory of its own; the plan saves the difference */
 } liana__memory_plan;
 
-/* Plans for execution by a schedule of the graph. With `share` false every tensor has memory of its own and nothing is
- * overwritten (for LIANA_VALIDATE). elsewhere[id]: the caller has memory for this node, which is no output and assigned
- * to nothing; NULL: for none. Free with liana__memory_plan_free. */
+/* Plans the memory for execution in a given order. With `share` false every tensor has memory of its own, and nothing
+ * is overwritten (for LIANA_VALIDATE). elsewhere[id]: the caller has memory for this node, which is not an output and
+ * not assigned; NULL: no such node. Free with liana__memory_plan_free. */
 liana_status liana__memory_plan_make(const liana_graph *graph, const liana__execution_order *schedule, bool share,
                                      const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
     LIANA_MUST_USE;

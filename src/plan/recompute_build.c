@@ -9,8 +9,8 @@ typedef struct builder {
     liana_graph *graph; /* the new one */
     liana__execution_order *schedule;
     bool *elsewhere;
-    bool *needed;                 /* by old id: somebody reads what is computed the first time */
-    liana_tensor *first, *second; /* by old id: what stands for the node, and for it computed again */
+    bool *needed;                 /* by old id: a node reads the first result */
+    liana_tensor *first, *second; /* by old id: the replacement of the node, and of its recomputation */
 } builder;
 
 static liana_tensor build_node(builder *b, const liana__node *node, bool is_clone, bool reads_clones)
@@ -39,7 +39,7 @@ static void mark_inputs(const builder *b, const liana__node *node, bool reads_cl
     }
 }
 
-/* What only the backward pass reads need not be there before. */
+/* Nodes that only the backward pass reads are not needed before. */
 static void find_needed(const builder *b)
 {
     const liana__recompute_view *view = b->view;
@@ -55,7 +55,7 @@ static void find_needed(const builder *b)
     }
 }
 
-/* Appends the nodes of a segment to the new schedule: all of them, or those that are computed again. */
+/* Appends the nodes of a segment to the new order: all of them, or the recomputed ones. */
 static void emit(builder *b, uint32_t index, bool is_clone)
 {
     const liana__recompute_view *view = b->view;

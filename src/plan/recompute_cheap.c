@@ -1,24 +1,25 @@
-/* What is cheap to compute is computed again where a gradient needs it, rather than kept from the forward part: a
- * normalisation or an activation reads a convolution's result, which is kept anyway for its own gradient, and costs a
- * few operations for each element. So nothing but the results of convolutions and the like crosses from the forward to
- * the backward part, and the copies live in the cache (slice_batch runs them next to their readers). */
+/* Recomputes cheap nodes where a gradient needs them, instead of keeping them from the forward part. A normalisation or
+ * an activation reads a convolution's result, which is kept for its own gradient anyway, and costs a few operations for
+ * each element. So little more than the results of convolutions crosses from the forward to the backward part, and the
+ * copies stay in the cache (slice_batch runs them next to their readers). */
 #include "passes/pass.h"
 #include "plan/recompute.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* At most so many nodes are computed again for one: a residual sum of two normalised branches, and its activation. */
+/* The largest number of nodes to recompute for one: a residual sum of two normalised branches, and its activation. */
 enum { MOST_NODES = 6 };
 
-/* A clone serves the readers that are so many nodes away; others get one of their own. One of a concatenation, which
- * reads what has long left the cache, serves them on both sides of a sum over the batch, too. */
+/* The distance, in nodes, up to which readers share a recomputed node; farther readers get one of their own. A
+ * concatenation reads what has long left the cache; so one of it is also shared by readers on both sides of a sum over
+ * the batch. */
 enum { REACH = 32 };
 
 /* Beside a large result, an input of this share of its bytes (statistics of its channels) does not count. */
 static const double SMALL_SHARE = 1.0 / 8;
 
-/* A rounded kernel of so many bytes is not held from the forward to the backward part. */
+/* Rounded kernels of this many bytes or more are not held from the forward to the backward part. */
 static const double LARGE_KERNEL = 1 << 19;
 
 /* A concatenation is made again if what has to be kept for it alone is at most this share of its bytes. */
@@ -45,7 +46,7 @@ bool liana__is_cast_twice(const liana_graph *graph, const liana__node *node)
            liana__is_of_weights(node) && liana__node_bytes(node) >= LARGE_KERNEL;
 }
 
-/* Ops of one pass over their inputs. A border is one where it is little beside what it surrounds. */
+/* Ops with one pass over their inputs. Padding is cheap if it is small compared with the image. */
 static bool is_cheap(const liana__node *node)
 {
     bool one_pass = node->op->placement == LIANA__PLACE_IN_PLACE || node->op == &liana__op_cast ||
@@ -54,7 +55,7 @@ static bool is_cheap(const liana__node *node)
     return one_pass && liana__node_parts(node).kind == LIANA__PART_ROWS;
 }
 
-/* Whether a reader that is computed again finds an input where it was, until the time `until`, at no cost. */
+/* Whether a recomputed reader finds an input in memory, until the time `until`, at no cost. */
 static bool is_there(const recipe *recipes, const liana__node *input, const liana__node *reader, uint32_t until)
 {
     const recipe *own = &recipes[input->id];
@@ -64,8 +65,9 @@ static bool is_there(const recipe *recipes, const liana__node *input, const lian
 
 /* ---- concatenations ----
  *
- * In a dense block each layer reads all that those before it gave, in a copy that grows from layer to layer. The pieces
- * are little beside the copies, so they are kept in their place, each once, and a copy is made again of them. */
+ * In a dense block each layer reads the results of all layers before it, in a copy that grows from layer to layer. The
+ * pieces are small compared with the copies. So each piece is kept once, in its place, and the copies are made
+ * again. */
 
 static bool is_concat(const liana__node *node)
 {
@@ -78,7 +80,7 @@ static bool is_nested(const liana__node *outer, const liana__node *input)
     return input->op == outer->op && memcmp(input->attributes, outer->attributes, outer->op->attributes->size) == 0;
 }
 
-/* Calls `visit` for what a concatenation of concatenations consists of, in order, until it returns false. */
+/* Calls `visit` for the pieces of a concatenation of concatenations, in order, until it returns false. */
 static bool visit_pieces(const liana__node *node, bool (*visit)(void *user, const liana__node *piece), void *user)
 {
     for (uint32_t i = 0; i < node->num_inputs; i++) {
@@ -92,7 +94,7 @@ static bool visit_pieces(const liana__node *node, bool (*visit)(void *user, cons
 typedef struct pieces {
     recipe *recipes;
     const liana__node *whole;
-    double new_bytes; /* of pieces that are there for nobody else */
+    double new_bytes; /* of pieces that are kept only for it */
     size_t count;
     const liana__rewriter *rewriter;
     liana_tensor *list;
@@ -150,8 +152,8 @@ static liana_tensor concatenate_pieces(const liana__rewriter *rewriter, const li
 
 /* ---- what is computed again ---- */
 
-/* How many nodes have to be computed again to have `node` at that time; more than MOST_NODES if it cannot be, or would
- * keep something that could otherwise be forgotten. */
+/* The number of nodes to recompute to have `node` at that time. More than MOST_NODES: it cannot be recomputed, or would
+ * keep something that could otherwise be dropped. */
 static int count_nodes(const recipe *recipes, const liana__node *node, uint32_t until)
 {
     if (is_concat(node)) return recipes[node->id].again ? 1 : MOST_NODES + 1;

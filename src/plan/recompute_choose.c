@@ -1,10 +1,10 @@
-/* Which segments to compute a second time.
+/* Chooses the segments to compute a second time.
  *
- * Chen et al. cut a chain into blocks of equal size. A network is no chain, and its tensors differ: in a ResNet's block
- * the last convolution gives most of the bytes for a quarter of the operations. So any set of segments is a choice
- * here: a tensor that is not kept is computed again from what is there, or from what is itself computed again. What is
- * held at each time follows from lifetimes alone, which takes microseconds for a whole graph; the memory plan, which
- * also knows where everything lies, judges in the end. */
+ * Chen et al. cut a chain into blocks of equal size. But a network is not a chain, and its tensors differ: in a
+ * ResNet's block the last convolution gives most of the bytes for a quarter of the operations. So any set of segments
+ * is a possible choice here. A tensor that is not kept is recomputed from what is there, or from what is recomputed
+ * too. What is held at each time follows from lifetimes alone, which takes microseconds for a whole graph. The memory
+ * plan, which also knows places, has the last word. */
 #include "passes/pass.h"
 #include "plan/memory_plan.h"
 #include "plan/recompute.h"
@@ -12,32 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A byte that is moved counts as so many operations. */
+/* The operations that a moved byte counts as. */
 static const double FLOPS_PER_BYTE = 8;
 
-/* Of a round's candidates this share is taken before all are weighed again, as long as one is still so good. */
+/* In each round this share of the candidates is taken before all are weighed again, as long as a candidate is still
+ * this good. */
 static const double TAKEN_SHARE = 1.0 / 8, STILL_AS_GOOD = 0.7;
 
-/* Each stage aims at this share of what the one before it did. */
+/* Each stage aims at this share of the previous stage's target. */
 static const double STAGE_SHARE = 0.95;
 
-/* Without a limit, a share of what is held at most is worth this part of that share of the work; all that is computed
- * again may be so much of it, and nothing is weighed that gives less than a share of what is held. */
+/* For recompute_light: a share of the memory held at most is worth LIGHT_PRICE of that share of the work. All
+ * recomputation together is at most LIGHT_MOST of the work. Segments that save less than LIGHT_LEAST of the memory are
+ * not weighed. */
 static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 1.0 / 80, LIGHT_LEAST = 1.0 / 128;
 
-/* Plans may need more than what is held at a time: then less is aimed at. */
+/* A plan may need more than what is held at a time; then a lower target is tried. */
 enum { MOST_PLANS = 12 };
 
 typedef struct chooser {
     liana__recompute_view view;
     uint32_t num_segments;
-    double *size;         /* by node id: bytes held in the workspace; 0 for what is of one slice, or lies elsewhere */
+    double *size;         /* by node id: bytes held in the workspace; 0 for tensors of one slice, or elsewhere */
     double *cost;         /* by node id: of computing it again */
     uint32_t *owner;      /* by node id: whose memory it has */
     uint32_t *last;       /* by node id: the last segment that reads it, */
     uint32_t *last_clone; /* or reads it computed again */
     double *work;         /* by segment: bytes that it needs while it runs */
-    double *change;       /* by segment: what is held more than in the one before */
+    double *change;       /* by segment: bytes held more than in the segment before */
     /* Of the last choice that was looked at. */
     double peak, excess, total_cost;
 } chooser;
@@ -67,7 +69,7 @@ static void find_turn(chooser *c)
     if (!view->graph->first_gradient) view->turn = 0;
 }
 
-/* What depends on the examples, row by row: no statistics, which are small, nor casts of weights. */
+/* Tensors that depend on the examples, row by row. Not statistics, which are small, nor casts of weights. */
 static void find_forgettable(chooser *c, bool *of_examples)
 {
     const liana__execution_order *schedule = c->view.schedule;
@@ -148,7 +150,7 @@ static void note_reads(chooser *c, const liana__node *node, uint32_t now, bool r
     }
 }
 
-/* From the last segment back, so that who needs a segment again is known before it. */
+/* From the last segment back: then the readers of a recomputed segment are known before it. */
 static void find_lifetimes(chooser *c)
 {
     liana__recompute_view *view = &c->view;
@@ -174,7 +176,7 @@ static void hold(chooser *c, double bytes, uint32_t from, uint32_t until)
     c->change[(until > from ? until : from) + 1] -= bytes;
 }
 
-/* Peak and excess over the target of what is held, and the operations of what is computed again. */
+/* The peak of what is held, its excess over the target, and the operations of the recomputation. */
 static void look_at(chooser *c, double target)
 {
     const liana__recompute_view *view = &c->view;
@@ -273,7 +275,8 @@ static liana_status plan_size(const liana_graph *graph, const liana__execution_o
     return LIANA_OK;
 }
 
-/* Chooses for a target, by way of higher ones: what helps little at first is not chosen before what helps more. */
+/* Chooses for a target by way of higher targets. So a segment that helps little at first is not chosen before one that
+ * helps more. */
 static void approach(chooser *c, double target, candidate *list)
 {
     look_at(c, target);
@@ -311,7 +314,7 @@ static liana_status build_if_smaller(const chooser *c, liana__recomputation *bes
 static liana_status choose(chooser *c, size_t limit, candidate *list, liana__recomputation *best, liana__error *error)
 {
     look_at(c, 0);
-    /* Where in-place results share memory, less is needed than what is held by this count. */
+    /* In-place results share memory, so less is needed than this count of what is held. */
     double target = (double)limit * c->peak / (double)best->workspace_size;
     for (int i = 0; i < MOST_PLANS && best->workspace_size > limit; i++) {
         approach(c, target, list);
@@ -412,7 +415,7 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
     candidate *list = calloc(schedule->num_segments + 1, sizeof *list);
     liana_status status = LIANA_OK;
     if (!allocate(&c) || !of_examples || !list) {
-        status = liana__fail_memory(error, "the choice of what is computed again");
+        status = liana__fail_memory(error, "the choice of recomputed segments");
     } else {
         find_turn(&c);
         find_forgettable(&c, of_examples);
@@ -445,6 +448,6 @@ liana_status liana__recompute_light(const liana_graph *graph, const liana__execu
 
 const liana__pass liana__pass_recompute_light = {
     .name = "recompute_light",
-    .doc = "Parts of the forward pass that give much memory for little work run again instead of being kept (when a "
-           "backend plans its memory).",
+    .doc = "Parts of the forward pass that save much memory for little work are computed twice instead of being kept "
+           "(applied when a backend plans its memory).",
 };

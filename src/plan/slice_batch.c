@@ -1,19 +1,19 @@
-/* Which nodes run together on a slice of the batch.
+/* Chooses the nodes that run together on a slice of the batch.
  *
- * Nodes are taken in the order in which they were made. One that can be computed in parts joins the open segment,
- * unless it needs what only all slices together give; then the segment is closed and it opens the next. A node that
- * runs whole goes before the open segment if it needs nothing from it, else after it.
+ * Nodes are taken in the order of their creation. A node that can be computed in parts joins the open segment, unless
+ * it needs the result of all slices together. Then the segment is closed, and the node opens the next one. A node that
+ * runs whole goes before the open segment if it reads nothing of it, else after it.
  *
- * How many rows a slice has: as many as fit the cache, but enough that what each slice needs whole (weights) and what
- * has to be added up in the end (their gradients) is little beside it. Each node allows a range, a segment the ranges'
- * intersection, of which the upper end is taken. */
+ * The number of rows of a slice: as many as fit into the cache. But the work for each slice (reading weights, adding
+ * their gradients) must be small compared with the slice. Each node allows a range; a segment uses the upper end of the
+ * ranges' intersection. */
 #include "passes/pass.h"
 #include "plan/execution_order.h"
 
 #include <stdlib.h>
 
-/* The bytes of a slice that make up for one byte that is read or added up for each slice. They come from the cache,
- * what is saved would have come from memory. */
+/* The bytes of a slice that make up for one byte that each slice reads or adds. The latter come from the cache; the
+ * saved bytes would have come from memory. */
 static const double BYTES_PER_WHOLE_BYTE = 1;
 
 /* Numbers of rows; empty if least > most. */
@@ -107,9 +107,9 @@ static int64_t next_divisor(int64_t rows, int64_t divisor)
     return divisor;
 }
 
-/* A chain of element-wise ops works on a handful of tensors at a time: 16384 elements for slices of a megabyte (with
- * fewer, what each call of a kernel costs shows). Tensors that are little larger are as well left whole, and so are
- * those whose size has no divisor near that. */
+/* A chain of element-wise ops works on a few tensors at a time: 16384 elements for slices of a megabyte (with fewer,
+ * the cost of calling kernels shows). Tensors that are little larger, or whose size has no divisor near that, stay
+ * whole. */
 static row_range flat_range(const slicer *s, int64_t elements)
 {
     int64_t most = (int64_t)s->slice_bytes / 64;
@@ -120,7 +120,7 @@ static row_range flat_range(const slicer *s, int64_t elements)
     return (row_range){elements, elements};
 }
 
-/* The rows that suit a node; {rows, rows} if it had better run whole. */
+/* The range of rows for a node; {rows, rows} if it should run whole. */
 static row_range range_of(const slicer *s, const liana__node *node, const liana__parts *parts)
 {
     if (s->flat) return flat_range(s, parts->rows);
@@ -178,7 +178,7 @@ static bool is_computed(const slicer *s, uint32_t id)
     return s->graph->nodes[id]->op->placement != LIANA__PLACE_ALIAS;
 }
 
-/* A node alone has nobody to leave anything in the cache for. */
+/* A single node has no other node to leave data in the cache for. */
 static bool is_worth_slicing(const slicer *s)
 {
     size_t computed = 0;
@@ -199,8 +199,8 @@ static void close_segment(slicer *s)
     s->num_open = s->num_waiting = 0;
 }
 
-/* Whether a node needs anything of the open segment, or of what waits for its end; and whether it can get that while
- * the segment runs. */
+/* Whether a node reads anything of the open segment, or of nodes that wait for its end; and whether it can read that
+ * while the segment runs. */
 static bool needs_open(const slicer *s, const liana__node *node)
 {
     for (uint32_t i = 0; i < node->num_inputs; i++) {
@@ -255,7 +255,7 @@ static void place(slicer *s, const liana__node *node)
     s->open[s->num_open++] = node->id;
 }
 
-/* What only its own segment reads, row by row. An alias is its input. */
+/* Finds tensors that only their own segment reads, row by row. An alias is its input. */
 static void find_internal(slicer *s)
 {
     liana__execution_order *schedule = s->schedule;
@@ -345,6 +345,6 @@ void liana__execution_order_free(liana__execution_order *schedule)
 
 const liana__pass liana__pass_slice_batch = {
     .name = "slice_batch",
-    .doc = "Chains of nodes run slice by slice over the batch, so that their tensors stay in the cache (when a backend "
-           "orders them).",
+    .doc = "Chains of nodes run slice by slice over the batch, so that their tensors stay in the cache (applied when a "
+           "backend orders them).",
 };

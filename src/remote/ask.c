@@ -1,11 +1,11 @@
-/* What servers say of files: one by one, many at a time, or in lists. */
-#include "remote/remote_internal.h"
+/* Asks servers about files: one by one, many at a time, or by lists. */
+#include "remote/scheme.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Objects are asked for in groups of so many. A list that is longer than MAX_LISTED is no data set, or a server that
- * never ends. */
+/* Objects are requested in groups of GROUP. A list longer than MAX_LISTED is not a data set, or comes from a server
+ * that never ends it. */
 enum { GROUP = 64, MAX_LISTED = 20000000 };
 
 /* ---- one by one ---- */
@@ -128,7 +128,7 @@ liana_status liana__remote_list(liana__remote *remote, const liana__remote_objec
         LIANA_TRY(add_page(remote, where, name, prefix, flat, arena, listing, error));
         bool endless = listing->next && last && strcmp(listing->next, last) == 0;
         if (endless || listing->count > MAX_LISTED) {
-            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list does not end", where->name);
+            return liana__fail(error, LIANA_IO_ERROR, "cannot list '%s': the server's list has no end", where->name);
         }
     } while (listing->next);
     return LIANA_OK;

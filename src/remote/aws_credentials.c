@@ -108,7 +108,7 @@ static const char *look(const profile_file *file, const char *section, const cha
     return file->text ? liana__ini_value(file->text, file->size, section, key, arena) : NULL;
 }
 
-/* Keys are looked for in both files, as the AWS tools do; what the environment said stays. */
+/* Looks for keys in both files, as the AWS tools do. Values from the environment are kept. */
 static liana_status use_profile(liana__aws_credentials *credentials, const profile_file files[2], liana__arena *arena,
                                 liana__error *error)
 {

@@ -1,7 +1,7 @@
-/* Keys that a server near by gives for some hours.
+/* AWS credentials from a local metadata server, valid for some hours.
  *
- * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, a session
- * token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
+ * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, with a
+ * session token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
 #include "base/file.h"
 #include "formats/json.h"
 #include "remote/aws_credentials.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Keys that are about to end are not begun with. */
+/* MARGIN, in seconds: ignore credentials that are about to expire. */
 enum { MARGIN = 300, MAX_TOKEN = 1 << 16 };
 
 #define CONTAINER_HOST "http://169.254.170.2"
@@ -67,8 +67,8 @@ liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credential
     } else if (full) {
         if (!may_be_asked(full)) {
             return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "AWS_CONTAINER_CREDENTIALS_FULL_URI is '%s', expected https://, or http:// of this "
-                               "machine or of the servers that ECS and EKS have (169.254.170.2, 169.254.170.23)",
+                               "AWS_CONTAINER_CREDENTIALS_FULL_URI is '%s', expected https://, or http:// on this "
+                               "machine or on the servers of ECS and EKS (169.254.170.2, 169.254.170.23)",
                                full);
         }
         credentials->kind = LIANA__AWS_CONTAINER;
@@ -110,7 +110,7 @@ liana_status liana__aws_credentials_read(const char *text, size_t size, liana__a
                                          liana__aws_credentials *credentials, liana__error *error)
 {
     liana__value *root;
-    /* What the JSON reader has to say may quote the keys. */
+    /* The JSON reader's message may quote the keys, so it is not shown. */
     liana_status status = liana__json_parse(text, size, "credentials", arena, &root, NULL);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "credentials");
     bool map = status == LIANA_OK && root->kind == LIANA__VALUE_MAP;
@@ -174,7 +174,7 @@ static liana_status take_keys(const answer *got, const char *name, liana__arena 
                        credentials->origin, own.message);
 }
 
-/* Of the file, which is renewed, or given as it is. */
+/* The authorization: from the file, which is renewed, or given directly. */
 static liana_status find_authorization(char **text, liana__error *error)
 {
     const char *file = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");

@@ -94,7 +94,7 @@ LIANA__LIBRARY_DECLARE(expat, LIANA__EXPAT_NAMES);
 #define XML_SetUserData liana__expat_library.XML_SetUserData
 #define XML_StopParser liana__expat_library.XML_StopParser
 
-/* Before the first call of any of them. Errors: UNIMPLEMENTED. */
+/* Loads the libraries. Call it before the first of these functions. Errors: UNIMPLEMENTED. */
 liana_status liana__remote_load(liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -17,7 +17,7 @@ typedef struct fetch_job {
     liana__remote_object *object;
     liana__remote_cache_id id;
     job_state state;
-    int64_t try_at; /* when to ask again whether somebody else has fetched it */
+    int64_t try_at; /* when to test again whether another process has fetched it */
     bool encrypted;
     liana__partial_file parts;
 } fetch_job;
@@ -63,7 +63,7 @@ typedef struct fetcher {
 
 /* ---- one request ---- */
 
-/* Before the first byte is taken: is this the answer to what was asked, of the file that was described? */
+/* Before the first byte is used: whether this is the answer to the request, and of the described file. */
 static refusal check_answer(const fetch_slot *slot, const liana__http_response *response)
 {
     const liana__remote_object *object = slot->job->object;
@@ -139,8 +139,8 @@ static liana_status fail_refusal(const fetch_slot *slot, liana__error *error)
     case CHANGED: return liana__remote_changed(name, error);
     case NO_RANGE:
         return liana__fail(error, LIANA_DATA_LOSS,
-                           "cannot read '%s': the server sends other bytes than those asked for (HTTP %ld to a request "
-                           "of bytes %llu to %llu); download it and name the copy",
+                           "cannot read '%s': the server sends other bytes than requested (HTTP %ld to a request of "
+                           "bytes %llu to %llu); download it and pass the local path",
                            name, slot->response.status, (unsigned long long)(slot->offset + slot->got),
                            (unsigned long long)(slot->offset + slot->size - 1));
     default:
@@ -161,7 +161,7 @@ static liana_status finish_job(fetcher *fetch, fetch_job *job, liana__error *err
     return status;
 }
 
-/* A file that is wanted if it can be had is left out: what is wrong with it is its own. */
+/* Leaves out an optional file, with its own failure. */
 static void give_up(fetcher *fetch, fetch_job *job, const liana__error *why)
 {
     job->object->status = why->status;
@@ -200,7 +200,7 @@ static liana_status finish_slot(fetcher *fetch, fetch_slot *slot, CURLcode code,
         stop_slot(fetch, slot);
         return job->parts.num_done == job->parts.count ? finish_job(fetch, job, error) : LIANA_OK;
     }
-    /* An answer that is shorter than it should be, and says so, is a cut as well. */
+    /* An answer that is shorter than its length is a cut as well. */
     bool cut = code == CURLE_OK && success;
     if (!cut && !liana__http_may_retry(http, code, response)) {
         if (code != CURLE_OK) return liana__http_fail(job->object->name, code, response, slot->attempt, error);
@@ -225,7 +225,7 @@ static liana_status end_slot(fetcher *fetch, fetch_slot *slot, CURLcode code, li
     liana__error own = {0};
     liana_status status = finish_slot(fetch, slot, code, &own);
     if (status == LIANA_OK) return LIANA_OK;
-    /* The slot is free where all bytes came and are not those that the server spoke of. */
+    /* The slot is free if all bytes came and differ from the server's checksum. */
     if (optional && (slot->job ? may_give_up(slot, status) : status == LIANA_DATA_LOSS)) {
         give_up(fetch, job, &own);
         return LIANA_OK;
@@ -307,7 +307,7 @@ static liana_status tell(fetcher *fetch, bool last, liana__error *error)
     fetch->progress.seconds = (double)(fetch->told_at - fetch->began_at) / 1000;
     fetch->progress.bytes_fetched = done > fetch->bytes_before ? done - fetch->bytes_before : 0;
     if (options->progress(options->user, &fetch->progress)) return LIANA_OK;
-    return liana__fail(error, LIANA_CANCELLED, "stopped while remote files were fetched; what came is kept");
+    return liana__fail(error, LIANA_CANCELLED, "stopped while fetching remote files; the parts that arrived are kept");
 }
 
 static liana_status take_messages(fetcher *fetch, liana__error *error)

@@ -34,11 +34,11 @@ liana_status liana__google_credentials_read(const char *text, size_t size, const
                                             liana__google_credentials *credentials, liana__error *error)
 {
     liana__value *root;
-    /* What the JSON reader has to say may quote the file. */
+    /* The JSON reader's message may quote the file, so it is not shown. */
     liana_status status = liana__json_parse(text, size, path, arena, &root, NULL);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, path);
     if (status != LIANA_OK || root->kind != LIANA__VALUE_MAP) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' holds no credentials: it is no JSON mapping", path);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' has no credentials: it is not a JSON mapping", path);
     }
     const char *type = text_of(root, "type"), *exchange = text_of(root, "token_uri");
     credentials->exchange = exchange ? exchange : TOKEN_URL;
@@ -64,7 +64,7 @@ liana_status liana__google_credentials_read(const char *text, size_t size, const
                            path);
     }
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "'%s' holds credentials of another type than service_account and authorized_user", path);
+                       "'%s' has credentials of a type other than service_account and authorized_user", path);
 }
 
 static liana_status read_file(const char *path, liana__arena *arena, liana__google_credentials *credentials,
@@ -205,7 +205,7 @@ static liana_status add_assertion(liana__text *jwt, const liana__google_credenti
         if (jwt->failed) {
             status = liana__fail_memory(error, "a token");
         } else if (!sign(credentials->secret, jwt, signature, &size)) {
-            status = liana__fail(error, LIANA_INVALID_CONFIG, "%s: its private_key is no RSA key in PEM",
+            status = liana__fail(error, LIANA_INVALID_CONFIG, "%s: its private_key is not an RSA key in PEM",
                                  credentials->origin);
         } else {
             liana__text_add(jwt, ".");
@@ -251,8 +251,7 @@ static liana_status take_token(const liana__http_response *response, const char 
     if (response->status != 200) {
         liana__refusal refusal = liana__listing_read_refusal(body, response->body.length);
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': no token could be had with the credentials in %s: HTTP %ld%s%s; are they "
-                           "still valid?",
+                           "cannot read '%s': the credentials in %s gave no token: HTTP %ld%s%s; are they still valid?",
                            name, credentials->origin, response->status, *refusal.text ? ": " : "", refusal.text);
     }
     liana__value *root;

@@ -1,4 +1,4 @@
-/* google_credentials.h - who we are to Google Cloud Storage, and where it is. */
+/* google_credentials.h - credentials for Google Cloud Storage, and its endpoint. */
 #ifndef LIANA_REMOTE_GOOGLE_CREDENTIALS_H
 #define LIANA_REMOTE_GOOGLE_CREDENTIALS_H
 
@@ -23,17 +23,21 @@ typedef struct liana__google_credentials {
     const char *secret;   /* SERVICE: the private key (PEM); USER: client_secret */
     const char *key_id;   /* SERVICE: private_key_id, or NULL */
     const char *refresh;  /* USER: refresh_token */
-    const char *exchange; /* where tokens are got */
+    const char *exchange; /* where tokens are fetched */
     const char *token;    /* NULL: none yet */
     time_t expires;       /* 0: not known */
 } liana__google_credentials;
 
-/* CLOUDSDK_AUTH_ACCESS_TOKEN or GOOGLE_OAUTH_ACCESS_TOKEN (a token itself); the file GOOGLE_APPLICATION_CREDENTIALS, or
- * that which `gcloud auth application-default login` writes; the metadata server, if GCE_METADATA_HOST is set or the
- * machine says that it is Google's; else anonymous. STORAGE_EMULATOR_HOST is another endpoint, and is asked anonymously
- * unless the environment names a token or a file. Everything in the arena.
- * Errors: INVALID_CONFIG (a file that is none of credentials), OUT_OF_MEMORY, and those of reading files. No message
- * contains what a file says. */
+/* Finds credentials and endpoint, in this order:
+ *
+ * - CLOUDSDK_AUTH_ACCESS_TOKEN or GOOGLE_OAUTH_ACCESS_TOKEN (a token itself);
+ * - the file GOOGLE_APPLICATION_CREDENTIALS, or the file that `gcloud auth application-default login` writes;
+ * - the metadata server, if GCE_METADATA_HOST is set or the machine says that it is Google's;
+ * - else anonymous.
+ *
+ * STORAGE_EMULATOR_HOST is another endpoint. Requests to it are anonymous, unless the environment names a token or a
+ * file. Everything is in the arena. Errors: INVALID_CONFIG (a file without credentials), OUT_OF_MEMORY, and those of
+ * reading files. No message quotes the contents of a file. */
 liana_status liana__google_credentials_find(liana__arena *arena, liana__google_credentials *credentials,
                                             liana__error *error) LIANA_MUST_USE;
 
@@ -41,8 +45,8 @@ liana_status liana__google_credentials_find(liana__arena *arena, liana__google_c
 liana_status liana__google_credentials_read(const char *text, size_t size, const char *path, liana__arena *arena,
                                             liana__google_credentials *credentials, liana__error *error) LIANA_MUST_USE;
 
-/* Makes credentials->token one that is good for some minutes; NULL if anonymous. `name` is what it is wanted for.
- * Errors: IO_ERROR (refused, not reached), INVALID_CONFIG (a private key that is none). */
+/* Makes credentials->token valid for some minutes at least; NULL if anonymous. `name` is the file that it is for.
+ * Errors: IO_ERROR (refused, not reached), INVALID_CONFIG (an invalid private key). */
 liana_status liana__google_credentials_refresh(liana__http *http, const char *name, liana__arena *arena,
                                                liana__google_credentials *credentials, liana__error *error)
     LIANA_MUST_USE;

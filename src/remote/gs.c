@@ -24,11 +24,12 @@ static void explain_access(const liana__remote *remote, liana__text *text)
     const liana__google_credentials *google = &remote->google;
     switch (google->kind) {
     case LIANA__GOOGLE_ANONYMOUS:
-        liana__text_add(text, "without credentials; set GOOGLE_APPLICATION_CREDENTIALS to a file of them, or run "
-                              "'gcloud auth application-default login'");
+        liana__text_add(text, "without credentials; set GOOGLE_APPLICATION_CREDENTIALS to a file with credentials, or "
+                              "run 'gcloud auth application-default login'");
         break;
     case LIANA__GOOGLE_TOKEN:
-        liana__text_add(text, "with the token in %s, which may have expired (they live an hour)", google->origin);
+        liana__text_add(text, "with the token in %s, which may have expired (tokens are valid for an hour)",
+                        google->origin);
         break;
     case LIANA__GOOGLE_SERVICE:
         liana__text_add(text, "as %s, whose key is in %s; it needs the role Storage Object Viewer", google->account,

@@ -109,7 +109,7 @@ static void take_header(liana__http_response *response, const char *name, const 
     }
 }
 
-/* What a response before (a redirect, "100 Continue") said does not count. */
+/* Headers of an earlier response (a redirect, "100 Continue") do not count. */
 static void forget_headers(liana__http_response *response)
 {
     response->etag[0] = response->last_modified[0] = response->generation[0] = response->hash[0] = 0;
@@ -272,8 +272,8 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
                            reason, tries);
     case CURLE_PEER_FAILED_VERIFICATION:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server's certificate is not trusted: %s; if an authority of your own "
-                           "signed it, name its certificate in SSL_CERT_FILE or CURL_CA_BUNDLE",
+                           "cannot read '%s': the server's certificate is not trusted: %s; if your own authority "
+                           "signed it, set SSL_CERT_FILE or CURL_CA_BUNDLE to the authority's certificate",
                            name, reason);
     case CURLE_SSL_CACERT_BADFILE:
         return liana__fail(
@@ -286,12 +286,12 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server ends its answers too early: %s%s; what came is kept, run "
-                           "again to go on",
+                           "cannot read '%s': the server ends its answers too early: %s%s; the parts that arrived are "
+                           "kept, run again to go on",
                            name, reason, tries);
     case CURLE_UNSUPPORTED_PROTOCOL:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server sends on to an address that is not https (%s)", name, reason);
+                           "cannot read '%s': the server redirects to an address that is not https (%s)", name, reason);
     default: return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s%s", name, reason, tries);
     }
 }
@@ -378,7 +378,7 @@ static void take_ends(liana__http *http, liana__http_exchange *exchanges, size_t
     }
 }
 
-/* Starts what may start; the number of those that are not done. */
+/* Starts requests as far as allowed. Returns the number of unfinished ones. */
 static size_t start_some(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections, int64_t now,
                          int64_t *wake)
 {

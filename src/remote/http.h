@@ -1,4 +1,4 @@
-/* http.h - requests and responses, through libcurl, with retries. */
+/* http.h - HTTP requests and responses with retries, by libcurl. */
 #ifndef LIANA_REMOTE_HTTP_H
 #define LIANA_REMOTE_HTTP_H
 
@@ -11,53 +11,53 @@
 
 /* What all requests share. */
 typedef struct liana__http {
-    CURLM *multi;  /* runs transfers of files; keeps connections, from one to the next */
-    CURLM *asking; /* runs the requests of liana__http_send: also while files are under way, when a token ends */
+    CURLM *multi;  /* runs transfers of files; keeps connections from one to the next */
+    CURLM *asking; /* runs the requests of liana__http_send, also while files are fetched, when a token expires */
     int stall_seconds;
     int max_attempts;
     int first_delay; /* milliseconds */
     uint64_t seed;
-    uint32_t num_requests; /* so far: what a request's delays are drawn from */
-    bool resolved;         /* the name of a server was found in this run of the program */
+    uint32_t num_requests; /* sent so far; the delays of a request are drawn from it */
+    bool resolved;         /* true: a server's name was found in this run of the program */
 } liana__http;
 
 /* Zero-initialise; free with liana__http_request_free. */
 typedef struct liana__http_request {
     liana__text url;
     struct curl_slist *headers;
-    liana__text form; /* a POST of it, if there is any */
+    liana__text form; /* the body of a POST, if any */
     bool head;
-    bool follow; /* redirects, to https and, on this machine, http; with the name and password of ~/.netrc */
+    bool follow; /* follow redirects to https, and on this machine to http; use the name and password of ~/.netrc */
     bool has_range;
     uint64_t range_start;
     uint64_t range_count;
-    const char *method; /* NULL: as the members above say */
-    bool local;         /* a server of this machine or its host: no proxy, and no patience where it is not there */
-    bool failed;        /* memory ran out */
+    const char *method; /* NULL: as the other members say */
+    bool local;         /* a server of this machine or its host: no proxy, and short timeouts */
+    bool failed;        /* out of memory */
 } liana__http_request;
 
 void liana__http_request_header(liana__http_request *request, const char *name, const char *value);
 void liana__http_request_free(liana__http_request *request);
 
 struct liana__http_response;
-/* Takes bytes of a body; false ends the transfer. */
+/* Receives bytes of a body. False ends the transfer. */
 typedef bool (*liana__http_sink)(void *user, const struct liana__http_response *response, const void *bytes,
                                  size_t size);
 
-/* Set sink and user, or have the body collected. Free with liana__http_response_free. */
+/* Set sink and user; without a sink the body is collected. Free with liana__http_response_free. */
 typedef struct liana__http_response {
     liana__http_sink sink;
     void *user;
-    CURL *easy; /* while it is under way */
+    CURL *easy; /* during the transfer */
     long status;
-    liana__text body; /* of responses that the sink does not want: failures, and all where there is no sink */
+    liana__text body; /* body of failed responses, and of all responses if there is no sink */
     bool body_too_long;
     char etag[256];
     char last_modified[64];
     char generation[32];
     char hash[128]; /* all x-goog-hash, with commas between */
     char region[64];
-    bool encrypted; /* with a key of the customer's: then an ETag is no MD5 */
+    bool encrypted; /* encrypted with the customer's key: then an ETag is not an MD5 */
     bool has_length;
     uint64_t length;
     bool has_range;
@@ -70,25 +70,25 @@ typedef struct liana__http_response {
 
 void liana__http_response_free(liana__http_response *response);
 
-/* A transfer to be run by http->multi; both structs must stay where they are until
- * liana__http_end. NULL when memory could not be had. */
+/* Makes a transfer for http->multi. Both structs must stay where they are until liana__http_end. NULL: out of
+ * memory. */
 CURL *liana__http_begin(liana__http *http, const liana__http_request *request, liana__http_response *response);
 void liana__http_end(liana__http_response *response);
 
-/* Whether another attempt may help: no connection, a cut, 408, 429, 5xx; not where no server's name was ever found,
- * which is a name that is spelt wrong, or no network. Call it once for each end of a transfer. */
+/* Whether another attempt may succeed: no connection, a cut, 408, 429, 5xx. Not if no server's name was ever found:
+ * then the name is wrong, or there is no network. Call it once at the end of each transfer. */
 bool liana__http_may_retry(liana__http *http, CURLcode code, const liana__http_response *response);
-/* How long to wait before attempt 1, 2, ... of a request: twice as long each time, of which the last half by chance. */
+/* The delay before attempt 1, 2, ... of a request, in milliseconds. It doubles each time; its last half is random. */
 int liana__http_delay(const liana__http *http, uint32_t request, int attempt, unsigned retry_after);
 
 /* One of several requests that are sent together. */
 typedef struct liana__http_exchange {
-    const char *name; /* what it is about, for messages */
+    const char *name; /* the file's name, for messages */
     const liana__http_request *request;
     liana__http_response *response;
     liana__error *error; /* may be NULL */
-    /* What comes of it: OK with any HTTP status that another attempt would not change; IO_ERROR (no connection, or cut
-     * answers, after all attempts), OUT_OF_MEMORY, which name `name`. */
+    /* The result. OK: any HTTP status that another attempt would not change. Errors, with `name`: IO_ERROR (no
+     * connection, or cut answers, after all attempts), OUT_OF_MEMORY. */
     liana_status status;
     /* liana__http_send_all's own. */
     int attempt;
@@ -98,12 +98,12 @@ typedef struct liana__http_exchange {
     bool done;
 } liana__http_exchange;
 
-/* Sends all, `connections` at a time, each as often as may help. */
+/* Sends all requests, `connections` at a time, with retries. */
 void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections);
 /* One; returns its status. */
 liana_status liana__http_send(liana__http *http, const char *name, const liana__http_request *request,
                               liana__http_response *response, liana__error *error);
-/* Milliseconds of a clock that only goes on. */
+/* Milliseconds of a monotonic clock. */
 int64_t liana__http_now(void);
 
 /* Whether secrets may go to this URL: https, or a server on this machine. */

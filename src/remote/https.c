@@ -1,6 +1,6 @@
-/* https://: any web server. It can give no list of files, so patterns are refused. http:// only on this machine: what
- * comes by it could come from anybody. */
-#include "remote/remote_internal.h"
+/* https://: any web server. It has no lists of files, so patterns are refused. http:// works only on this machine,
+ * since its answers could come from anybody. */
+#include "remote/scheme.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool same(const liana__remote_object *object, const liana__http_response 
     return strcmp(object->version, version_of(response)) == 0;
 }
 
-/* The answer to a request of the first byte says it all, where HEAD may be refused (addresses signed for GET). */
+/* Requests the first byte. Its answer has all properties, and HEAD may be refused (addresses signed for GET). */
 static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                         liana__error *error)
 {
@@ -56,7 +56,7 @@ static liana_status take(liana__remote_object *object, const liana__http_respons
     object->size = object->whole ? response->length : response->range_total;
     if (object->whole ? response->has_length : response->has_range) return LIANA_OK;
     return liana__fail(error, LIANA_IO_ERROR,
-                       "cannot read '%s': the server does not say how long it is; download it and name the copy",
+                       "cannot read '%s': the server does not give its length; download it and pass the local path",
                        object->name);
 }
 

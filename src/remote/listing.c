@@ -62,7 +62,7 @@ static liana_status read_gcs_object(const liana__value *value, liana__listed *li
     *listed = (liana__listed){.key = text_of(value, "name"), .version = text_of(value, "generation")};
     if (!listed->key || !listed->version || !read_size(text_of(value, "size"), &listed->size)) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "the server's answer names an object without its name, generation or size");
+                           "the server's answer has an object without name, generation or size");
     }
     uint8_t bytes[4];
     if (crc32c && liana__base64_decode(crc32c, bytes, sizeof bytes)) {
@@ -254,7 +254,7 @@ static liana_status parse_xml(xml_reader *reader, const char *bytes, size_t size
     XML_SetStartDoctypeDeclHandler(reader->parser, on_document_type);
     if (XML_Parse(reader->parser, bytes, (int)size, XML_TRUE) != XML_STATUS_OK && reader->status == LIANA_OK) {
         reader->status =
-            liana__fail(reader->error, LIANA_INVALID_DATA, "the server's answer is no list of objects: line %lu: %s",
+            liana__fail(reader->error, LIANA_INVALID_DATA, "the server's answer is not a list of objects: line %lu: %s",
                         (unsigned long)XML_GetCurrentLineNumber(reader->parser),
                         XML_ErrorString(XML_GetErrorCode(reader->parser)));
     }
@@ -274,11 +274,12 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
     liana_status status = parse_xml(reader, bytes, size);
     if (status == LIANA_OK && arena->failed) status = liana__fail_memory(error, "a list of remote files");
     if (status == LIANA_OK && !reader->is_list) {
-        status = liana__fail(error, LIANA_INVALID_DATA, "the server's answer is XML, but no list of objects");
+        status = liana__fail(error, LIANA_INVALID_DATA, "the server's answer is XML, but not a list of objects");
     }
     if (status == LIANA_OK && reader->truncated && (!reader->next || !*reader->next)) {
-        status = liana__fail(error, LIANA_INVALID_DATA,
-                             "the server's list of objects goes on, but does not say where (no NextContinuationToken)");
+        status =
+            liana__fail(error, LIANA_INVALID_DATA,
+                        "the server's list of objects continues, but does not say where (no NextContinuationToken)");
     }
     if (status == LIANA_OK && reader->truncated) listing->next = reader->next;
     free(reader);
@@ -287,7 +288,7 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
 
 /* ---- refusals ---- */
 
-/* What a server writes may hold anything; what is shown has no control characters. */
+/* A server's text may hold anything; control characters are not shown. */
 static liana__refusal clean(const char *a, const char *b)
 {
     liana__refusal refusal;

@@ -1,7 +1,7 @@
-/* listing.h - what a bucket holds: the answers to GCS's objects.list (JSON) and S3's ListObjectsV2 (XML).
+/* listing.h - lists of a bucket's objects: the answers to GCS's objects.list (JSON) and S3's ListObjectsV2 (XML).
  *
- * XML is read by expat: S3's likes differ in white space, entities and namespaces, and a reader of our own would be
- * right for the servers that it was tried on. Document types, which hold the traps of XML, are refused. */
+ * expat reads XML: servers differ in white space, entities and namespaces, and a reader of our own would be right only
+ * for the servers that it was tested with. Document types are refused, since they are XML's security risks. */
 #ifndef LIANA_REMOTE_LISTING_H
 #define LIANA_REMOTE_LISTING_H
 
@@ -22,7 +22,7 @@ typedef struct liana__listed {
     uint8_t md5[16];
 } liana__listed;
 
-/* Zero-initialise; `items` is malloc'ed, strings are in the arena that is given. */
+/* Zero-initialise. `items` is malloc'ed; strings are in the given arena. */
 typedef struct liana__listing {
     liana__listed *items;
     size_t count;
@@ -31,7 +31,8 @@ typedef struct liana__listing {
 } liana__listing;
 void liana__listing_free(liana__listing *listing);
 
-/* Each adds one page's items and sets `next`. Errors: INVALID_DATA (not such an answer), OUT_OF_MEMORY. */
+/* Each function adds the items of one page, and sets `next`. Errors: INVALID_DATA (not such an answer),
+ * OUT_OF_MEMORY. */
 liana_status liana__listing_read_json(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
                                       liana__error *error) LIANA_MUST_USE;
 liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
@@ -41,18 +42,18 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
 liana_status liana__listing_read_object(const char *bytes, size_t size, liana__arena *arena, liana__listed *listed,
                                         liana__error *error) LIANA_MUST_USE;
 
-/* What a refusal says: "AccessDenied: Access Denied" of S3's XML, the message of Google's JSON; cleaned for a terminal
- * and cut. Anything else gives "". */
+/* The message of a refusal, "AccessDenied: Access Denied" from S3's XML or the message of Google's JSON, cleaned for a
+ * terminal and cut; "" for anything else. */
 typedef struct liana__refusal {
     char text[256];
 } liana__refusal;
 liana__refusal liana__listing_read_refusal(const char *bytes, size_t size);
 
-/* The MD5 that an ETag of S3 is if the object was uploaded in one part, and not encrypted with a key of the customer's
- * (which a response tells); false if it is none. */
+/* The MD5 in an ETag of S3; false if the ETag is not an MD5. It is one if the object was uploaded in one part, and not
+ * encrypted with the customer's key (a response tells that). */
 bool liana__etag_md5(const char *etag, uint8_t md5[16]);
 
-/* Standard base64 into exactly `size` bytes; false if it is not that. */
+/* Decodes standard base64 into exactly `size` bytes; false if that is not possible. */
 bool liana__base64_decode(const char *text, uint8_t *bytes, size_t size);
 
 #endif

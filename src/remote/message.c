@@ -4,7 +4,7 @@
 liana_status liana__remote_changed(const char *name, liana__error *error)
 {
     return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s' changed on its server while it was being read; run again, when nobody writes to it", name);
+                       "'%s' changed on its server while it was read; run again when nobody writes to it", name);
 }
 
 static const char *status_text(long status)

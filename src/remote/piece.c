@@ -12,7 +12,7 @@
 
 enum { BUFFER_SIZE = 1 << 20 };
 
-/* What ID.pieces begins with; a record for each piece follows. Only this machine reads it. */
+/* The head of ID.pieces; a record for each piece follows. Only this machine reads it. */
 typedef struct pieces_header {
     char magic[8];
     uint64_t piece_size;
@@ -165,8 +165,8 @@ static liana_status fail_checksum(const liana__partial_file *parts, const char *
     unlink(parts->path);
     unlink(parts->pieces_path);
     return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s': its %s is not the one that the server names, so bytes were damaged on the way or on the "
-                       "server; what came is thrown away, run again",
+                       "'%s': its %s differs from the server's, so bytes were damaged on the way or on the server; the "
+                       "copy is removed, run again",
                        parts->object->name, what);
 }
 

@@ -1,4 +1,4 @@
-/* piece.h - a file on its way: its part on disk, and which pieces of it are there. */
+/* piece.h - a file that is being fetched: its part on disk, and the pieces that have arrived. */
 #ifndef LIANA_REMOTE_PIECE_H
 #define LIANA_REMOTE_PIECE_H
 
@@ -13,11 +13,11 @@ typedef struct liana__partial_file {
     const char *pieces_path;
     const char *final_path;
     int part;
-    int pieces; /* a descriptor; -1: there is one piece only */
+    int pieces; /* a descriptor; -1: there is only one piece */
     uint64_t piece_size;
     size_t count;
     size_t num_done;
-    size_t next; /* pieces before it are done or under way */
+    size_t next; /* all pieces before it are done or being fetched */
     bool *done;
     uint64_t bytes_done;
 } liana__partial_file;

@@ -29,8 +29,9 @@ static liana_status find_cache(liana__remote *remote, liana__error *error)
     if (!folder && home && *home) folder = liana__arena_format(&remote->arena, "%s/.cache/liana", home);
     if (remote->arena.failed) return liana__fail_memory(error, "the cache of remote files");
     if (!folder) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "there is no place to keep remote files: set LIANA_CACHE to a folder (HOME is not set)");
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "there is no folder for copies of remote files: set LIANA_CACHE to a folder (HOME is not set)");
     }
     return liana__remote_cache_open(&remote->cache, folder, remote->options.cache_limit, &remote->arena, error);
 }
@@ -67,7 +68,7 @@ liana_status liana__remote_create(const liana__remote_options *options, liana__r
     return LIANA_OK;
 }
 
-/* With the first URL: who reads local files only has no use for connections and a cache. */
+/* Done at the first URL: local files need no connections and no cache. */
 static liana_status open_remote(liana__remote *remote, liana__error *error)
 {
     if (remote->cache.view) return LIANA_OK;
@@ -111,12 +112,12 @@ static liana_status find_scheme(const char *name, const liana__scheme **scheme, 
     *scheme = index < NUM_SCHEMES ? SCHEMES[index] : NULL;
     if (*scheme) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s://' is no kind of URL that can be read; https, gs and s3 are%s", word,
+                       "'%s://' cannot be read; expected https, gs or s3%s", word,
                        liana__hint(nearest).text);
 }
 
-/* "https://host/path?query" as it is shown: what is no signature of the query becomes eight digits, for it may be a
- * secret all the same. */
+/* The shown form of "https://host/path?query": a query without its signature becomes eight digits, since it may still
+ * be a secret. */
 static const char *shown_name(const char *identity, liana__arena *arena)
 {
     size_t length = strcspn(identity, "?");
@@ -136,28 +137,27 @@ static liana_status read_web_name(const char *url, liana__remote_object *object,
     size_t length = strcspn(host, "/?#");
     if (memchr(host, '@', length)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "a URL at '%.*s' has a user name or password in it, which would be written into logs and "
+                           "a URL at '%.*s' has a user name or password, which would be written into logs and "
                            "configurations; put them into ~/.netrc",
                            (int)(host + length - (const char *)memchr(host, '@', length) - 1),
                            (const char *)memchr(host, '@', length) + 1);
     }
-    if (length == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' names no server", object->name);
+    if (length == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' has no server name", object->name);
     if (liana__ends_with(url, "?REDACTED")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' is a URL as a run's configuration writes it down, without its query, which may be a "
-                           "signature; give the URL itself (as data.train=URL, data.validation=URL, ...)",
+                           "'%s' is a URL from a run's configuration, without its query, which may be a signature; "
+                           "give the whole URL (as data.train=URL, data.validation=URL, ...)",
                            url);
     }
     if (strpbrk(object->name, "*[")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' is a pattern, but a web server gives no lists of its files; name each file (gs:// and "
-                           "s3:// know patterns)",
+                           "'%s' is a pattern, but a web server does not list its files; name each file (patterns work "
+                           "with gs:// and s3://)",
                            object->name);
     }
     if (!liana__url_is_private(url)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' would come unencrypted, and from anybody; http:// is for servers on this machine, use "
-                           "https://",
+                           "'%s' would not be encrypted; http:// is only for servers on this machine, use https://",
                            object->name);
     }
     return LIANA_OK;
@@ -176,8 +176,8 @@ static liana_status read_bucket_name(const char *url, liana__remote_object *obje
     bool plain = length > 0 && strspn(bucket, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == length;
     if (plain && bucket[0] != '.') return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s': '%s' is no name of a bucket: lower case letters, digits, '-', '_' and '.'", url,
-                       object->bucket);
+                       "'%s': '%s' is not the name of a bucket, expected lower case letters, digits, '-', '_' and '.'",
+                       url, object->bucket);
 }
 
 static liana_status set_id(const liana__remote *remote, liana__remote_object *object, liana__error *error)
@@ -244,7 +244,7 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     liana_status status = liana__remote_list(found->remote, where, prefix, flat, &found->arena, &listing, error);
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key;
-        /* A file that is called like the pattern is meant literally, as it is on disk. */
+        /* A file with the name of the pattern is meant literally, as on disk. */
         bool literal = strcmp(key, where->key) == 0;
         if (literal) found->count = before;
         if (!literal && (liana__ends_with(key, "/") || fnmatch(where->key, key, FNM_PATHNAME | FNM_PERIOD) != 0))
@@ -259,7 +259,7 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     return LIANA_OK;
 }
 
-/* The files in the folder and in the folders in it: what a folder of records or of classes has. */
+/* Adds the files in a folder and in its folders, as in folders of records or of classes. */
 static liana_status add_folder(found_objects *found, const liana__remote_object *where, liana__error *error)
 {
     const char *end = !*where->key || liana__ends_with(where->key, "/") ? "" : "/";
@@ -271,18 +271,18 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
     for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
         const char *key = listing.items[i].key, *slash = strchr(key + length, '/');
         bool deeper = slash && strchr(slash + 1, '/');
-        /* "folder/" is what some tools make to show that there is a folder. */
+        /* Some tools make "folder/" to show that there is a folder. */
         if (deeper || liana__ends_with(key, "/")) continue;
         status = add_listed(found, where, &listing.items[i], error);
     }
     liana__listing_free(&listing);
     LIANA_TRY(status);
     if (found->count > before) return LIANA_OK;
-    return liana__fail(error, LIANA_NOT_FOUND, "there is no '%s': no file of this name, and none below it",
+    return liana__fail(error, LIANA_NOT_FOUND, "there is no '%s': no file with this name, and none below it",
                        where->name);
 }
 
-/* What a name may stand for, before a server is asked. */
+/* The possible meaning of a name, before a server is asked. */
 typedef enum name_kind { LOCAL, A_FILE, FILE_OR_FOLDER, FOLDER, PATTERN } name_kind;
 
 static liana_status read_name(found_objects *found, const char *name, bool must_be_file, liana__remote_object *object,
@@ -357,7 +357,7 @@ static liana_status describe_names(found_objects *found, wishes *wanted, liana__
 
 /* ---- resolving ---- */
 
-/* What stands at the end of a name of a folder says nothing about it. */
+/* Slashes at the end of a folder's name have no meaning. */
 static const char *without_slashes(liana__arena *arena, const char *view, const char *name)
 {
     size_t length = strlen(name);
@@ -365,7 +365,7 @@ static const char *without_slashes(liana__arena *arena, const char *view, const 
     return liana__arena_format(arena, "%s/%.*s", view, (int)length, name);
 }
 
-/* The objects [first, last) are what `name` stands for. */
+/* Makes the objects [first, last) of `name` visible. */
 static liana_status show(found_objects *found, const char *name, size_t first, size_t last, liana__arena *arena,
                          liana__paths *paths, size_t *capacity, liana__error *error)
 {
@@ -564,7 +564,7 @@ void liana__remote_clean(const liana__remote *remote, char *text)
     const char *view = remote ? remote->cache.view : NULL;
     size_t length = view ? strlen(view) : 0;
     for (char *at = view ? strstr(text, view) : NULL; at; at = strstr(at, view)) {
-        /* With the slash behind it, if anything is. */
+        /* With the following slash, if there is one. */
         size_t gone = length + (at[length] == '/');
         memmove(at, at + gone, strlen(at + gone) + 1);
     }

@@ -23,8 +23,8 @@ static liana_status fail_cache(liana__error *error, const char *what, const char
 
 /* ---- locks ---- */
 
-/* What a name's byte is: even, so that the byte behind it is free for the other lock. Two names on one byte would only
- * be taken for used a little too often. */
+/* The byte of a name: even, so that the next byte is free for the other lock. If two names share a byte, a file only
+ * counts as used a little too often. */
 static uint64_t byte_of(const char *name)
 {
     uint8_t digest[32];
@@ -262,12 +262,11 @@ liana_status liana__remote_cache_make_room(liana__remote_cache *cache, uint64_t 
             remove_unused(cache, &files[i], &arena, &total);
         }
         if (bytes > limit || total > limit - bytes) {
-            status =
-                liana__fail(error, LIANA_OUT_OF_RANGE,
-                            "remote files of %.1f MiB are wanted, but '%s' may hold %.1f MiB, of which %.1f MiB are "
-                            "in use; %s, or name another folder (data.remote_cache, LIANA_CACHE)",
-                            (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
-                            cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
+            status = liana__fail(error, LIANA_OUT_OF_RANGE,
+                                 "the remote files take %.1f MiB, but '%s' may hold %.1f MiB, of which %.1f MiB are in "
+                                 "use; %s, or set another folder (data.remote_cache, LIANA_CACHE)",
+                                 (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
+                                 cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
         }
     }
     liana__arena_free(&arena);
@@ -310,7 +309,7 @@ liana_status liana__remote_cache_show(liana__remote_cache *cache, const liana__r
     /* A name that was resolved before, when the server had another version. */
     if (errno == EEXIST || access(link, F_OK) == 0) {
         return liana__fail(error, LIANA_DATA_LOSS,
-                           "'%s' changed on its server while it was in use here; run again with the new one", name);
+                           "'%s' changed on its server while it was in use; run again with the new version", name);
     }
     return fail_show(name, strerror(errno), error);
 }

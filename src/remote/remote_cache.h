@@ -1,11 +1,11 @@
-/* remote_cache.h - the folder in which copies of remote files lie.
+/* cache.h - the cache of remote files: a folder with copies of them.
  *
- *   CACHE/files/ID          a whole file; ID is a hash of URL, version and length
- *   CACHE/files/ID.part     one that is on its way
- *   CACHE/files/ID.pieces   which pieces of it are there, with their checksums (fetch.c)
- *   CACHE/views/NAME/...    what one liana__remote shows of it: links under the names of URLs
- *   CACHE/lock              an empty file whose bytes stand for files and views: whoever uses one holds a read lock on
- *                           its byte, whoever fetches a file a write lock on the byte beside it
+ *   CACHE/files/ID          a complete file; ID is a hash of URL, version and length
+ *   CACHE/files/ID.part     a file that is being fetched
+ *   CACHE/files/ID.pieces   its pieces that have arrived, with their checksums (fetch.c)
+ *   CACHE/views/NAME/...    the view of one liana__remote: links with the names of URLs
+ *   CACHE/lock              an empty file. Each of its bytes stands for a file or a view: a user holds a read lock on
+ *                           the byte; a process that fetches the file holds a write lock on the next byte
  *
  * The time of a file's last change is when it was used last. */
 #ifndef LIANA_REMOTE_REMOTE_CACHE_H
@@ -22,9 +22,9 @@ typedef struct liana__remote_cache {
     const char *folder; /* absolute */
     const char *files;
     const char *view; /* without a '/' at the end */
-    uint64_t limit;   /* 0: as much as the file system gives */
+    uint64_t limit;   /* bytes; 0: as much as the file system has */
     int lock;         /* a descriptor, or -1 */
-    uint64_t *used;   /* bytes of the lock that this cache holds for reading, sorted */
+    uint64_t *used;   /* bytes of the lock file on which this cache holds read locks, sorted */
     size_t num_used;
     size_t used_capacity;
 } liana__remote_cache;

@@ -9,16 +9,16 @@
 #include "remote/remote.h"
 #include "remote/remote_cache.h"
 
-/* A file on a server. Strings live in the arena of the call that found it. */
+/* A file on a server. Its strings are in the arena of the call that found it. */
 typedef struct liana__remote_object {
     const struct liana__scheme *scheme;
-    const char *name;     /* the URL as people see it: a query, which may hold a secret, is a short hash there */
+    const char *name;     /* the URL as it is shown: a query, which may hold a secret, is a short hash */
     const char *bucket;   /* gs, s3 */
-    const char *key;      /* gs, s3: the name in the bucket; https: the URL as it is fetched */
+    const char *key;      /* gs, s3: the name in the bucket; https: the URL to fetch */
     const char *identity; /* https: the URL without its signature */
     uint64_t size;
-    /* What the server calls this state of the file: an ETag, a generation, a date; "" where it says nothing, and then
-     * the file is fetched anew each time. */
+    /* The server's name for this state of the file: an ETag, a generation, a date. "": it has none, and the file is
+     * fetched again each time. */
     const char *version;
     bool whole; /* the server gives no ranges */
     liana__remote_cache_id id;
@@ -26,47 +26,47 @@ typedef struct liana__remote_object {
     uint32_t crc32c;
     bool has_md5;
     uint8_t md5[16];
-    /* May fail alone: what is wrong with this file and no other is said here, and is no error of the call. */
+    /* An optional object may fail alone: `status` and `reason` then say why, and the call goes on. */
     bool optional;
     liana_status status;
     const char *reason;
 } liana__remote_object;
 
-/* Functions that make requests may ask a server for a token; errors are those of liana__remote_resolve. The caller
- * frees requests, also after errors. */
+/* Functions that make requests may ask a server for a token. Their errors are those of liana__remote_resolve. The
+ * caller frees requests, also after errors. */
 typedef struct liana__scheme {
     const char *name;
-    /* Finds endpoint and credentials, once; NULL: none are needed. */
+    /* Finds endpoint and credentials, once. NULL: none are needed. */
     liana_status (*prepare)(liana__remote *remote, liana__error *error);
-    /* Which server names belong to, where that is configured; NULL: they say it. */
+    /* The server of all names, if it is configured. NULL: the name has the server. */
     const char *(*endpoint)(const liana__remote *remote);
-    /* Makes the request that asks what the object is: scheme, name, bucket and key are set. */
+    /* Makes the request for the object's properties. Scheme, name, bucket and key are set. */
     liana_status (*ask)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                         liana__error *error);
-    liana__http_sink ask_sink; /* of its answer; NULL: the body is collected */
-    /* Fills in size, version, whole and checksums from an answer that is no refusal. */
+    liana__http_sink ask_sink; /* receives its answer; NULL: the body is collected */
+    /* Sets size, version, whole and checksums from an answer that is not a refusal. */
     liana_status (*take)(liana__remote_object *object, const liana__http_response *response, liana__arena *arena,
                          liana__error *error);
-    /* Makes the request for a page of what a bucket holds below a prefix, the page after `next` ("" or NULL: the first
-     * one). `flat`: not what has a '/' behind the prefix. NULL: there are no lists. */
+    /* Makes the request for a page of the list of objects below a prefix: the page after `next` ("" or NULL: the
+     * first). `flat`: without objects that have a '/' after the prefix. NULL: there are no lists. */
     liana_status (*ask_list)(liana__remote *remote, const char *name, const char *bucket, const char *prefix, bool flat,
                              const char *next, liana__http_request *request, liana__error *error);
-    /* Adds such a page to the list. */
+    /* Adds the objects of such a page to the list. */
     liana_status (*take_list)(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
                               liana__error *error);
     /* Makes the request for the object's bytes; the caller sets the range. */
     liana_status (*request)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                             liana__error *error);
-    /* Whether a 200 or 206 answers for this version of the object. */
+    /* Whether an answer with 200 or 206 is of this version of the object. */
     bool (*same)(const liana__remote_object *object, const liana__http_response *response);
-    /* "with the access key AKIA...": how requests were made, for messages about refused ones. */
+    /* "with the access key AKIA...": how requests are made, for messages about refusals. */
     void (*explain_access)(const liana__remote *remote, liana__text *text);
 } liana__scheme;
 
 struct liana__remote {
     liana__arena arena;
     liana__remote_options options; /* defaults filled in */
-    bool is_started;               /* libcurl is */
+    bool is_started;               /* libcurl is started */
     liana__http http;
     liana__remote_cache cache;
     bool prepared_aws;
@@ -75,30 +75,30 @@ struct liana__remote {
     liana__google_credentials google;
 };
 
-/* Takes size, version and checksums over from a list. */
+/* Sets size, version and checksums from an item of a list. */
 void liana__remote_object_set(liana__remote_object *object, const liana__listed *listed);
 
 #define LIANA__SCHEME(stem, name) extern const liana__scheme liana__scheme_##name;
 #include "remote/schemes.def"
 #undef LIANA__SCHEME
 
-/* fetch.c: brings objects into the cache, all of them but optional ones, or an error; checks versions, lengths and
- * checksums. */
+/* fetch.c: fetches objects into the cache: all of them except failed optional ones, or an error. Checks versions,
+ * lengths and checksums. */
 liana_status liana__remote_fetch(liana__remote *remote, liana__remote_object *objects, size_t count,
                                  liana__error *error);
 
-/* ask.c: asks what objects are, many at a time. An object that is not optional fails alone only with NOT_FOUND, which
- * is for the caller to make an error of. */
+/* ask.c: asks for the properties of objects, many at a time. An object that is not optional fails alone only with
+ * NOT_FOUND; the caller makes an error of it. */
 liana_status liana__remote_describe(liana__remote *remote, liana__remote_object *objects, size_t count,
                                     liana__arena *arena, liana__error *error);
-/* ask.c: adds all that a bucket holds below a prefix to the list, page after page. */
+/* ask.c: adds all objects of a bucket below a prefix to the list, page by page. */
 liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,
                                 liana__arena *arena, liana__listing *listing, liana__error *error);
 
-/* message.c: the error for a response that refuses. */
+/* message.c: the error for a refusal. */
 liana_status liana__remote_refused(const liana__remote *remote, const liana__scheme *scheme, const char *name,
                                    const liana__http_response *response, liana__error *error);
-/* The error for a file that is not what it was. */
+/* The error for a file that has changed. */
 liana_status liana__remote_changed(const char *name, liana__error *error);
 
 #endif

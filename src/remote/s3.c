@@ -134,7 +134,7 @@ static liana_status take(liana__remote_object *object, const liana__http_respons
                          liana__error *error)
 {
     if (!response->has_length) {
-        return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server does not say how long it is",
+        return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server does not give its length",
                            object->name);
     }
     object->size = response->length;

@@ -1,7 +1,7 @@
-/* sigv4.h - AWS Signature Version 4, which S3 and its likes ask for.
+/* sigv4.h - AWS Signature Version 4, which S3 and servers like it need.
  *
- * Source: AWS, "Signature Version 4 signing process" (canonical request, string to sign, signing key); S3 encodes a
- * path once and does not normalise it, other services twice. Only requests without a body are signed here. */
+ * Source: AWS, "Signature Version 4 signing process" (canonical request, string to sign, signing key). S3 encodes a
+ * path once and does not normalise it; other services encode it twice. Only requests without a body are signed here. */
 #ifndef LIANA_REMOTE_SIGV4_H
 #define LIANA_REMOTE_SIGV4_H
 
@@ -16,9 +16,9 @@ typedef struct liana__sigv4_header {
 
 typedef struct liana__sigv4_request {
     const char *method;
-    const char *path;                   /* as it stands in the request, percent-encoded; "/" at least */
+    const char *path;                   /* as in the request, percent-encoded; at least "/" */
     const char *query;                  /* the same, without '?'; sorted by name, "name=value" each; may be empty */
-    const liana__sigv4_header *headers; /* that are signed, sorted by name, x-amz-date among them */
+    const liana__sigv4_header *headers; /* the signed headers, sorted by name, with x-amz-date */
     size_t num_headers;
     const char *payload_hash; /* hexadecimal SHA-256 of the body */
 } liana__sigv4_request;
@@ -39,11 +39,11 @@ typedef struct liana__sigv4_time {
 } liana__sigv4_time;
 liana__sigv4_time liana__sigv4_time_of(time_t seconds);
 
-/* Adds the value of the Authorization header. */
+/* Appends the value of the Authorization header. */
 void liana__sigv4_authorize(const liana__sigv4_request *request, const liana__sigv4_key *key,
                             const liana__sigv4_time *time, liana__text *authorization);
 
-/* Percent-encodes all but A-Z a-z 0-9 - . _ ~ (RFC 3986), and '/' too if `slashes`. */
+/* Percent-encodes all bytes but A-Z a-z 0-9 - . _ ~ (RFC 3986); '/' too if `slashes`. */
 void liana__url_encode(liana__text *text, const char *bytes, bool slashes);
 
 #endif

@@ -1,4 +1,4 @@
-/* bars.h - a picture of numbers by class: a row of bars for each. */
+/* bars.h - a bar chart of numbers by class: a row of bars for each class. */
 #ifndef LIANA_REPORT_BARS_H
 #define LIANA_REPORT_BARS_H
 
@@ -18,12 +18,13 @@ typedef struct liana__bars {
     size_t count;
     const liana__bar_series *series;
     size_t num_series;
-    double mark;            /* a line across all bars; 0: none */
+    double mark;            /* draws a line across all bars at this value; 0: none */
     const char *mark_label; /* what it is */
-    bool percent;           /* values are shares, written as percent; else whole numbers */
+    bool percent;           /* values are shares, written in percent; false: whole numbers */
 } liana__bars;
 
-/* Writes the picture (.png or .svg). Of very many rows the first are shown. Errors: those of the canvas. */
+/* Writes the picture (.png or .svg). If there are very many rows, only the first are shown. Errors: those of the
+ * canvas. */
 liana_status liana__bars_write(const char *path, const liana__bars *bars, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* canvas.h - a picture in the making: PNG and SVG from the same drawing code. */
+/* canvas.h - a canvas: drawing a PNG or SVG picture with the same code. */
 #ifndef LIANA_REPORT_CANVAS_H
 #define LIANA_REPORT_CANVAS_H
 
@@ -13,8 +13,8 @@ typedef struct liana__ink {
     double red, green, blue;
 } liana__ink;
 
-extern const liana__ink liana__ink_text;   /* what is to be read first */
-extern const liana__ink liana__ink_quiet;  /* what explains it */
+extern const liana__ink liana__ink_text;   /* main text */
+extern const liana__ink liana__ink_quiet;  /* secondary text */
 extern const liana__ink liana__ink_line;   /* grid lines and frames */
 extern const liana__ink liana__ink_good;   /* right */
 extern const liana__ink liana__ink_bad;    /* wrong */
@@ -25,33 +25,33 @@ typedef struct liana__canvas {
     cairo_t *cairo;
     cairo_surface_t *surface;
     bool svg;
-    liana__text svg_text;  /* the finished SVG comes in pieces */
+    liana__text svg_text;  /* receives the finished SVG in pieces */
     liana__fonts fonts[2]; /* usual, bold */
 } liana__canvas;
 
 /* The largest picture, in pixels on a side: cairo's own limit. */
 enum { LIANA__CANVAS_MAX = 32767 };
 
-/* A white picture. The unit is one pixel of a screen; a PNG gets `scale` times as many. The path's ending, .png or
- * .svg, chooses the format. Errors: INVALID_ARGUMENT, OUT_OF_RANGE (too large), OUT_OF_MEMORY,
- * UNIMPLEMENTED (no libcairo). */
+/* Begins a white picture. The unit is a screen pixel; a PNG has `scale` times as many. The path's ending, .png or .svg,
+ * chooses the format. Errors: INVALID_ARGUMENT, OUT_OF_RANGE (too large), OUT_OF_MEMORY, UNIMPLEMENTED (no
+ * libcairo). */
 liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
                                  liana__error *error) LIANA_MUST_USE;
-/* Writes the file, whole or not at all, and frees the canvas in either case. Errors: IO_ERROR, OUT_OF_MEMORY. */
+/* Writes the file, completely or not at all, and frees the canvas in either case. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana__error *error) LIANA_MUST_USE;
 
 void liana__canvas_ink(liana__canvas *canvas, liana__ink ink);
 
 typedef struct liana__label {
     double size;      /* of the letters */
-    double align;     /* which part of the text is at x: 0 its start, 0.5 its middle, 1 its end */
-    double max_width; /* longer texts end in an ellipsis; 0 for no limit */
+    double align;     /* the point of the text that is at x: 0 its start, 0.5 its middle, 1 its end */
+    double max_width; /* longer texts are cut with an ellipsis; 0: no limit */
     bool bold;
     liana__ink ink;
 } liana__label;
 
-/* Text whose base line is at y. Characters that the usual font lacks are taken from another. Bytes that are not UTF-8
- * are shown as question marks. Returns the width used. */
+/* Draws text with its base line at y. Characters that the usual font lacks come from another font. Bytes that are not
+ * UTF-8 are shown as question marks. Returns the width used. */
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
 
 #endif

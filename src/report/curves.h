@@ -1,4 +1,4 @@
-/* curves.h - training curves: a panel for each measure, epoch by epoch, for training and validation. */
+/* curves.h - training curves: a panel for each measure, with a value for each epoch, for training and validation. */
 #ifndef LIANA_REPORT_CURVES_H
 #define LIANA_REPORT_CURVES_H
 
@@ -9,9 +9,9 @@
 
 typedef struct liana__curve_panel {
     const char *name;         /* "loss", "accuracy" */
-    const double *train;      /* a value for each epoch, NaN where there is none; NULL for no curve */
+    const double *train;      /* a value for each epoch, NaN: none; NULL: no curve */
     const double *validation; /* the same */
-    bool higher_is_better;    /* which end of the curve is marked as its best */
+    bool higher_is_better;    /* whether the highest or the lowest point is marked as the best */
 } liana__curve_panel;
 
 /* Writes the panels side by side, as PNG or SVG by the path's ending. `title` may be NULL. The first epoch is 1.
@@ -19,8 +19,8 @@ typedef struct liana__curve_panel {
 liana_status liana__curves_write(const char *path, const char *title, const liana__curve_panel *panels,
                                  size_t num_panels, size_t num_epochs, liana__error *error) LIANA_MUST_USE;
 
-/* The distance between the marks of an axis from `low` to `high` that shows about `wanted` of them: 1, 2 or 5 times a
- * power of ten. */
+/* The distance of the marks of an axis from `low` to `high`, for about `wanted` marks: 1, 2 or 5 times a power of
+ * ten. */
 double liana__curves_step(double low, double high, int wanted);
 
 #endif

@@ -149,7 +149,7 @@ static liana_status draw_labels(reporter *own, const char *const *names, const d
     for (int64_t c = 0; c < run->num_classes; c++) shares[c] = training[c] / (double)own->source->num_records;
     liana__bar_series series[2] = {{"training", shares, liana__ink_first},
                                    {"validation", validation, liana__ink_second}};
-    liana__bars bars = {.title = "How often the classes come",
+    liana__bars bars = {.title = "Number of examples in each class",
                         .labels = names,
                         .count = (size_t)run->num_classes,
                         .series = series,
@@ -332,7 +332,7 @@ static liana_status draw_augmented(reporter *own)
         LIANA_TRY(augment_once(own, &from, variant, scratch, items));
     }
     return write_grid(own, "augmented", items, from.count * (1 + NUM_VARIANTS),
-                      &(liana__grid_options){.title = "Training images, and what five epochs make of them",
+                      &(liana__grid_options){.title = "Training images, and how five epochs augment them",
                                              .columns = 1 + NUM_VARIANTS});
 }
 

@@ -4,13 +4,18 @@
 
 #include "train/run/run.h"
 
-/* What is told of each picture that was written. */
+/* Called for each picture that was written. */
 typedef void (*liana__on_picture)(void *user, const char *path);
 
-/* Draws into a folder that exists, each as .png and .svg: `samples` (training images with their classes), `labels` (how
- * often the classes come in training and in validation), `sampling` (before and after oversampling or weighted
- * sampling), `sizes` (of the images in the files) and `augmented` (originals beside what training sees of them). The
- * run is open with its training data. Errors: those of the data, of augmentation and of the pictures. */
+/* Draws pictures into an existing folder, each as .png and .svg:
+ *
+ * - `samples`: training images with their classes;
+ * - `labels`: the number of examples of each class in training and validation;
+ * - `sampling`: the same before and after oversampling or weighted sampling;
+ * - `sizes`: sizes of the images in the files;
+ * - `augmented`: originals beside their augmented images.
+ *
+ * The run is open with its training data. Errors: those of the data, of augmentation and of the pictures. */
 liana_status liana__report_data(liana__run *run, const char *folder, liana__on_picture on_picture, void *user,
                                 liana__error *error) LIANA_MUST_USE;
 

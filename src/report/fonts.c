@@ -13,7 +13,7 @@ static cairo_font_face_t *make_face(const char *family, bool bold)
                                       bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
 }
 
-/* Glyph 0 is what a font draws for characters that it lacks. */
+/* Fonts draw glyph 0 for characters that they lack. */
 static bool has_glyph(cairo_font_face_t *face, const char *text, size_t size)
 {
     cairo_matrix_t font_matrix, identity;

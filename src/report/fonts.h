@@ -1,4 +1,4 @@
-/* fonts.h - which installed font draws a character: the usual one, or, as browsers do it, another that has it. */
+/* fonts.h - finds the installed font for a character: the usual one or, as in browsers, another one that has it. */
 #ifndef LIANA_REPORT_FONTS_H
 #define LIANA_REPORT_FONTS_H
 
@@ -10,8 +10,8 @@
 
 enum { LIANA__MAX_FALLBACKS = 8 };
 
-/* The faces of one weight. Load cairo first; without libfontconfig there is the usual one only. Zero-initialise; free
- * with liana__fonts_free. */
+/* The font faces of one weight. Load cairo first. Without libfontconfig there is only the usual one. Zero-initialise;
+ * free with liana__fonts_free. */
 typedef struct liana__fonts {
     bool bold;
     cairo_font_face_t *usual;
@@ -19,13 +19,13 @@ typedef struct liana__fonts {
     size_t num_fallbacks;
 } liana__fonts;
 
-/* The face that has the character `text[0..size)`, whose code is `code`; the usual one where no font has it, with
- * *found (may be NULL) false. Owned by `fonts`. */
+/* The face for the character `text[0..size)` with the code `code`. If no font has it, the usual face, and *found (may
+ * be NULL) is false. Owned by `fonts`. */
 cairo_font_face_t *liana__fonts_find(liana__fonts *fonts, const char *text, size_t size, uint32_t code, bool *found);
 void liana__fonts_free(liana__fonts *fonts);
 
-/* One sentence about the first of some names that no installed font can draw whole, with what helps, in `note`; "" if
- * there is none. */
+/* Writes into `note` a sentence about the first of some names that no installed font can draw completely, and what to
+ * install; "" if there is none. */
 void liana__fonts_note(const char *const *names, size_t count, char *note, size_t size);
 
 #endif

@@ -52,7 +52,7 @@ static bool is_of(const liana__profile_row *node, const liana__profile_row *op)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Appends a word to a list that begins at `begin`, unless it stands there. */
+/* Appends a word to a list that begins at `begin`, unless it is in the list. */
 static void add_once(liana__text *text, size_t begin, const char *separator, const char *word)
 {
     size_t length = strlen(word), gap = strlen(separator);
@@ -158,8 +158,8 @@ void liana__profile_verdict(const liana__profile *profile, liana__text *text)
     add_families(profile, families, text);
     free(families);
     double reduction = percent(profile, profile->reduction), idle = percent(profile, idle_seconds(profile));
-    if (reduction >= WORTH_NAMING) liana__text_add(text, "%.0f%% adding up gradients; ", reduction);
-    if (idle >= WORTH_NAMING) liana__text_add(text, "%.0f%% workers without work; ", idle);
+    if (reduction >= WORTH_NAMING) liana__text_add(text, "%.0f%% adding gradients; ", reduction);
+    if (idle >= WORTH_NAMING) liana__text_add(text, "%.0f%% workers idle; ", idle);
     liana__text_add(text, "input wait %.0f%%", percent(profile, profile->wait * profile->num_workers));
 }
 
@@ -185,8 +185,8 @@ static void print_machine(const liana__profile *profile, liana__text *text)
     liana__text_add(text, "\n");
     if (roofline->undisturbed < UNDISTURBED) {
         liana__text_add(text,
-                        "something else was running while the machine was measured: liana's threads had a core for "
-                        "only %.0f%% of the time; the machine can do more, and shares of the roofline are too large\n",
+                        "other programs ran while the machine was measured: liana's threads had a core for only %.0f%% "
+                        "of the time; the machine can do more, and shares of the roofline are too large\n",
                         100 * roofline->undisturbed);
     }
 }
@@ -203,21 +203,19 @@ static void print_steps(const liana__profile *profile, liana__text *text)
     liana__text_add(text, "a step: %.2f ms waiting for input, %.2f ms shards and reduction, %.2f ms update\n",
                     profile->wait * ms, profile->shards * ms, profile->update * ms);
     if (profile->recomputed_seconds > 0) {
-        liana__text_add(text,
-                        "%.2f ms of the workers' time in a step (%.1f%%), %.3g GFLOP, go to computing again what was "
-                        "not kept\n",
+        liana__text_add(text, "%.2f ms of the workers' time in a step (%.1f%%), %.3g GFLOP, are for recomputation\n",
                         profile->recomputed_seconds * ms, percent(profile, profile->recomputed_seconds),
                         profile->recomputed_flops / steps * 1e-9);
     }
     double undisturbed = liana__profile_undisturbed(profile);
     if (undisturbed < UNDISTURBED) {
         liana__text_add(text,
-                        "something else is running: for only %.0f%% of their time at work had liana's threads a core; "
+                        "other programs are running: liana's threads had a core for only %.0f%% of their time at work; "
                         "do not trust these times\n",
                         100 * undisturbed);
     }
     if (profile->dropped) {
-        liana__text_add(text, "%zu events found no room and are missing below\n", profile->dropped);
+        liana__text_add(text, "%zu events were dropped and are missing below\n", profile->dropped);
     }
 }
 
@@ -259,7 +257,7 @@ static bool exceeds_roofline(const liana__profile_rows *rows)
 
 static void print_ops(const liana__profile *profile, liana__text *text)
 {
-    print_heads("op (times of all workers together)", OP_WIDTH, "kernel", text);
+    print_heads("op (times: all workers together)", OP_WIDTH, "kernel", text);
     for (size_t i = 0; i < profile->by_op.count; i++) {
         const liana__profile_row *row = &profile->by_op.items[i];
         char name[NAME_SIZE];
@@ -268,7 +266,7 @@ static void print_ops(const liana__profile *profile, liana__text *text)
         liana__profile_kernels(profile, row, text);
         liana__text_add(text, "\n");
     }
-    print_rest(profile, "- adding up gradients", profile->reduction, text);
+    print_rest(profile, "- adding gradients", profile->reduction, text);
     print_rest(profile, "- between nodes", profile->busy - profile->reduction - profile->nodes, text);
     print_rest(profile, "- waiting for input", profile->wait * profile->num_workers, text);
     print_rest(profile, "- without work", idle_seconds(profile), text);
@@ -319,8 +317,8 @@ void liana__profile_print(const liana__profile *profile, bool nodes, liana__text
     print_ops(profile, text);
     if (nodes) print_nodes(profile, text);
     if (exceeds_roofline(nodes ? &profile->by_node : &profile->by_op)) {
-        liana__text_add(text, "\nabove 100%% of the roofline: the kernel does less than is counted, or the machine was "
-                              "busy while it was measured\n");
+        liana__text_add(text, "\nabove 100%% of the roofline: the kernel does less work than is counted, or the "
+                              "machine was busy while it was measured\n");
     }
     print_declined(profile, text);
     liana__text_add(text, "\n");

@@ -7,26 +7,26 @@
 
 /* "conv2d_input_gradient 1x1"; in `name`. */
 void liana__profile_op_name(const liana__profile_row *row, char *name, size_t size);
-/* The name of the first variable that a node works with, "" if there is none: it tells the layer. */
+/* The name of the first variable that a node reads, which tells the layer; "" if there is none. */
 const char *liana__profile_variable_name(const liana__node *node);
-/* "memory" or "compute": what the roofline of a row is made of. */
+/* What limits a row's roofline: "memory" or "compute". */
 const char *liana__profile_bound(const liana__profile_row *row);
 /* A row's share of the workers' time. */
 double liana__profile_share(const liana__profile *profile, double worker_seconds);
 
-/* How much of the time that the threads were at work the cores really worked for them, at most 1: less if other
- * programs wanted them too, and then no time here says much. */
+/* The share of the threads' working time in which they really had a core, at most 1. If it is less, other programs were
+ * running, and the times mean little. */
 double liana__profile_undisturbed(const liana__profile *profile);
 
-/* The kernels that ran the nodes of an op row, "avx512" or "onednn, reference"; and why those before them in the op's
- * list declined, "amx: not bf16; ..."; "" if none did. */
+/* The kernels that ran the nodes of an op row, "avx512" or "onednn, reference"; and why the kernels before them in the
+ * op's list declined, "amx: not bf16; ..."; "" if none did. */
 void liana__profile_kernels(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
 void liana__profile_declined(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
 
-/* One line: where the time goes. */
+/* Appends one line: where the time goes. */
 void liana__profile_verdict(const liana__profile *profile, liana__text *text);
 
-/* Machine, steps, a table of ops (and of nodes), the refusals of kernels, the verdict. */
+/* Prints the machine, the steps, a table of ops (and of nodes), the declined kernels, and the verdict. */
 void liana__profile_print(const liana__profile *profile, bool nodes, liana__text *text);
 
 /* Writes a trace for ui.perfetto.dev or chrome://tracing ("Trace Event Format"): a track for each worker with its

@@ -57,7 +57,7 @@ static void add_node(const liana__event *event, liana__text *text)
 static void add_event(const liana__profile *profile, const liana__profile_event *item, liana__text *text)
 {
     static const char *const names[LIANA__NUM_EVENTS] = {
-        [LIANA__EVENT_SHARD] = "shard",   [LIANA__EVENT_REDUCE] = "add up gradients",
+        [LIANA__EVENT_SHARD] = "shard",   [LIANA__EVENT_REDUCE] = "add gradients",
         [LIANA__EVENT_SHARDS] = "shards", [LIANA__EVENT_ADD] = "add a gradient",
         [LIANA__EVENT_UPDATE] = "update", [LIANA__EVENT_WAIT] = "wait for input",
         [LIANA__EVENT_STEP] = "step",     [LIANA__EVENT_READ] = "read"};

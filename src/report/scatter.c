@@ -78,7 +78,7 @@ static void draw_target(const plot *own, const double target[2])
     liana__canvas_ink(own->canvas, liana__ink_second);
     cairo_stroke(cairo);
     char text[80];
-    liana__format(text, sizeof text, "the model gets %.0f x %.0f", target[0], target[1]);
+    liana__format(text, sizeof text, "the model reads %.0f x %.0f", target[0], target[1]);
     const liana__label label = {.size = 11, .bold = true, .ink = liana__ink_second};
     /* Beside the dot, on the side that has room. */
     bool left = own->x + SIDE - x < 200;

@@ -1,4 +1,5 @@
-/* scatter.h - a picture of image sizes: a dot for each pair of width and height, as large as it is frequent. */
+/* scatter.h - a picture of image sizes: a dot for each pair of width and height, whose size shows how frequent it
+ * is. */
 #ifndef LIANA_REPORT_SCATTER_H
 #define LIANA_REPORT_SCATTER_H
 
@@ -13,8 +14,8 @@ typedef struct liana__scatter_point {
     int64_t count;
 } liana__scatter_point;
 
-/* Writes the picture (.png or .svg); `target` is the size that images are made, drawn as a cross. Errors: those of the
- * canvas. */
+/* Writes the picture (.png or .svg). `target` is the size to which images are resized, drawn as a cross. Errors: those
+ * of the canvas. */
 liana_status liana__scatter_write(const char *path, const char *title, const liana__scatter_point *points, size_t count,
                                   const double target[2], liana__error *error) LIANA_MUST_USE;
 

@@ -22,7 +22,7 @@ trap 'rm -rf "$folder"' EXIT
 
 blocks=0
 skipped=0
-for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md; do
+for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md; do
     [ -e "$document" ] || continue
     name=${document#"$source"/}
     rm -rf "$folder/house" "$folder/blocks"

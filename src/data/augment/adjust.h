@@ -1,4 +1,4 @@
-/* adjust.h - changes of pixels that more than one stage makes. Each works on the call's image in place. */
+/* adjust.h - changes of pixels that several stages use. Each changes the call's image in place. */
 #ifndef LIANA_DATA_AUGMENT_ADJUST_H
 #define LIANA_DATA_AUGMENT_ADJUST_H
 
@@ -6,7 +6,7 @@
 
 /* colour.c: `next` after `*change`. */
 void liana__colour_change_add(liana__colour_change *change, const liana__colour_change *next);
-/* colour.c: makes a change of an image. */
+/* colour.c: applies a colour change to an image. */
 void liana__recolour_pixels(const liana__pixel_kernels *kernels, const liana__augment_shape *shape, uint8_t *pixels,
                             const liana__colour_change *change);
 /* colour.c: the means of each channel; returns that of 0.299 R + 0.587 G + 0.114 B. */

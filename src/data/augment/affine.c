@@ -27,7 +27,7 @@ static const liana__field rotation_fields[] = {
      .offset = offsetof(rotation_options, degrees),
      .default_text = "15.0",
      .maximum = 180,
-     .doc = "The largest angle, to either side."},
+     .doc = "The largest angle in degrees, in either direction."},
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields rotation_table = {"random_rotation", sizeof(rotation_options), COUNT(rotation_fields),
@@ -63,8 +63,8 @@ typedef struct factor_options {
     }
 
 static const liana__field shear_fields[] = {
-    FACTOR("x_factor", 0, "0.2", 1, "The largest shift to the side per row, in pixels, to either side."),
-    FACTOR("y_factor", 1, "0.2", 1, "The largest shift up or down per column, in pixels."),
+    FACTOR("x_factor", 0, "0.2", 1, "The largest horizontal shift per row, in pixels, in either direction."),
+    FACTOR("y_factor", 1, "0.2", 1, "The largest vertical shift per column, in pixels."),
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields shear_table = {"random_shear", sizeof(factor_options), COUNT(shear_fields), shear_fields};
@@ -81,7 +81,7 @@ static void shear(const void *own, const liana__augment_shape *in, const liana__
 
 const liana__augmentation liana__augmentation_random_shear = {
     .name = "random_shear",
-    .doc = "Slants the image: rows are shifted to the side, columns up or down.",
+    .doc = "Shears the image: shifts rows horizontally, or columns vertically.",
     .options = &shear_table,
     .mapping = shear,
 };
@@ -93,7 +93,7 @@ static const liana__field zoom_fields[] = {
      .offset = offsetof(factor_options, factors[1]),
      .default_text = "null",
      .maximum = 0.95,
-     .doc = "The same for the width (null: as the height, so that the proportions stay)."},
+     .doc = "The same for the width (null: as the height, which keeps the proportions)."},
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields zoom_table = {"random_zoom", sizeof(factor_options), COUNT(zoom_fields), zoom_fields};
@@ -112,14 +112,14 @@ static void zoom(const void *own, const liana__augment_shape *in, const liana__a
 
 const liana__augmentation liana__augmentation_random_zoom = {
     .name = "random_zoom",
-    .doc = "Shows more of the image (which gets smaller) or less.",
+    .doc = "Zooms out (the image gets smaller) or in.",
     .options = &zoom_table,
     .mapping = zoom,
 };
 
 static const liana__field translation_fields[] = {
-    FACTOR("height_factor", 0, "0.1", 1, "The largest shift up or down, as a share of the height."),
-    FACTOR("width_factor", 1, "0.1", 1, "The largest shift to the side, as a share of the width."),
+    FACTOR("height_factor", 0, "0.1", 1, "The largest vertical shift, as a share of the height."),
+    FACTOR("width_factor", 1, "0.1", 1, "The largest horizontal shift, as a share of the width."),
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields translation_table = {"random_translation", sizeof(factor_options), COUNT(translation_fields),
@@ -138,7 +138,7 @@ static void translate(const void *own, const liana__augment_shape *in, const lia
 
 const liana__augmentation liana__augmentation_random_translation = {
     .name = "random_translation",
-    .doc = "Shifts the image, by parts of pixels too.",
+    .doc = "Shifts the image, also by fractions of a pixel.",
     .options = &translation_table,
     .mapping = translate,
 };

@@ -14,7 +14,7 @@ const liana__augmentation *const liana__augmentations[] = {
     NULL,
 };
 
-/* Whether two names are the same but for case and underscores. */
+/* Whether two names are equal, ignoring case and underscores. */
 static bool same_name(const char *a, const char *b)
 {
     for (;;) {

@@ -47,7 +47,7 @@ static void change_values(const liana__pixel_kernels *kernels, const liana__augm
     kernels->linear(pixels, liana__augment_size(shape), scales, offsets);
 }
 
-/* As many bits behind the point as the largest weight leaves, and halves rounded up. */
+/* Converts to whole numbers, with as many fraction bits as the largest weight allows; halves are rounded up. */
 static liana__recolour to_whole_numbers(const liana__colour_change *change)
 {
     static const double luma[3] = {0.299, 0.587, 0.114};
@@ -110,7 +110,7 @@ typedef struct factor_options {
 /* ---- random_brightness ---- */
 
 static const liana__field brightness_fields[] = {
-    FACTOR("0.2", 1, "The most that is added or subtracted, as a share of the range from black to white."),
+    FACTOR("0.2", 1, "The largest number that is added or subtracted, as a share of the range from black to white."),
     LIANA__AUGMENT_FIELDS("1.0"),
 };
 static const liana__fields brightness_table = {"random_brightness", sizeof(factor_options), COUNT(brightness_fields),
@@ -126,7 +126,7 @@ static void brighten(const void *own, const double means[3], liana__draws *draws
 
 const liana__augmentation liana__augmentation_random_brightness = {
     .name = "random_brightness",
-    .doc = "Adds the same to all values, as Keras does.",
+    .doc = "Adds one random number to all values, as Keras does.",
     .options = &brightness_table,
     .colour = brighten,
 };
@@ -154,7 +154,7 @@ static void change_contrast(const void *options, const double means[3], liana__d
 
 const liana__augmentation liana__augmentation_random_contrast = {
     .name = "random_contrast",
-    .doc = "Moves the values of each channel away from their mean, or towards it, as Keras does.",
+    .doc = "Changes the contrast: moves the values of each channel away from their mean or towards it, as Keras does.",
     .options = &contrast_table,
     .uses_means = true,
     .colour = change_contrast,
@@ -170,7 +170,7 @@ static void change_saturation(const void *options, const double means[3], liana_
 
 const liana__augmentation liana__augmentation_random_saturation = {
     .name = "random_saturation",
-    .doc = "Moves colours away from their grey, or towards it, as torchvision does.",
+    .doc = "Changes the saturation: moves colours away from grey or towards it, as torchvision does.",
     .options = &contrast_table,
     .colour = change_saturation,
 };
@@ -178,7 +178,7 @@ const liana__augmentation liana__augmentation_random_saturation = {
 /* ---- random_hue ---- */
 
 static const liana__field hue_fields[] = {
-    FACTOR("0.1", 0.5, "The largest turn of the colour circle, to either side, as a share of it."),
+    FACTOR("0.1", 0.5, "The largest turn of the colour circle in either direction, as a share of it."),
     LIANA__AUGMENT_FIELDS("1.0"),
 };
 static const liana__fields hue_table = {"random_hue", sizeof(factor_options), COUNT(hue_fields), hue_fields};
@@ -193,7 +193,7 @@ static liana_status change_hue(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_hue = {
     .name = "random_hue",
-    .doc = "Turns all hues by the same angle; grey stays grey.",
+    .doc = "Changes the hue: turns all hues by the same angle; grey stays grey.",
     .options = &hue_table,
     .apply = change_hue,
 };
@@ -214,7 +214,7 @@ static void make_grey(const void *options, const double means[3], liana__draws *
 
 const liana__augmentation liana__augmentation_random_grayscale = {
     .name = "random_grayscale",
-    .doc = "Takes the colour away; there are three channels as before.",
+    .doc = "Makes the image grey; the number of channels stays.",
     .options = &grey_table,
     .colour = make_grey,
 };

@@ -20,18 +20,18 @@ static const liana__field crop_fields[] = {
      .offset = offsetof(crop_options, size),
      .default_text = "[0, 0]",
      .maximum = 16384,
-     .doc = "[height, width] of the part, in pixels (0: as the image is)."},
+     .doc = "[height, width] of the part, in pixels (0: as large as the image)."},
     {.name = "padding",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(crop_options, padding),
      .maximum = 16384,
-     .doc = "Pixels that are added on each side before."},
+     .doc = "Pixels added on each side before cropping."},
     {.name = "fill_mode",
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__augment_sampling, fill_mode),
      .default_text = "constant",
      .names = liana__fill_mode_names,
-     .doc = "What is added: the value of fill, the edge, or the image again."},
+     .doc = "The added pixels: the value of fill, the edge, or the image again."},
     {.name = "fill",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(liana__augment_sampling, fill),
@@ -48,8 +48,8 @@ static liana_status prepare_crop(const void *own, liana__augment_setup *setup, l
     int64_t height = setup->in.height + 2 * options->padding, width = setup->in.width + 2 * options->padding;
     if (setup->out.height <= height && setup->out.width <= width) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "a part of %lld x %lld cannot be cut out of images of %lld x %lld (height x width, padding "
-                       "included); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it makes them larger",
+                       "a part of %lld x %lld cannot be cropped from images of %lld x %lld (height x width, with "
+                       "padding); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it can enlarge them",
                        (long long)setup->out.height, (long long)setup->out.width, (long long)height, (long long)width);
 }
 
@@ -67,7 +67,7 @@ static void crop(const void *own, const liana__augment_shape *in, const liana__a
 
 const liana__augmentation liana__augmentation_random_crop = {
     .name = "random_crop",
-    .doc = "Cuts out a part at a random place, all places as likely.",
+    .doc = "Crops a part at a random place, all places equally likely.",
     .options = &crop_table,
     .draws_chance = true,
     .prepare = prepare_crop,
@@ -95,7 +95,7 @@ static const liana__field resized_fields[] = {
      .offset = offsetof(resized_options, size),
      .default_text = "[0, 0]",
      .maximum = 16384,
-     .doc = "[height, width] that the part is resized to, in pixels (0: as the image is)."},
+     .doc = "[height, width] to which the part is resized, in pixels (0: as large as the image)."},
     NUMBER(min_scale, "0.08", 1e-4, 1, "The smallest part, as a share of the image's area."),
     NUMBER(max_scale, "1.0", 1e-4, 1, "The largest part."),
     NUMBER(min_ratio, "0.75", 0.01, 100, "The smallest width of a part for a height of 1."),
@@ -105,7 +105,7 @@ static const liana__field resized_fields[] = {
      .offset = offsetof(liana__augment_sampling, interpolation),
      .default_text = "bilinear",
      .names = liana__interpolation_names,
-     .doc = "How pixels between pixels are computed."},
+     .doc = "The interpolation between pixels."},
 };
 static const liana__fields resized_table = {"random_resized_crop", sizeof(resized_options), COUNT(resized_fields),
                                             resized_fields};
@@ -117,7 +117,7 @@ static liana_status prepare_resized(const void *own, liana__augment_setup *setup
     if (options->size[1]) setup->out.width = options->size[1];
     if (options->min_scale <= options->max_scale && options->min_ratio <= options->max_ratio) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "scales from %g to %g and ratios from %g to %g: the smallest is larger than the largest",
+                       "scales from %g to %g and ratios from %g to %g: a smallest value is larger than the largest",
                        options->min_scale, options->max_scale, options->min_ratio, options->max_ratio);
 }
 
@@ -157,7 +157,7 @@ static void resized_crop(const void *own, const liana__augment_shape *in, const 
 
 const liana__augmentation liana__augmentation_random_resized_crop = {
     .name = "random_resized_crop",
-    .doc = "Cuts out a part of random size, proportions and place, and resizes it: as Inception was trained.",
+    .doc = "Crops a part of random size, proportions and place, and resizes it, as Inception was trained.",
     .options = &resized_table,
     .draws_chance = true,
     .prepare = prepare_resized,

@@ -1,5 +1,5 @@
-/* draws.h - the random numbers of one stage for one example: a function of its address and the stage's place in the
- * list, so the same on any thread, after any resume and in any order. */
+/* draws.h - the random numbers of one stage for one example: a function of the example's address and the stage's place
+ * in the list. So they are the same on any thread, in any order, and after a resume. */
 #ifndef LIANA_DATA_AUGMENT_DRAWS_H
 #define LIANA_DATA_AUGMENT_DRAWS_H
 
@@ -8,8 +8,8 @@
 #include <liana/augment.h>
 #include <stdbool.h>
 
-/* Places in the list that stand for something else. */
-enum { LIANA__DRAWS_USER = 1 << 16 /* liana_example_uniform */, LIANA__DRAWS_PARTNERS /* who is mixed with whom */ };
+/* Numbers that are used in place of a place in the list. */
+enum { LIANA__DRAWS_USER = 1 << 16 /* liana_example_uniform */, LIANA__DRAWS_PARTNERS /* partners of mixing */ };
 
 typedef struct liana__draws {
     liana__philox_key key;
@@ -47,7 +47,7 @@ static inline double liana__draw_between(liana__draws *draws, double low, double
     return low + (high - low) * liana__draw_uniform(draws);
 }
 
-/* Always takes one word, so that another probability does not change what is drawn afterwards. */
+/* Always takes one word. So another probability does not change later draws. */
 static inline bool liana__draw_chance(liana__draws *draws, double probability)
 {
     return liana__draw_uniform(draws) < probability;

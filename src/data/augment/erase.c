@@ -7,7 +7,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Paints [top, bottom) x [left, right), as far as it lies in the image. */
+/* Paints the part of [top, bottom) x [left, right) that is inside the image. */
 static void paint(const liana__augment_call *call, int64_t top, int64_t bottom, int64_t left, int64_t right,
                   int64_t fill)
 {
@@ -38,24 +38,24 @@ static const liana__field cutout_fields[] = {
      .default_text = "1",
      .minimum = 1,
      .maximum = 1000,
-     .doc = "How many rectangles are painted over."},
+     .doc = "The number of rectangles."},
     {.name = "height_factor",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(cutout_options, height_factor),
      .default_text = "0.25",
      .maximum = 1,
-     .doc = "The height of a rectangle, as a share of the image's."},
+     .doc = "The height of a rectangle, as a share of the image's height."},
     {.name = "width_factor",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(cutout_options, width_factor),
      .default_text = "0.25",
      .maximum = 1,
-     .doc = "Its width, as a share of the image's."},
+     .doc = "The width of a rectangle, as a share of the image's width."},
     {.name = "fill",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(cutout_options, fill),
      .maximum = 255,
-     .doc = "The value that is painted, 0 (black) to 255."},
+     .doc = "The value of the painted pixels, 0 (black) to 255."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields cutout_table = {"cutout", sizeof(cutout_options), COUNT(cutout_fields), cutout_fields};
@@ -75,7 +75,7 @@ static liana_status cut_out(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_cutout = {
     .name = "cutout",
-    .doc = "Paints over rectangles whose centres lie anywhere in the image (DeVries and Taylor, 2017).",
+    .doc = "Paints random rectangles, whose centres are anywhere in the image (DeVries and Taylor, 2017).",
     .options = &cutout_table,
     .apply = cut_out,
 };
@@ -102,19 +102,19 @@ static const liana__field grid_fields[] = {
      .default_text = "0.2",
      .minimum = 0.01,
      .maximum = 1,
-     .doc = "The smallest distance, as a share of the image's shorter side."},
+     .doc = "The smallest distance between squares, as a share of the image's shorter side."},
     {.name = "max_unit",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(grid_options, max_unit),
      .default_text = "0.6",
      .minimum = 0.01,
      .maximum = 1,
-     .doc = "The largest."},
+     .doc = "The largest distance."},
     {.name = "fill",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(grid_options, fill),
      .maximum = 255,
-     .doc = "The value that is painted, 0 (black) to 255."},
+     .doc = "The value of the painted pixels, 0 (black) to 255."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields grid_table = {"grid_mask", sizeof(grid_options), COUNT(grid_fields), grid_fields};
@@ -124,7 +124,7 @@ static liana_status prepare_grid(const void *own, liana__augment_setup *setup, l
     (void)setup;
     const grid_options *options = own;
     if (options->min_unit <= options->max_unit) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "min_unit is %g, more than max_unit, which is %g",
+    return liana__fail(error, LIANA_INVALID_CONFIG, "min_unit is %g, expected at most max_unit, which is %g",
                        options->min_unit, options->max_unit);
 }
 
@@ -147,7 +147,7 @@ static liana_status mask_grid(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_grid_mask = {
     .name = "grid_mask",
-    .doc = "Paints over the squares of a grid of random width and place (Chen and others, 2020).",
+    .doc = "Paints the squares of a grid of random distance and place (Chen and others, 2020).",
     .options = &grid_table,
     .prepare = prepare_grid,
     .apply = mask_grid,

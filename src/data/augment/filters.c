@@ -35,7 +35,7 @@ static const liana__field sharpness_fields[] = {
      .offset = offsetof(sharpness_options, factor),
      .default_text = "0.5",
      .maximum = 1,
-     .doc = "How much smoother or sharper at most: 1 reaches from Pillow's SMOOTH to as much of the opposite."},
+     .doc = "The largest change: 1 ranges from Pillow's SMOOTH to the same amount of sharpening."},
     LIANA__AUGMENT_FIELDS("1.0"),
 };
 static const liana__fields sharpness_table = {"random_sharpness", sizeof(sharpness_options), COUNT(sharpness_fields),
@@ -87,7 +87,7 @@ static const liana__field blur_fields[] = {
      .default_text = "2.0",
      .minimum = 0.01,
      .maximum = 100,
-     .doc = "The largest."},
+     .doc = "The largest standard deviation in pixels."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields blur_table = {"gaussian_blur", sizeof(blur_options), COUNT(blur_fields), blur_fields};
@@ -100,7 +100,7 @@ static liana_status prepare_blur(const void *own, liana__augment_setup *setup, l
                            (long long)options->kernel_size);
     }
     if (options->min_sigma > options->max_sigma) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "min_sigma is %g, more than max_sigma, which is %g",
+        return liana__fail(error, LIANA_INVALID_CONFIG, "min_sigma is %g, expected at most max_sigma, which is %g",
                            options->min_sigma, options->max_sigma);
     }
     size_t row = (size_t)(setup->in.width + options->kernel_size) * (size_t)setup->in.channels;
@@ -128,7 +128,7 @@ static liana_status blur(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_gaussian_blur = {
     .name = "gaussian_blur",
-    .doc = "Blurs the image by a Gaussian kernel of random width.",
+    .doc = "Blurs the image with a Gaussian kernel of random width.",
     .options = &blur_table,
     .prepare = prepare_blur,
     .apply = blur,
@@ -150,8 +150,8 @@ static const liana__field noise_fields[] = {
      .offset = offsetof(noise_options, stddev),
      .default_text = "0.05",
      .maximum = 1,
-     .doc = "The largest standard deviation, as a share of the range from black to white; each image has one of its "
-            "own, from 0."},
+     .doc = "The largest standard deviation, as a share of the range from black to white; each image draws its own, "
+            "from 0."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields noise_table = {"gaussian_noise", sizeof(noise_options), COUNT(noise_fields), noise_fields};

@@ -19,7 +19,7 @@ static const liana__field flip_fields[] = {
      .offset = offsetof(flip_options, direction),
      .default_text = "horizontal",
      .names = directions,
-     .doc = "Left and right change places, or top and bottom; with both, each by its own chance."},
+     .doc = "The direction: left to right, top to bottom, or both, each with the probability."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields flip_table = {"random_flip", sizeof(flip_options), 2, flip_fields};
@@ -62,8 +62,8 @@ static liana_status prepare_turn(const void *options, liana__augment_setup *setu
     (void)options;
     if (setup->in.height == setup->in.width) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "quarter turns need square images, but here they are %lld x %lld (height x width); crop or "
-                       "resize them to a square before",
+                       "quarter turns need square images, but these are %lld x %lld (height x width); crop or resize "
+                       "them to a square before",
                        (long long)setup->in.height, (long long)setup->in.width);
 }
 
@@ -81,7 +81,7 @@ static void turn(const void *options, const liana__augment_shape *in, const lian
 
 const liana__augmentation liana__augmentation_random_rotate90 = {
     .name = "random_rotate90",
-    .doc = "Turns a square image by 0, 1, 2 or 3 quarters, each as likely.",
+    .doc = "Turns a square image by 0, 1, 2 or 3 quarters, all equally likely.",
     .options = &turn_table,
     .prepare = prepare_turn,
     .mapping = turn,

@@ -17,14 +17,14 @@ static const liana__field fields[] = {
      .default_text = "50",
      .minimum = 1,
      .maximum = 100,
-     .doc = "The lowest quality, as libjpeg and TensorFlow count: 1 to 100."},
+     .doc = "The lowest quality, 1 to 100, as in libjpeg and TensorFlow."},
     {.name = "max_quality",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(jpeg_options, max_quality),
      .default_text = "95",
      .minimum = 1,
      .maximum = 100,
-     .doc = "The highest."},
+     .doc = "The highest quality."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields table = {"random_jpeg_quality", sizeof(jpeg_options), sizeof fields / sizeof *fields,
@@ -35,7 +35,7 @@ static liana_status prepare(const void *own, liana__augment_setup *setup, liana_
     (void)setup;
     const jpeg_options *options = own;
     if (options->min_quality <= options->max_quality) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "min_quality is %lld, more than max_quality, which is %lld",
+    return liana__fail(error, LIANA_INVALID_CONFIG, "min_quality is %lld, expected at most max_quality, which is %lld",
                        (long long)options->min_quality, (long long)options->max_quality);
 }
 
@@ -61,7 +61,7 @@ static liana_status compress(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_jpeg_quality = {
     .name = "random_jpeg_quality",
-    .doc = "Compresses the image as a JPEG of random quality and reads it again (which takes memory each time).",
+    .doc = "Compresses the image as a JPEG of random quality and decodes it again (allocates memory each time).",
     .options = &table,
     .prepare = prepare,
     .apply = compress,

@@ -20,7 +20,7 @@ static liana_status invert(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_invert = {
     .name = "random_invert",
-    .doc = "Turns the image into its negative.",
+    .doc = "Inverts the image.",
     .options = &plain_table,
     .apply = invert,
 };
@@ -46,7 +46,7 @@ static const liana__field posterize_fields[] = {
      .default_text = "4",
      .minimum = 1,
      .maximum = 8,
-     .doc = "How many bits of each value are kept."},
+     .doc = "The number of bits of each value to keep."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields posterize_table = {"random_posterize", sizeof(posterize_options), COUNT(posterize_fields),
@@ -61,7 +61,7 @@ static liana_status posterize(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_posterize = {
     .name = "random_posterize",
-    .doc = "Keeps the highest bits of each value.",
+    .doc = "Posterises: keeps only the highest bits of each value.",
     .options = &posterize_table,
     .apply = posterize,
 };
@@ -88,7 +88,7 @@ static const liana__field solarize_fields[] = {
      .offset = offsetof(solarize_options, threshold),
      .default_text = "128.0",
      .maximum = 256,
-     .doc = "Values from this one on become their negative."},
+     .doc = "Values from this one on are inverted."},
     LIANA__AUGMENT_FIELDS("0.5"),
 };
 static const liana__fields solarize_table = {"random_solarize", sizeof(solarize_options), COUNT(solarize_fields),
@@ -103,7 +103,7 @@ static liana_status solarize(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_solarize = {
     .name = "random_solarize",
-    .doc = "Turns the bright parts of the image into their negative.",
+    .doc = "Solarises: inverts the bright parts of the image.",
     .options = &solarize_table,
     .apply = solarize,
 };
@@ -140,14 +140,15 @@ static liana_status stretch(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_autocontrast = {
     .name = "random_autocontrast",
-    .doc = "Stretches each channel so that its values reach from 0 to 255.",
+    .doc = "Stretches each channel to the range from 0 to 255.",
     .options = &plain_table,
     .apply = stretch,
 };
 
 /* ---- random_equalize ---- */
 
-/* As Pillow's ImageOps.equalize: each value by how many lie below it, in steps of a 255th of all but the brightest. */
+/* Like Pillow's ImageOps.equalize: maps each value by the number of smaller values, in steps of 1/255 of all but the
+ * brightest. */
 static void equalize_channel(const liana__augment_call *call, int channel)
 {
     int64_t counts[256], step = 0, sum;
@@ -182,7 +183,7 @@ static liana_status equalize(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_random_equalize = {
     .name = "random_equalize",
-    .doc = "Makes all values of each channel about equally frequent.",
+    .doc = "Equalises the histogram of each channel.",
     .options = &plain_table,
     .apply = equalize,
 };

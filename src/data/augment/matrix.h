@@ -20,13 +20,13 @@ static inline liana__matrix liana__matrix_identity(void)
 /* First b, then a. */
 liana__matrix liana__matrix_multiply(const liana__matrix *a, const liana__matrix *b);
 
-/* A linear part [a b; c d] about a centre: the centre stays where it is. */
+/* A linear mapping [a b; c d] about a centre, which stays where it is. */
 liana__matrix liana__matrix_about(double a, double b, double c, double d, double centre_x, double centre_y);
 
 liana__point liana__matrix_apply(const liana__matrix *matrix, double x, double y);
 
-/* The perspective that takes four points to the corners (0, 0), (width, 0), (width, height), (0, height); the points
- * are the corners of a convex quadrilateral, in order. The third coordinate is positive inside it. */
+/* The perspective that maps four points to the corners (0, 0), (width, 0), (width, height), (0, height). The points
+ * must be the corners of a convex quadrilateral, in order. The third coordinate is positive inside it. */
 liana__matrix liana__matrix_from_corners(const liana__point corners[4], double width, double height);
 
 #endif

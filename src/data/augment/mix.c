@@ -10,14 +10,15 @@ typedef struct mix_options {
     double alpha;
 } mix_options;
 
-#define MIX_FIELDS(default_alpha)                                                                                      \
-    {.name = "alpha",                                                                                                  \
-     .kind = LIANA__FIELD_FLOAT,                                                                                       \
-     .offset = offsetof(mix_options, alpha),                                                                           \
-     .default_text = default_alpha,                                                                                    \
-     .minimum = 0.01,                                                                                                  \
-     .maximum = 100,                                                                                                   \
-     .doc = "Shares come from Beta(alpha, alpha): 1: all as likely; below: mostly near 0 and 1; above: near a half."}, \
+#define MIX_FIELDS(default_alpha)                                                                                    \
+    {.name = "alpha",                                                                                                \
+     .kind = LIANA__FIELD_FLOAT,                                                                                     \
+     .offset = offsetof(mix_options, alpha),                                                                         \
+     .default_text = default_alpha,                                                                                  \
+     .minimum = 0.01,                                                                                                \
+     .maximum = 100,                                                                                                 \
+     .doc = "Shares are drawn from Beta(alpha, alpha). 1: all shares equally likely; below 1: mostly near 0 and 1; " \
+            "above 1: near a half."},                                                                                \
         LIANA__AUGMENT_FIELDS("1.0")
 
 static const liana__field mixup_fields[] = {MIX_FIELDS("0.2")};
@@ -68,7 +69,7 @@ static double mix_up(const liana__mix_call *call)
 
 const liana__augmentation liana__augmentation_mixup = {
     .name = "mixup",
-    .doc = "Blends each image with another one of its shard (Zhang and others, 2017).",
+    .doc = "Blends each image with another image of its shard (Zhang and others, 2017).",
     .options = &mixup_table,
     .mix = mix_up,
 };
@@ -78,7 +79,8 @@ static int64_t at_most(int64_t value, int64_t limit)
     return value < 0 ? 0 : value > limit ? limit : value;
 }
 
-/* A rectangle whose area is the partner's share, centred anywhere and cut at the border; what is left of it counts. */
+/* A rectangle with the partner's share of the area, centred anywhere, and cut at the border. The remaining area
+ * counts. */
 static double cut_mix(const liana__mix_call *call)
 {
     const liana__augment_shape *shape = &call->shape;
@@ -97,7 +99,7 @@ static double cut_mix(const liana__mix_call *call)
 
 const liana__augmentation liana__augmentation_cutmix = {
     .name = "cutmix",
-    .doc = "Puts a rectangle of another image of the shard into each (Yun and others, 2019).",
+    .doc = "Pastes into each image a rectangle of another image of its shard (Yun and others, 2019).",
     .options = &cutmix_table,
     .mix = cut_mix,
 };

@@ -16,12 +16,12 @@ static const liana__field fields[] = {
      .offset = offsetof(perspective_options, factor),
      .default_text = "0.25",
      .maximum = 0.25,
-     .doc = "How far a corner may move along each side, as a share of the side."},
+     .doc = "The largest shift of a corner along each side, as a share of the side."},
     {.name = "turn",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(perspective_options, turn),
      .default_text = "true",
-     .doc = "Turn by a random number of quarters and reflect or not, all eight ways as likely."},
+     .doc = "Also turn by a random number of quarters and reflect or not, all eight ways equally likely."},
     LIANA__SAMPLING_FIELDS("1.0"),
 };
 static const liana__fields table = {"random_perspective", sizeof(perspective_options), sizeof fields / sizeof *fields,
@@ -51,7 +51,7 @@ static void map(const void *own, const liana__augment_shape *in, const liana__au
 
 const liana__augmentation liana__augmentation_random_perspective = {
     .name = "random_perspective",
-    .doc = "Moves the corners of the image to points drawn around them, turns by quarters and reflects.",
+    .doc = "Moves the corners of the image to random points near them; also turns by quarters and reflects.",
     .options = &table,
     .mapping = map,
 };

@@ -12,7 +12,7 @@
 
 typedef enum liana__interpolation { LIANA__NEAREST, LIANA__BILINEAR } liana__interpolation;
 
-/* What lies outside an image. */
+/* The pixels outside of an image. */
 typedef enum liana__fill_mode {
     LIANA__FILL_CONSTANT,
     LIANA__FILL_NEAREST, /* the pixel at the edge */
@@ -20,7 +20,7 @@ typedef enum liana__fill_mode {
     LIANA__FILL_WRAP,    /* a b c d | a b c d | a b c d */
 } liana__fill_mode;
 
-/* Sampling one image at the points that another's pixels come from. The images must not overlap. */
+/* Samples one image at the points from which another's pixels come. The images must not overlap. */
 typedef struct liana__warp {
     const uint8_t *src;
     int64_t src_height;
@@ -29,17 +29,17 @@ typedef struct liana__warp {
     int64_t dst_height;
     int64_t dst_width;
     int channels;              /* 1 or 3 */
-    liana__matrix from_output; /* a point of dst to a point of src; where w is not positive lies nothing */
+    liana__matrix from_output; /* maps a point of dst to a point of src; where w is not positive, there is nothing */
     liana__interpolation interpolation;
     liana__fill_mode fill_mode;
     uint8_t fill;
 } liana__warp;
 
-/* Values that repeat with the channels: a multiple of 3 and of a vector. */
+/* The length of tables that repeat with the channels: a multiple of 3 and of a vector. */
 enum { LIANA__PATTERN = 192 };
 
-/* Output channel c is the sum over k of weights[3 c + k] * input channel k, plus offset[c], without its `shift` last
- * bits and kept in [0, 255]. The sum stays within 32 bits whatever the pixels are. */
+/* Output channel c = (sum over k of weights[3 c + k] * input channel k, plus offset[c]) without its last `shift` bits,
+ * clamped to [0, 255]. The sum fits into 32 bits for all pixels. */
 typedef struct liana__recolour {
     int16_t weights[9];
     int32_t offset[3];
@@ -48,22 +48,22 @@ typedef struct liana__recolour {
 
 typedef struct liana__pixel_kernels {
     void (*warp)(const liana__warp *warp);
-    /* pixels[i] * scale[i % LIANA__PATTERN] + offset[...], rounded to nearest, kept in [0, 255] */
+    /* pixels[i] * scale[i % LIANA__PATTERN] + offset[...], rounded to nearest, clamped to [0, 255] */
     void (*linear)(uint8_t *pixels, size_t size, const float *scale, const float *offset);
-    /* Each pixel of three channels by a matrix of whole numbers. */
+    /* Multiplies each pixel of three channels by a matrix of whole numbers. */
     void (*recolour)(uint8_t *pixels, size_t num_pixels, const liana__recolour *change);
     /* Sums of each channel (one number for grey), and of 0.299 R + 0.587 G + 0.114 B. */
     void (*sums)(const uint8_t *pixels, size_t num_pixels, int channels, double *sums, double *grey);
-    /* Turns the hue by a share of the circle, -1 to 1; value and chroma stay. */
+    /* Turns the hue by a share of the circle, -1 to 1. Value and chroma stay. */
     void (*turn_hue)(uint8_t *pixels, size_t num_pixels, float turn);
-    /* Correlates with weights [2 radius + 1] along both axes; the image goes on mirrored at its outermost pixels.
-     * `row` is memory for (width + 2 radius) * channels floats. */
+    /* Correlates with weights [2 radius + 1] along both axes. The image is mirrored at its outermost pixels. `row` is
+     * memory for (width + 2 radius) * channels floats. */
     void (*blur)(const uint8_t *src, uint8_t *dst, int64_t height, int64_t width, int channels, const float *weights,
                  int radius, float *row);
-    /* Between Pillow's SMOOTH (the pixel five times and its eight neighbours, over 13; factor 0) and the image (1), or
-     * beyond; the border stays, and dst holds the image already. */
+    /* Interpolates between Pillow's SMOOTH (five times the pixel plus its eight neighbours, over 13; factor 0) and the
+     * image (factor 1), or extrapolates. The border stays; dst holds the image already. */
     void (*sharpen)(const uint8_t *src, uint8_t *dst, int64_t height, int64_t width, int channels, float factor);
-    /* Adds scale * quantiles[13 random bits] to each value. Blocks of 8 values take Philox's counter one by one. */
+    /* Adds scale * quantiles[13 random bits] to each value. Each block of 8 values uses one counter of Philox. */
     void (*add_noise)(uint8_t *pixels, size_t size, liana__philox_key key, const uint32_t counter[4],
                       const float *quantiles, float scale);
     /* share * own + (1 - share) * partner */

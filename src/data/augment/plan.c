@@ -143,12 +143,12 @@ static liana_status prepare_stages(liana__augment *augment, const liana__value *
     augment->first = augment->num_stages ? augment->stages[0].in : shape;
     keep_largest(&augment->image_size, liana__augment_size(&augment->first));
     if (shape.height == augment->last.height && shape.width == augment->last.width) return LIANA_OK;
-    return liana__fail_at(error, &list->place, where,
-                          "after all stages images are %lld x %lld, but the model gets %lld x %lld (height x width); "
-                          "set the size of the last 'random_crop', 'random_resized_crop' or 'resize' to that, or "
-                          "data.image_size",
-                          (long long)shape.height, (long long)shape.width, (long long)augment->last.height,
-                          (long long)augment->last.width);
+    return liana__fail_at(
+        error, &list->place, where,
+        "after all stages images are %lld x %lld, but the model needs %lld x %lld (height x width); set the size of "
+        "the last 'random_crop', 'random_resized_crop' or 'resize' to that, or data.image_size",
+        (long long)shape.height, (long long)shape.width, (long long)augment->last.height,
+        (long long)augment->last.width);
 }
 
 static liana_status read_list(liana_context *context, const liana__value *list, const char *where,
@@ -222,7 +222,7 @@ size_t liana__augment_scratch_size(const liana__augment *augment)
 
 /* ---- running ---- */
 
-/* An image on its way through the stages: pixels lie in one of two buffers, or still where they came from. */
+/* An image between stages. Its pixels are in one of two buffers, or still in the source. */
 typedef struct journey {
     const liana__augment *augment;
     const uint8_t *pixels;
@@ -296,7 +296,7 @@ static void flush(journey *own)
     flush_colour(own);
 }
 
-/* Whether one sampling does for both: what the one leaves open the other decides. */
+/* Whether one sampling is enough for both mappings. What one leaves open, the other decides. */
 static bool agrees(const journey *own, const liana__point_mapping *next, const liana__augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
@@ -305,7 +305,7 @@ static bool agrees(const journey *own, const liana__point_mapping *next, const l
     return same_sampling && same_fill;
 }
 
-/* Joins a mapping with those that are pending. */
+/* Multiplies a mapping with the pending ones. */
 static void join_mapping(journey *own, const stage *which, const liana__point_mapping *next)
 {
     const liana__augment_sampling *options = which->options;
@@ -340,7 +340,7 @@ static void add_mapping(journey *own, const stage *which, liana__draws *draws)
     join_mapping(own, which, &next);
 }
 
-/* The means that the image has with all changes done, but for what is cut off at black and white. */
+/* The means of the image after all changes, ignoring what is cut off at black and white. */
 static void find_means(journey *own, double means[3])
 {
     if (!own->has_means) {
@@ -440,7 +440,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
 {
     journey own = begin_journey(augment, src, scratch);
-    /* Where no image on the way is larger than the last one, one buffer is the destination. */
+    /* If no image in between is larger than the last one, the destination is used as a buffer. */
     if (augment->image_size == liana__augment_size(&augment->last)) own.buffers[0] = dst;
     for (size_t i = 0; i < augment->num_stages; i++) LIANA_TRY(apply_stage(&own, i, address, error));
     flush(&own);
@@ -536,7 +536,7 @@ bool liana__augment_mixes(const liana__augment *augment)
     return mixes;
 }
 
-/* Mixes one example by the first stage whose chance says so; returns the share of its own image. */
+/* Mixes one example with the first stage whose probability says so. Returns the share of its own image. */
 static double mix_example(const liana__augment *augment, const liana_example_address *address, const uint8_t *own,
                           const uint8_t *partner, uint8_t *dst)
 {

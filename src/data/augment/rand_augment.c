@@ -1,5 +1,5 @@
-/* RandAugment (Cubuk and others, 2019), with torchvision's operations and strengths: some of them, drawn anew for each
- * image, all of one strength. */
+/* RandAugment (Cubuk and others, 2019), with torchvision's operations and strengths: a few operations, drawn for each
+ * image, all with one strength. */
 #include "data/augment/adjust.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static const liana__field fields[] = {
      .default_text = "2",
      .minimum = 1,
      .maximum = 20,
-     .doc = "How many operations an image goes through."},
+     .doc = "The number of operations for each image."},
     {.name = "magnitude",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(rand_options, magnitude),
@@ -128,7 +128,7 @@ static liana_status apply(const liana__augment_call *call)
 
 const liana__augmentation liana__augmentation_rand_augment = {
     .name = "rand_augment",
-    .doc = "A few operations of fourteen (shear, translation, rotation, colour, levels), drawn for each image.",
+    .doc = "A few of fourteen operations (shear, translation, rotation, colour, levels), drawn for each image.",
     .options = &table,
     .prepare = prepare,
     .apply = apply,

@@ -1,5 +1,5 @@
-/* To a size of its own: at the head of the list, the size in which images are decoded (and cached), so that a crop has
- * something to cut away. */
+/* Resizes to a given size. First in the list, it is the size in which images are decoded (and cached), so that a crop
+ * has something to cut away. */
 #include "data/augment/augment.h"
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const liana__field fields[] = {
      .offset = offsetof(liana__augment_sampling, interpolation),
      .default_text = "bilinear",
      .names = liana__interpolation_names,
-     .doc = "How pixels between pixels are computed; at the head of the list, data.resize says how."},
+     .doc = "The interpolation between pixels. First in the list, data.resize is used instead."},
 };
 static const liana__fields table = {"resize", sizeof(resize_options), sizeof fields / sizeof *fields, fields};
 
@@ -47,7 +47,7 @@ static void map(const void *options, const liana__augment_shape *in, const liana
 
 const liana__augmentation liana__augmentation_resize = {
     .name = "resize",
-    .doc = "Another size, without chance; at the head of the list it says how large images are decoded.",
+    .doc = "Resizes the image, not randomly. First in the list, it is the size to which images are decoded.",
     .options = &table,
     .draws_chance = true,
     .prepare = prepare,

@@ -9,7 +9,7 @@ static liana_status check_name(const liana_context *context, const char *name, l
 {
     if (!name || !*name || strlen(name) > 100) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "an augmentation needs a name of at most 100 bytes, by which the list can call it");
+                           "an augmentation needs a name of at most 100 bytes, for use in lists of augmentations");
     }
     if (liana__augmentation_find(name)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "there is an augmentation '%s' already; choose another name",

@@ -33,7 +33,7 @@ typedef struct header {
     uint32_t checksum; /* of the bytes before it */
 } header;
 
-/* What an entry begins with; its pixels follow. */
+/* The head of an entry; its pixels follow. */
 typedef struct entry_head {
     uint64_t mark; /* 0: empty; else MARK and the checksum of all that follows, the record's number first */
     int32_t label;
@@ -94,13 +94,13 @@ static liana_status make_header(const char *path, const liana__decoded_file_cont
 /* Why a file is not the one that is wanted; NULL if it is. */
 static const char *find_difference(const header *found, uint64_t size, const header *wanted, uint64_t wanted_size)
 {
-    if (size < PAGE || memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is no cache of images";
-    if (found->byte_order != 1) return "it is of a machine with another byte order";
-    if (found->version != VERSION) return "it is of another version of liana";
+    if (size < PAGE || memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is not a cache of images";
+    if (found->byte_order != 1) return "it was made on a machine with another byte order";
+    if (found->version != VERSION) return "it was made by another version of liana";
     if (found->checksum != header_checksum(found)) return "its header is damaged";
     if (memcmp(&found->sources, &wanted->sources, sizeof found->sources) != 0) return "the source files changed";
-    if (memcmp(found, wanted, sizeof *found) != 0) return "the images are decoded otherwise";
-    if (size != wanted_size) return "it was cut off or grew";
+    if (memcmp(found, wanted, sizeof *found) != 0) return "the images are decoded in another way";
+    if (size != wanted_size) return "its length has changed";
     return NULL;
 }
 
@@ -125,7 +125,7 @@ static bool read_header(int descriptor, header *head, uint64_t *size)
     return pread(descriptor, head, sizeof *head, 0) >= 0;
 }
 
-/* Opens what is there; descriptor -1 if that is nothing, or not what is wanted (`why` says so). */
+/* Opens an existing file. Descriptor -1: there is none, or it has other contents (`why` says so). */
 static liana_status try_open(liana__decoded_file *file, const char **why, liana__error *error)
 {
     *why = NULL;
@@ -169,8 +169,8 @@ static liana_status create(liana__decoded_file *file, liana__error *error)
     return status;
 }
 
-/* Of several processes one makes the file. The lock is on the folder and ends with the process; a file system without
- * locks goes without, and then each may have a file of its own until the last one's stays. */
+/* One of several processes makes the file. The lock is on the folder, and ends with the process. On a file system
+ * without locks, each process may have a file of its own, until the last one remains. */
 static liana_status open_or_create(liana__decoded_file *file, const char **why, liana__error *error)
 {
     LIANA_TRY(try_open(file, why, error));

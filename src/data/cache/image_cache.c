@@ -123,7 +123,7 @@ static liana_status open_file(liana__image_cache *cache, const liana__image_cach
     if (status == LIANA_OK) status = liana__folder_make(options->folder, error);
     if (status == LIANA_OK) status = liana__decoded_file_open(path, contents, &cache->file, why, sizeof why, error);
     if (status == LIANA_OK && *why) {
-        liana__text_add(&cache->notes, "the cache '%s' is made anew: %s", path, why);
+        liana__text_add(&cache->notes, "the cache '%s' is made again: %s", path, why);
     }
     liana__arena_free(&arena);
     return status;
@@ -170,7 +170,7 @@ static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__deco
     case LIANA__DECODED_FILE_DAMAGED: count_damage(cache, record); return false;
     case LIANA__DECODED_FILE_SHORTER:
         if (!atomic_exchange(&cache->unusable, true)) {
-            add_note(cache, "images are decoded from here on, as somebody cut off their cache: ",
+            add_note(cache, "images are decoded from now on, since somebody shortened their cache: ",
                      liana__decoded_file_path(cache->file));
         }
         return false;
@@ -187,7 +187,7 @@ static entry_state keep_in_file(liana__image_cache *cache, uint64_t record, cons
     liana__decoded_file_entry entry = {image->pixels, image->label, image->id, image->id_size};
     if (liana__decoded_file_write(cache->file, record, &entry, &error) == LIANA_OK) return ENTRY_EMPTY;
     if (!atomic_exchange(&cache->full, true)) {
-        add_note(cache, "images are decoded in each epoch from here on: ", error.message);
+        add_note(cache, "images are decoded in each epoch from now on: ", error.message);
     }
     return ENTRY_EMPTY;
 }
@@ -253,7 +253,7 @@ void liana__image_cache_keep(liana__image_cache *cache, uint64_t record, const l
 static void describe_damage(liana__image_cache *cache, liana__text *text)
 {
     liana__record_address address = liana__source_address(cache->source, cache->first_damaged);
-    liana__text_add(text, "in the cache '%s' %" PRIu64 " image%s damaged and made anew, first that of '%s'",
+    liana__text_add(text, "in the cache '%s' %" PRIu64 " image%s damaged and decoded again, first that of '%s'",
                     liana__decoded_file_path(cache->file), cache->num_damaged,
                     cache->num_damaged == 1 ? " was" : "s were", address.file);
     if (address.record >= 0) liana__text_add(text, ", record %" PRId64, address.record);

@@ -25,7 +25,7 @@ void liana__bad_records_free(liana__bad_records *list)
 
 /* ---- the list ---- */
 
-/* The parts in the order in which a run uses them; others behind, by name. */
+/* The rank of a part: first those of a run in their order, then others by name. */
 static int rank_of(const char *part)
 {
     static const char *const parts[] = {"train", "validation", "test"};
@@ -141,8 +141,8 @@ static liana_status find_columns(const liana__csv *csv, const char *path, int co
     }
     if (columns[COLUMN_FILE] >= 0 && columns[COLUMN_RECORD] >= 0) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' is no list of records: expected a first line that names the columns, 'file' and 'record' "
-                       "among them",
+                       "'%s' is not a list of records: expected a first line with the names of the columns, 'file' and "
+                       "'record' among them",
                        path);
 }
 
@@ -172,8 +172,8 @@ static liana_status read_row(liana__bad_records *list, const liana__csv *csv, co
                                 .id = *id ? id : NULL,
                                 .reason = cell_of(csv, row, columns[COLUMN_REASON])};
     const char *wrong = !*file                                     ? "the name of the file is missing"
-                        : !read_number(numbers[0], &record.record) ? "the record is no whole number"
-                        : !read_number(numbers[1], &record.offset) ? "the offset is no whole number"
+                        : !read_number(numbers[0], &record.record) ? "the record is not a whole number"
+                        : !read_number(numbers[1], &record.offset) ? "the offset is not a whole number"
                                                                    : NULL;
     if (wrong) return liana__fail(error, LIANA_INVALID_DATA, "'%s', line %zu: %s", path, csv->lines[row], wrong);
     const char *folder = liana__path_folder(&list->arena, path);

@@ -1,5 +1,5 @@
-/* hash.h - 128 bits that tell byte strings apart: for finding copies, which are then compared. Not for secrets, and not
- * for files: the numbers may change from version to version. */
+/* hash.h - a 128-bit hash of bytes, for finding copies, which are then compared. Not for secrets, and not for files:
+ * the numbers may change from version to version. */
 #ifndef LIANA_DATA_HASH_H
 #define LIANA_DATA_HASH_H
 

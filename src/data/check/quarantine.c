@@ -162,11 +162,11 @@ static liana_status find_records(remaining_source *source, const liana__bad_reco
         source->left_out[source->count++] = index;
     }
     if (source->count < source->inner->num_records) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "data.quarantine leaves none of the %zu records of '%s', ...",
+    return liana__fail(error, LIANA_INVALID_DATA, "data.quarantine leaves out all of the %zu records of '%s', ...",
                        source->count, liana__source_address(source->inner, 0).file);
 }
 
-/* The blocks of what remains; those of which nothing does are none. */
+/* The blocks of the remaining records, without empty blocks. */
 static liana_status move_blocks(remaining_source *source, liana__error *error)
 {
     const liana__source *inner = source->inner;

@@ -70,7 +70,7 @@ static liana__bad_record describe(const liana__scan_part *part, uint64_t index, 
                                .id = liana__arena_string(arena, name)};
 }
 
-/* Reads, checks and decodes; `record` is what was read as far as it went. */
+/* Reads, checks and decodes a record; `record` is what could be read. */
 static liana_status look_at(const scan *own, worker *self, uint64_t index, liana__record *record, scanned *kept,
                             liana__error *error)
 {
@@ -216,7 +216,7 @@ static int compare_scanned(const void *a, const void *b)
     return (first->index > second->index) - (first->index < second->index);
 }
 
-/* Two readers, so that two records are there at once. */
+/* Two readers, to hold two records at the same time. */
 typedef struct comparison {
     const scan *own;
     void *scratch[2];
@@ -419,7 +419,7 @@ liana_status liana__scan_quarantine(const liana__scan_result *result, liana__bad
 {
     for (size_t i = 0; i < result->num_findings; i++) {
         const liana__finding *finding = &result->findings[i];
-        /* What is lost has no records that could be left out. */
+        /* A lost part has no records to leave out. */
         if (finding->kind == LIANA__FINDING_LOST || finding->kind == LIANA__FINDING_DUPLICATE) continue;
         LIANA_TRY(liana__bad_records_add(list, &finding->record, NULL, error));
     }

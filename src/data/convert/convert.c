@@ -53,9 +53,10 @@ static liana_status check_options(const liana__convert_options *options, liana__
         return liana__fail(error, LIANA_INVALID_CONFIG, "no output folder was given");
     }
     if (options->num_shards && options->records_per_shard) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "both a number of shards (%zu) and of records per shard (%zu) were given; expected one",
-                           options->num_shards, options->records_per_shard);
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "both a number of shards (%zu) and of records in a shard (%zu) were given; expected one of them",
+            options->num_shards, options->records_per_shard);
     }
     LIANA_TRY(check_fraction("validation", options->validation_fraction, error));
     LIANA_TRY(check_fraction("test", options->test_fraction, error));
@@ -93,8 +94,8 @@ static liana_status plan_splits(conversion *work, liana__error *error)
     bool any = fractions[1] > 0 || fractions[2] > 0;
     if (any && work->source->class_names.count && !options->shuffle) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "class folders are read class by class, so that a split without shuffling would put the "
-                           "last classes into the test data: shuffle too");
+                           "class folders are read class by class, so a split without shuffling would put the last "
+                           "classes into the test data; shuffle too");
     }
     uint64_t counts[LIANA__NUM_SPLITS] = {count};
     for (int i = 1; i < LIANA__NUM_SPLITS; i++) {
@@ -172,10 +173,10 @@ static liana_status check_apart(const conversion *work, liana__error *error)
     for (size_t i = 0; i < options->num_inputs; i++) {
         const char *input = options->inputs[i];
         if (!is_inside(options->output, input) && !is_inside(input, options->output)) continue;
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the output '%s' and the data that are converted, '%s', lie one in the other; choose a "
-                           "place outside",
-                           options->output, input);
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "the output '%s' and the data '%s' are one inside the other; choose an output outside of the data",
+            options->output, input);
     }
     return LIANA_OK;
 }

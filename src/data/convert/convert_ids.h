@@ -1,4 +1,4 @@
-/* convert_ids.h - ids for images that are files of their own: the files' names, each made to be there once. */
+/* convert_ids.h - ids for images that are files: the files' names, made unique. */
 #ifndef LIANA_DATA_CONVERT_IDS_H
 #define LIANA_DATA_CONVERT_IDS_H
 
@@ -8,15 +8,15 @@
 typedef struct liana__convert_ids {
     uint64_t count;
     const char **names; /* by position, borrowed */
-    uint32_t *numbers;  /* by position: of a name that came before, 2 or more; else 0 */
+    uint32_t *numbers;  /* by position: 2 or more for a repeated name; else 0 */
     liana__text text;
 } liana__convert_ids;
 
 /* Makes room for `count` names, which the caller then sets, in the order of the output. */
 liana_status liana__convert_ids_create(liana__convert_ids *ids, uint64_t count, liana__error *error) LIANA_MUST_USE;
-/* Numbers the names that are there more than once, in their order. */
+/* Numbers repeated names, in their order. */
 liana_status liana__convert_ids_number(liana__convert_ids *ids, liana__error *error) LIANA_MUST_USE;
-/* The id at a position, until the next call; NULL when memory could not be had. */
+/* The id at a position, valid until the next call; NULL: out of memory. */
 const char *liana__convert_ids_get(liana__convert_ids *ids, uint64_t position);
 void liana__convert_ids_free(liana__convert_ids *ids);
 

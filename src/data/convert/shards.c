@@ -55,8 +55,8 @@ liana_status liana__shards_begin(liana__shards *shards, const char *folder, cons
 {
     *shards = (liana__shards){.folder = folder, .prefix = prefix, .made_folder = !liana__folder_exists(folder)};
     if (strchr(prefix, '/')) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the prefix '%s' has a '/' in it; it is only a part of a name",
-                           prefix);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the prefix '%s' contains a '/'; expected a part of a file name", prefix);
     }
     liana_status status = begin(shards, overwrite, how, error);
     if (status != LIANA_OK) liana__shards_abandon(shards);
@@ -67,7 +67,7 @@ liana_status liana__shards_path(liana__shards *shards, const char *split, size_t
                                 const char **path, liana__error *error)
 {
     *path = NULL;
-    /* As many digits in all names, so that their byte order is their number order. */
+    /* All names have the same number of digits, so that their byte order is their number order. */
     int width = 2;
     for (size_t largest = num_shards - 1; largest >= 100; largest /= 10) width++;
     char *folder = split ? liana__path_join(&shards->arena, shards->staging, split) : shards->staging;

@@ -1,9 +1,9 @@
-/* shards.h - a folder of TFRecord shards and their classes.txt, which appear together or not at all.
+/* shards.h - a folder of TFRecord shards with their classes.txt, which appear together or not at all.
  *
- * FOLDER/PREFIXnn-COUNT.tfrec, or the same in FOLDER/train, FOLDER/val and FOLDER/test; the number of records is in
- * each name. Everything is written below FOLDER/.unfinished first and moved to its place at the end, so what an earlier
- * run left there stays whole until the new files are: after a failure, on a full disk for instance, nothing has
- * changed. (While both are there they take the room of both.) */
+ * The files are FOLDER/PREFIXnn-COUNT.tfrec, or the same in FOLDER/train, FOLDER/val and FOLDER/test. COUNT is the
+ * number of records. Everything is first written below FOLDER/.unfinished, and moved to its place at the end. So an
+ * earlier run's files stay complete until the new ones are. After a failure, such as a full disk, nothing has changed.
+ * (While both exist, they take the space of both.) */
 #ifndef LIANA_DATA_SHARDS_H
 #define LIANA_DATA_SHARDS_H
 
@@ -26,24 +26,24 @@ typedef struct liana__shards {
     liana__arena arena;
 } liana__shards;
 
-/* Makes the folder, if it is missing, and refuses one that has anything in it unless `overwrite` is set: then shards of
- * this prefix and classes.txt will be replaced, and other files stay. `how` says how the user sets it ("--overwrite").
- * Folder and prefix must outlive the shards. After a failure there is nothing to abandon.
- * Errors: INVALID_CONFIG (not empty; a prefix with a '/'), IO_ERROR, NOT_FOUND, OUT_OF_MEMORY. */
+/* Makes the folder if it is missing. Refuses one that is not empty, unless `overwrite` is set: then shards with this
+ * prefix and classes.txt will be replaced, and other files stay. `how` tells the user how to set it ("--overwrite").
+ * Folder and prefix must outlive the shards. After a failure there is nothing to abandon. Errors: INVALID_CONFIG (not
+ * empty; a prefix with a '/'), IO_ERROR, NOT_FOUND, OUT_OF_MEMORY. */
 liana_status liana__shards_begin(liana__shards *shards, const char *folder, const char *prefix, bool overwrite,
                                  const char *how, liana__error *error) LIANA_MUST_USE;
 
-/* Where to write shard `index` of `num_shards`, with `count` records, of a split (NULL: there are no splits). In the
+/* The path for shard `index` of `num_shards`, with `count` records, of a split (NULL: there are no splits). In the
  * shards' arena. */
 liana_status liana__shards_path(liana__shards *shards, const char *split, size_t index, size_t num_shards, size_t count,
                                 const char **path, liana__error *error) LIANA_MUST_USE;
 
-/* Writes classes.txt: lines of names. */
+/* Writes classes.txt, one name a line. */
 liana_status liana__shards_class_names(liana__shards *shards, const liana__text *lines, liana__error *error)
     LIANA_MUST_USE;
 
-/* Moves the new files to their places and removes those they replace, classes.txt last: a folder that has one is whole.
- * Abandon the shards if it fails. */
+/* Moves the new files to their places and removes those that they replace; classes.txt comes last, so a folder that has
+ * one is complete. If this fails, abandon the shards. */
 liana_status liana__shards_commit(liana__shards *shards, liana__error *error) LIANA_MUST_USE;
 
 /* Removes what was written, and the folder if it was made for it. */

@@ -154,7 +154,7 @@ liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_
     reader->inputs = calloc(dataset->num_inputs + 1, sizeof *reader->inputs);
     bool made = reader->own && reader->inputs;
     for (size_t i = 0; made && i < dataset->num_inputs; i++) {
-        if (!dataset->random_access) break; /* it applies a function to what a cursor gives */
+        if (!dataset->random_access) break; /* it applies a function to elements from a cursor */
         reader->inputs[i] = liana__reader_create(dataset->inputs[i], share);
         made = reader->inputs[i];
         reader->num_inputs += made;
@@ -201,8 +201,8 @@ liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__erro
     size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
     if (kept <= budget->memory / 2) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "the elements that are kept take more than %zu bytes, half of what the iterator may use; make "
-                       "its memory larger, or the buffer or the elements smaller",
+                       "the kept elements take more than %zu bytes, half of the iterator's memory; increase its "
+                       "memory, or make the buffer or the elements smaller",
                        budget->memory / 2);
 }
 
@@ -269,7 +269,7 @@ void liana__cursor_close(liana__cursor *cursor)
     free(cursor);
 }
 
-/* The next element of a random-access stage, or one made of what the input gives. */
+/* The next element of a random-access stage, or one made from the input's next element. */
 static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
 {
     const liana_dataset *dataset = cursor->dataset;

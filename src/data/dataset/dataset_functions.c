@@ -8,8 +8,7 @@ static liana_status add(liana_context *context, const char *kind, const char *na
     liana__error *error = &context->error;
     if (!name || !*name || strlen(name) > 100) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "a %s function needs a name of at most 100 bytes, by which a configuration can call it",
-                           kind);
+                           "a %s function needs a name of at most 100 bytes, for use in configurations", kind);
     }
     if (!function) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the %s function '%s' is NULL", kind, name);
     if (liana__context_registered(context, kind, name)) {

@@ -28,8 +28,9 @@ liana_status liana__dataset_check_image(const liana__spec *spec, size_t *compone
 {
     int index = liana__spec_find(spec, "image");
     if (index < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "there is no component 'image'; rename the one that holds images (liana_dataset_rename)");
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "there is no component 'image'; rename the component with the images (liana_dataset_rename)");
     }
     const liana_component *image = &spec->components[index];
     const liana_shape *shape = &image->shape;
@@ -79,8 +80,8 @@ static int find_id(const liana__spec *spec)
 
 /* ---- a stream at any position ---- */
 
-/* Threads ask for positions in nearly ascending order: what one of them passed over waits here for the others. More of
- * them than threads times the examples that each claims at once are never needed. */
+/* Threads ask for positions in nearly ascending order. Elements that one thread passed over wait here for the others.
+ * There are never more than the number of threads times the examples that each claims at once. */
 enum { WAITING = 4096 };
 
 typedef struct waiting {
@@ -99,7 +100,7 @@ typedef struct stream {
     bool open_ended; /* the end of the first pass will say its length */
     liana__cursor *cursor;
     uint64_t next; /* the position that it gives next */
-    /* Reading begins at `first`: whoever is asked first, possibly behind it, opens the stream there. */
+    /* Reading begins at `first`: the first call, which may ask for a later position, opens the stream there. */
     uint64_t first;
     bool begins;
     waiting *waiting;
@@ -120,7 +121,7 @@ typedef struct view_scratch {
     liana__holder store;
 } view_scratch;
 
-/* Goes through an epoch, but not through what keeps the number of elements. Once for all who ask. */
+/* Counts the elements of an epoch, without stages that keep their number. Done once for all callers. */
 static liana_status count_elements(const liana_dataset *dataset, stream *from, liana__error *error)
 {
     static const liana__at first;
@@ -259,7 +260,7 @@ static void free_scratch(void *pointer)
     liana__holder_free(&scratch->store);
 }
 
-/* Another seed for each position, so that functions draw anew when an example comes again in an epoch. */
+/* Another seed for each position, so that functions draw differently when an example comes again in an epoch. */
 static liana_status read_random(const view *own, const liana_example_address *address, view_scratch *scratch,
                                 liana_element *element, liana__error *error)
 {
@@ -303,7 +304,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     return read_at(base, &address, scratch, record, error);
 }
 
-/* The files that a record comes from and its index there, where the stages say it; else NULL. */
+/* The files of a record and its index there, if the stages know them; else NULL. */
 static const liana__source *find_source(const view *own, uint64_t *index)
 {
     const liana_dataset *dataset = own->dataset;
@@ -317,7 +318,7 @@ static const liana__source *find_source(const view *own, uint64_t *index)
     return dataset->source;
 }
 
-/* The name of the last stage stands for files that are not known. */
+/* If the files are not known, the name of the last stage is used. */
 static liana__record_address address_of(const liana__source *base, uint64_t index)
 {
     const view *own = (const view *)base;
@@ -392,8 +393,8 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
         own->base.num_records = (uint64_t)endless_length;
         if (endless_length) return LIANA_OK;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the dataset '%s' is endless; set steps_per_epoch to say how long an epoch is, or use only "
-                           "so many elements (liana_dataset_take)",
+                           "the dataset '%s' is endless; set steps_per_epoch, which says how long an epoch is, or "
+                           "limit it (liana_dataset_take)",
                            dataset->name);
     }
     if (dataset->length == LIANA_UNKNOWN && endless_length) {
@@ -434,7 +435,7 @@ liana_status liana__dataset_ask_classes(const liana_dataset_options *options, li
     if (!options->classes_of) return LIANA_OK;
     if (options->class_names) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "classes_of and class_names exclude each other; leave one out");
+                           "classes_of and class_names exclude each other; keep one of them");
     }
     wanted->class_names = liana__dataset_class_names(options->classes_of);
     wanted->labels_are_names = wanted->class_names.count > 0;
@@ -475,10 +476,10 @@ static liana_status fail_components(const liana_dataset *dataset, liana_status s
 {
     if (error && is_batched(dataset)) {
         liana__error own = *error;
-        liana__fail(error, status,
-                    "%s; leave liana_dataset_batch out: the model makes batches of single examples itself, of the "
-                    "batch_size of its options",
-                    own.message);
+        liana__fail(
+            error, status,
+            "%s; leave out liana_dataset_batch: the model makes batches of batch_size itself, from single examples",
+            own.message);
     }
     return liana__fail_within(error, "the dataset '%s'", dataset->name);
 }

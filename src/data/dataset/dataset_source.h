@@ -1,55 +1,58 @@
-/* dataset_source.h - a dataset as a source of labelled images, which is what the loader makes batches of; and files as
- * a dataset.
+/* dataset_source.h - a dataset as a source of labelled images, of which the loader makes batches; and files as a
+ * dataset.
  *
- * Its elements have a component `image` (an encoded file, or u8 pixels), and may have `label` (a whole number) and `id`
- * (a string). A random-access dataset is read at any index, as files are. A replayed or endless one keeps its own
- * order: it is read at a position of the endless stream of its epochs, nearly in ascending order. */
+ * Elements have a component `image` (an encoded file, or u8 pixels), and may have `label` (a whole number) and `id` (a
+ * string). A random-access dataset is read at any index, like files. A replayed or endless one keeps its own order: it
+ * is read at a position of the endless stream of its epochs, nearly in ascending order. */
 #ifndef LIANA_DATA_DATASET_SOURCE_H
 #define LIANA_DATA_DATASET_SOURCE_H
 
 #include "data/dataset/dataset.h"
 #include "data/image/decode.h"
 
-/* What iterators and models may use for elements made ahead where nothing else is said: 1 GiB. */
+/* The default memory of iterators and models for elements made ahead: 1 GiB. */
 #define LIANA__DATASET_MEMORY ((size_t)1 << 30)
 
-/* The dataset's own files, where it is nothing else; otherwise a source that reads from it, and keeps it.
- * `endless_length` stands for the number of records of an endless dataset (0 refuses that), or of one of unknown
- * length, whose end is met as it is read, and begins it again. With 0 that is gone through once, but for stages that
- * keep the number, to count. Errors: INVALID_ARGUMENT (components that are not there or are something else),
- * INVALID_DATA (no elements), those of the elements. */
+/* Makes a view of a dataset: the dataset's own files if it is nothing else; otherwise a source that reads from the
+ * dataset and keeps a reference to it.
+ *
+ * An endless dataset counts as one of `endless_length` records; with 0 it is refused. A dataset of unknown length
+ * counts as `endless_length` records too: it is read to its end and then from its start again. With 0 its elements are
+ * counted in one pass, which leaves out the stages that do not change their number.
+ *
+ * Errors: INVALID_ARGUMENT (missing or wrong components), INVALID_DATA (no elements), those of the elements. */
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error) LIANA_MUST_USE;
-/* Closes what liana__dataset_view gave, unless it is a dataset's own. NULL is allowed. */
+/* Closes a view, unless it is a dataset's own source. NULL is allowed. */
 void liana__dataset_close_view(liana__source *source);
 
-/* Calls `visit` for each source that a source is made of: those of the files of a view's dataset, else itself. */
+/* Calls `visit` for each source that a source is made of: for a view, those of its dataset's files; else itself. */
 void liana__dataset_view_sources(const liana__source *source, void (*visit)(void *user, const liana__source *source),
                                  void *user);
 
-/* The names of the classes where the files that the elements come from (the first of several) know them. */
+/* The names of the classes, if the files that the elements come from (the first of several) have them. */
 liana__strings liana__dataset_class_names(const liana_dataset *dataset);
 
-/* Whether the labels are numbers in files, which nothing on the way changes. */
+/* Whether the labels are numbers in files, and no stage changes them. */
 bool liana__dataset_has_numbers(const liana_dataset *dataset);
 
-/* What a program's options say of the classes, as a source takes it. Errors: INVALID_ARGUMENT. */
+/* The class options of a program, as a source takes them. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
                                         liana__error *error) LIANA_MUST_USE;
-/* Takes the options over that a dataset keeps. Errors: OUT_OF_MEMORY. */
+/* Stores the options that a dataset keeps. Errors: OUT_OF_MEMORY. */
 liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* A dataset of files that are open, whose source it takes, also on failure (NULL, the message is the context's). */
+/* Makes a dataset of open files. Takes their source, also on failure (NULL, with a message in the context). */
 liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *source, int64_t label_offset);
 
-/* The files of a dataset that is nothing but files (dataset->source) taken in turn. Takes it, as stages do. Fails where
- * each example is a file of its own. */
+/* Takes elements in turn from the files of a dataset that is only files (dataset->source). Takes the dataset, as stages
+ * do. Fails if each example is a file of its own. */
 liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana_interleave_datasets_options *options);
 
-/* Finds the component that holds images. Errors: INVALID_ARGUMENT. */
+/* Finds the component with the images. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_check_image(const liana__spec *spec, size_t *component, liana__error *error) LIANA_MUST_USE;
-/* Bytes or pixels of that component; the rest of the record is empty. */
+/* The bytes or pixels of that component; the rest of the record is empty. */
 void liana__dataset_image(const liana_element *element, size_t component, liana__record *record);
 
 #endif

@@ -101,8 +101,7 @@ liana_status liana__spec_make(liana__arena *arena, const liana_component *compon
         LIANA_TRY(check_component(&components[i], error));
         if (liana__spec_find(&made, components[i].name) >= 0) {
             return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "there are two components '%s'; give one another name (liana_dataset_rename)",
-                               components[i].name);
+                               "there are two components '%s'; rename one (liana_dataset_rename)", components[i].name);
         }
         made.components[i] = components[i];
         made.components[i].name = liana__arena_string(arena, components[i].name);

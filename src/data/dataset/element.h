@@ -1,4 +1,4 @@
-/* element.h - the inside of elements: what they are said to be, where their bytes lie, and memory to keep them in. */
+/* element.h - the inside of elements: their components, the places of their bytes, and memory to keep them. */
 #ifndef LIANA_DATA_ELEMENT_H
 #define LIANA_DATA_ELEMENT_H
 
@@ -13,12 +13,12 @@ typedef struct liana__spec {
     liana_component components[LIANA_MAX_COMPONENTS];
 } liana__spec;
 
-/* Copies components, their names into the arena, after checking them: names that are there and differ, known dtypes,
+/* Copies components, with their names, into the arena, after checking them: names that exist and differ, known dtypes,
  * dimensions of at least 0 (the first may be unknown), a size below 2^40 bytes. Errors: INVALID_ARGUMENT,
  * OUT_OF_MEMORY. */
 liana_status liana__spec_make(liana__arena *arena, const liana_component *components, size_t count, liana__spec *spec,
                               liana__error *error) LIANA_MUST_USE;
-/* INVALID_ARGUMENT with the first component that differs, unless both say the same. */
+/* Fails with INVALID_ARGUMENT and the first component that differs, unless both are equal. */
 liana_status liana__spec_match(const liana__spec *found, const liana__spec *expected, liana__error *error)
     LIANA_MUST_USE;
 /* The index of a component, or -1. */
@@ -29,24 +29,24 @@ typedef struct liana__component_text {
 } liana__component_text;
 liana__component_text liana__component_describe(const liana_component *component);
 
-/* How many values a component has, and how many bytes they take, where its first dimension is `rows`. */
+/* The number of values of a component whose first dimension is `rows`; their bytes. */
 int64_t liana__component_count(const liana_component *component, int64_t rows);
 size_t liana__component_size(const liana_component *component, int64_t rows);
-/* The first dimension, as far as it is known; 1 for a scalar. */
+/* The first dimension, if it is known; 1 for a scalar. */
 int64_t liana__component_rows(const liana_component *component);
 
 struct liana__holder;
 
-/* Everything is borrowed from whoever gave the element, until that gives the next one. */
+/* An element. Everything is borrowed from its giver, until the next element. */
 struct liana_element {
     const liana__spec *spec;
-    uint64_t record; /* the index in the data that it came from */
+    uint64_t record; /* index of its origin in the data */
     const void *data[LIANA_MAX_COMPONENTS];
     int64_t rows[LIANA_MAX_COMPONENTS]; /* first dimensions */
-    struct liana__holder *store;        /* while it is being made */
+    struct liana__holder *store;        /* while it is made */
 };
 
-/* Memory of one element, kept from element to element. Zero-initialise, free with liana__holder_free. */
+/* Memory for one element, reused for the next. Zero-initialise; free with liana__holder_free. */
 typedef struct liana__holder {
     liana_element element;
     void *columns[LIANA_MAX_COMPONENTS];
@@ -57,20 +57,20 @@ typedef struct liana__holder {
     char *message; /* of liana_element_fail, or NULL */
 } liana__holder;
 
-/* Makes room for an element, its first dimensions `rows` where the spec does not say them; then it is filled through
- * the store's element, and finished. Strings are empty at first, numbers are anything. Errors: OUT_OF_MEMORY. */
+/* Makes room for an element; `rows` is its first dimension where the spec does not say it. Then it is filled through
+ * the store's element, and finished. Strings are empty at first; numbers are undefined. Errors: OUT_OF_MEMORY. */
 liana_status liana__holder_begin(liana__holder *store, const liana__spec *spec, int64_t rows, liana__error *error)
     LIANA_MUST_USE;
-/* All zeros and empty strings. */
+/* Sets everything to zeros and empty strings. */
 void liana__holder_clear(liana__holder *store);
-/* Copies component `from` of an element to where the value of number `at` of component `to` stands. */
+/* Copies component `from` of an element to value number `at` of component `to`. */
 liana_status liana__holder_put(liana__holder *store, size_t to, int64_t at, const liana_element *element, size_t from,
                                liana__error *error) LIANA_MUST_USE;
 /* Sets string `index` of a component to a copy of the bytes. */
 liana_status liana__holder_set_string(liana__holder *store, size_t component, int64_t index, const void *bytes,
                                       size_t size, liana__error *error) LIANA_MUST_USE;
 void liana__holder_finish(liana__holder *store, liana_element *element);
-/* All of it: begin, put each component, finish. */
+/* Copies an element: begin, put each component, finish. */
 liana_status liana__holder_copy(liana__holder *store, const liana_element *element, liana_element *copy,
                                 liana__error *error) LIANA_MUST_USE;
 size_t liana__holder_bytes(const liana__holder *store);

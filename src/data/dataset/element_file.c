@@ -50,11 +50,11 @@ static uint32_t checksum_of(uint64_t number, const void *bytes, size_t size)
 /* Why the end of a file is not the footer that is wanted; NULL if it is. */
 static const char *find_difference(const footer *found, uint64_t size, const liana__element_file_contents *wanted)
 {
-    if (memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is damaged, cut short or something else";
-    if (found->byte_order != 1) return "it is of a machine with another byte order";
-    if (found->version != VERSION) return "it is of another version";
+    if (memcmp(found->magic, MAGIC, sizeof MAGIC) != 0) return "it is damaged, truncated or another kind of file";
+    if (found->byte_order != 1) return "it was made on a machine with another byte order";
+    if (found->version != VERSION) return "it was made by another version of liana";
     if (found->checksum != liana__crc32c(found, offsetof(footer, checksum))) return "it is damaged";
-    if (!liana__fingerprint_equal(&found->settings, &wanted->settings)) return "the stages before it were others";
+    if (!liana__fingerprint_equal(&found->settings, &wanted->settings)) return "the stages before it have changed";
     if (!liana__fingerprint_equal(&found->sources, &wanted->sources)) return "the source files have changed";
     if (wanted->num_elements >= 0 && found->num_elements != (uint64_t)wanted->num_elements) {
         return "it has another number of elements";
@@ -86,7 +86,7 @@ static const char *read_end(liana__element_file *file, const liana__element_file
 {
     footer found;
     size_t size = file->mapping.size;
-    if (size < sizeof found) return "it is damaged, cut short or something else";
+    if (size < sizeof found) return "it is damaged, truncated or another kind of file";
     if (liana__mapping_copy(&file->mapping, file->path, size - sizeof found, &found, sizeof found, NULL) != LIANA_OK) {
         return "it cannot be read";
     }

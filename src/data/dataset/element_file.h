@@ -1,9 +1,9 @@
-/* element_file.h - elements in a file, any of which is read at once.
+/* element_file.h - a file of elements, with direct access to any of them.
  *
- * The packed elements (data/dataset/packed_element.h), a table of where each lies with its CRC-32C, and a footer that
- * says what they are. A file is written once, under another name, and appears whole. Elements are read from a mapping
- * by copies that the kernel makes: a file that somebody cuts is an error, not a signal. Numbers are in the byte order
- * of the machine, which the footer tells apart. */
+ * The file has the packed elements (data/dataset/packed_element.h), a table with the place and CRC-32C of each, and a
+ * footer that says what they are. It is written once, under another name, and appears when it is complete. The kernel
+ * copies elements from a mapping. So a file that somebody cuts is an error, not a signal. Numbers are in the machine's
+ * byte order, which the footer records. */
 #ifndef LIANA_DATA_ELEMENT_FILE_H
 #define LIANA_DATA_ELEMENT_FILE_H
 
@@ -20,8 +20,8 @@ typedef struct liana__element_file_contents {
 
 typedef struct liana__element_file liana__element_file;
 
-/* Opens the file. Where it is not there, damaged, or holds something else, *file is NULL and `why` says so ("" where
- * there is none). Errors: IO_ERROR, OUT_OF_MEMORY; they name the path. */
+/* Opens the file. If it is missing, damaged, or has other contents, *file is NULL and `why` says so ("" if it is
+ * missing). Errors, with the path: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__element_file_open(const char *path, const liana__element_file_contents *contents,
                                       liana__element_file **file, char *why, size_t why_size, liana__error *error)
     LIANA_MUST_USE;
@@ -29,12 +29,13 @@ liana_status liana__element_file_open(const char *path, const liana__element_fil
 void liana__element_file_close(liana__element_file *file);
 
 uint64_t liana__element_file_count(const liana__element_file *file);
-/* Bytes of memory that a file of so many elements takes while it is open. */
+/* Bytes of memory that an open file of `count` elements uses. */
 size_t liana__element_file_memory(uint64_t count);
 uint64_t liana__element_file_size(const liana__element_file *file);
 
-/* Element `index` below the count, in `buffer` until its next use; its checksum is verified. Any number of threads,
- * each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR, OUT_OF_MEMORY. */
+/* Reads element `index` (below the count) and verifies its checksum. It is in `buffer` until its next use. On any
+ * number of threads, each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR,
+ * OUT_OF_MEMORY. */
 liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
                                       liana__file_buffer *buffer, liana_element *element, liana__error *error)
     LIANA_MUST_USE;
@@ -50,8 +51,8 @@ typedef struct liana__element_file_writer {
     size_t capacity;
 } liana__element_file_writer;
 
-/* Begin, then add elements, then commit, or abandon after a failure of any of them. Errors: IO_ERROR (the disk is full,
- * ...; the file that was there stays), OUT_OF_MEMORY. */
+/* Writes a file: begin, add elements, commit; or abandon after a failure of any of them. Errors: IO_ERROR (the disk is
+ * full, ...; an older file stays), OUT_OF_MEMORY. */
 liana_status liana__element_file_begin(liana__element_file_writer *writer, const char *path,
                                        const liana__element_file_contents *contents, liana__error *error)
     LIANA_MUST_USE;

@@ -8,13 +8,13 @@
 
 struct liana_iterator {
     liana_context *context;
-    liana_iterator *source; /* of a feedable iterator; otherwise NULL, and ... */
+    liana_iterator *source; /* for a feedable iterator; otherwise NULL, and ... */
     liana_dataset *dataset;
     liana_iterator_options options;
     liana__budget budget;
     liana__cursor *cursor;
     liana_element element;
-    liana_status failed; /* the status of what came before the end of the iteration */
+    liana_status failed; /* the status that ended the iteration early */
     liana__error error;
 };
 
@@ -129,14 +129,15 @@ liana_status liana_iterator_feed(liana_iterator *iterator, liana_iterator *sourc
 {
     liana__error *error = &iterator->context->error;
     if (!iterator->source) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the iterator has a dataset of its own; make one with liana_iterator_create_feedable");
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "the iterator has a dataset of its own; only iterators from liana_iterator_create_feedable can be fed");
     }
     for (const liana_iterator *at = source; at; at = at->source) {
         if (at == iterator) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the iterator would feed itself");
     }
     if (liana__spec_match(spec_of(source), spec_of(iterator), error) != LIANA_OK) {
-        return liana__fail_within(error, "what is fed does not fit the iterator");
+        return liana__fail_within(error, "the source does not fit the iterator");
     }
     iterator->source = source;
     return LIANA_OK;

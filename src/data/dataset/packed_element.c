@@ -85,7 +85,7 @@ static bool lies_within(uint64_t place, uint64_t size, uint64_t whole)
     return place <= whole && size <= whole - place;
 }
 
-/* What a damaged piece says may be absurd: no product of it may overflow. */
+/* A damaged piece may hold any numbers, so no product of them may overflow. */
 static bool fits(const liana_component *component, int64_t rows, uint64_t place, uint64_t whole)
 {
     int64_t known = liana__component_rows(component), bound = (int64_t)1 << 40;
@@ -114,7 +114,7 @@ liana_status liana__packed_settle(const liana__spec *spec, void *packed, size_t 
             strings[k].data = whole && strings[k].size ? bytes + at : "";
         }
     }
-    return whole ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "what was kept is no such element");
+    return whole ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "the kept bytes are not such an element");
 }
 
 void liana__packed_element(const liana__spec *spec, const void *packed, liana_element *element)

@@ -70,7 +70,7 @@ static int by_round(const void *a, const void *b)
     return (one->round > other->round) - (one->round < other->round);
 }
 
-/* Differences are added modulo 2^64; the rates that they come to are not negative. */
+/* Differences are added modulo 2^64; the resulting rates are not negative. */
 static void add_stretches(liana__turns *turns)
 {
     stretch *next = turns->stretches;

@@ -27,7 +27,7 @@ static liana__resize_shape resize_from(const liana__decode_options *options, int
                                  .antialias = options->antialias};
 }
 
-/* What of the encoded image a region of the resized one takes. */
+/* The part of the encoded image that a part of the resized image needs. */
 typedef struct region_search {
     liana__decoder *decoder;
     const liana__decode_options *options;

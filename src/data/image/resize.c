@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two taps around the centre. Computed in float as TensorFlow and PyTorch do, so that the weights are theirs. */
+/* The two pixels around the centre. Computed in float as TensorFlow and PyTorch do, for the same weights. */
 static void fill_plain(liana__resize_axis *axis)
 {
     float scale = (float)axis->from / (float)axis->to;
@@ -18,7 +18,7 @@ static void fill_plain(liana__resize_axis *axis)
         float fraction = centre - below;
         int64_t low = (int64_t)below;
         float *weights = axis->weights + i * axis->max_taps;
-        bool outside = low < 0 || low >= axis->from - 1; /* both taps fall on the edge pixel */
+        bool outside = low < 0 || low >= axis->from - 1; /* both are the edge pixel */
         axis->first[i] = low < 0 ? 0 : low < axis->from ? low : axis->from - 1;
         axis->count[i] = outside ? 1 : 2;
         weights[0] = outside ? 1 : 1 - fraction;
@@ -157,7 +157,7 @@ liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_sh
 
 /* ---- regions ---- */
 
-/* The inputs [*begin, *begin + *size) of the outputs [first, first + count); taps ascend with the outputs. */
+/* The inputs [*begin, *begin + *size) for the outputs [first, first + count). They ascend with the outputs. */
 static void find_inputs(const liana__resize_axis *axis, int64_t first, int64_t count, int64_t *begin, int64_t *size)
 {
     int64_t last = first + count - 1;

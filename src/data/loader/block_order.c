@@ -41,7 +41,7 @@ void liana__block_order_destroy(liana__block_order *order)
     free(order);
 }
 
-/* Seeds of the two permutations, so that they are independent of each other and of the order without blocks. */
+/* The seeds of the two permutations, which are independent of each other and of the order without blocks. */
 static uint64_t seed_of(const liana__block_order *order, uint32_t salt)
 {
     liana__philox_key key = liana__philox_make_key(order->seed, LIANA__STREAM_SHUFFLE, salt);

@@ -52,13 +52,13 @@ static liana_status fail_bound(const liana__example_maker *self, uint64_t index,
                 "data.memory larger by %.0f MiB or more",
                 (double)self->share.wanted / mebi, (double)most / mebi,
                 4 * (double)(self->share.wanted - most) / mebi + 1);
-    /* What was read of it is gone, its id too. */
+    /* The record's contents are gone, its id too. */
     return liana__source_fail_within(self->plan->source, index, &(liana__record){0}, error);
 }
 
 /* ---- making ---- */
 
-/* What is to be read, and what of it is needed. */
+/* The record to read, and the part of its image that is needed. */
 typedef struct wanted {
     liana_example_address address;
     const liana__image_region *region; /* NULL: all of it, which the cache keeps */
@@ -71,7 +71,7 @@ static liana_status read_record(liana__example_maker *self, const wanted *what, 
     self->record = (liana__record){0};
     if (!self->scratch && !make_scratch(self)) return liana__fail_memory(error, "reading a record");
     LIANA_TRY(liana__source_read_at(self->plan->source, &what->address, self->scratch, &self->record, error));
-    /* What elements of datasets took is known only now. */
+    /* The memory of datasets' elements is known only now. */
     size_t kept = kept_bytes(self), used = self->share.used;
     return kept > used ? liana__memory_share_ask(&self->share, kept - used, "a record", error) : LIANA_OK;
 }
@@ -105,7 +105,7 @@ static liana_status make_pixels(liana__example_maker *self, const wanted *what, 
         read = !bounds_scratch(self);
         let_go(self);
         if (kept) {
-            /* What other records left behind may have been too much. */
+            /* Memory that other records left may have been the reason. */
             self->share.wanted = 0;
         } else if (!liana__memory_share_wait(&self->share)) {
             status = fail_bound(self, what->address.record, error);

@@ -6,42 +6,42 @@
 #include "data/image/decode.h"
 #include "data/loader/ring_slot.h"
 
-/* What all threads of a loader make examples by. Borrowed. */
+/* What all threads of a loader use to make examples. Borrowed. */
 typedef struct liana__example_plan {
     const liana__source *source;
     const liana__loader_options *options;
-    liana__decode_options decoded; /* the shape of images before the augmenter */
+    liana__decode_options decoded; /* shape and decoding of images before the augmenter */
     size_t decoded_size;           /* bytes of such an image */
-    size_t image_size;             /* and of one in a batch */
+    size_t image_size;             /* bytes of an image in a batch */
     liana__image_cache *cache;     /* NULL: none */
-    liana__memory_pool *pool;      /* of which records and decoders take what they need beyond ... */
-    size_t share;                  /* ... bytes that each thread is certain of */
+    liana__memory_pool *pool;      /* from which records and decoders take what they need beyond ... */
+    size_t share;                  /* ... the bytes that each thread always has */
 } liana__example_plan;
 
-/* What one thread works with. */
+/* The state of one thread. */
 typedef struct liana__example_maker {
     const liana__example_plan *plan;
     void *scratch;
     void *augmenter_scratch;
-    uint8_t *decoded; /* memory for an image before the augmenter, which begins LIANA__IMAGE_OFFSET bytes on */
+    uint8_t *decoded; /* memory for an image before the augmenter, which begins after LIANA__IMAGE_OFFSET bytes */
     liana__decoder decoder;
     liana__memory_share share;
-    liana__record record; /* that was read last, as far as that went */
+    liana__record record; /* the last record, as far as it could be read */
 } liana__example_maker;
 
-/* The maker must stay where it is. Errors: OUT_OF_MEMORY. */
+/* Initialises a maker, which must stay where it is. Errors: OUT_OF_MEMORY. */
 liana_status liana__example_maker_init(liana__example_maker *maker, const liana__example_plan *plan,
                                        liana__error *error) LIANA_MUST_USE;
-/* After a failed or no init (all zeros) too. */
+/* Frees a maker; also after a failed init, or none (all zeros). */
 void liana__example_maker_free(liana__example_maker *maker);
 
-/* Makes example i of the slot out of the record that the batch says, as it is in pass `pass` over the data. May wait
- * for memory that other threads have. *bad: the record itself is at fault and the options have a list for such; `error`
- * says why, and maker->record is what was read of it. Errors: those of liana__loader_next. */
+/* Makes example i of the slot from the record that the batch names, as it is in pass `pass`. May wait for memory that
+ * other threads hold. *bad: the record itself cannot be used, and the options have a list for bad records; `error` says
+ * why, and maker->record is what could be read. Errors: those of liana__loader_next. */
 liana_status liana__example_make(liana__example_maker *maker, liana__ring_slot *slot, int64_t i, uint64_t pass,
                                  bool *bad, liana__error *error) LIANA_MUST_USE;
 
-/* Before the thread waits for work: gives back what it keeps beyond its share. */
+/* Gives back what the maker holds beyond its share, before the thread waits for work. */
 void liana__example_maker_rest(liana__example_maker *maker);
 
 #endif

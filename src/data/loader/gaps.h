@@ -1,4 +1,4 @@
-/* gaps.h - the examples of a batch that are missing, because their records cannot be used. */
+/* gaps.h - gaps: the examples of a batch that are missing, because their records cannot be used. */
 #ifndef LIANA_DATA_GAPS_H
 #define LIANA_DATA_GAPS_H
 
@@ -6,7 +6,7 @@
 #include "data/source/source.h"
 
 typedef struct liana__gap {
-    int64_t example; /* in the batch as it was begun */
+    int64_t example; /* in the batch as it was planned */
     uint64_t record; /* index in the source */
     char *id;        /* NULL: none */
     char *reason;
@@ -21,12 +21,12 @@ typedef struct liana__gaps {
 
 void liana__gaps_free(liana__gaps *gaps);
 void liana__gaps_clear(liana__gaps *gaps);
-/* `record` is what was read, as far as it went. False: out of memory. */
+/* Adds a gap. `record` is what could be read. False: out of memory. */
 bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
                      const char *reason);
-/* In the order of the examples. */
+/* Sorts the gaps in the order of the examples. */
 void liana__gaps_sort(liana__gaps *gaps);
-/* Tells the list of each. Errors: those of liana__bad_records_meet. */
+/* Reports each gap to the list. Errors: those of liana__bad_records_meet. */
 liana_status liana__gaps_report(const liana__gaps *gaps, const liana__source *source, const char *part,
                                 liana__bad_records *list, liana__error *error) LIANA_MUST_USE;
 

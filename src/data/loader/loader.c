@@ -29,7 +29,7 @@ typedef struct reader {
     void *mix_scratch;
 } reader;
 
-/* Where an epoch lies in the endless stream. */
+/* The place of an epoch in the endless stream. */
 typedef struct epoch_span {
     uint64_t start;  /* its first position */
     uint64_t length; /* positions to the next epoch */
@@ -38,7 +38,7 @@ typedef struct epoch_span {
 
 /* A batch on its way through the epochs. */
 typedef struct cursor {
-    uint64_t number; /* since begin: batch n lies in slot n % num_slots */
+    uint64_t number; /* since begin: batch n is in slot n % num_slots */
     uint64_t epoch;
     uint64_t step;
     epoch_span span;
@@ -57,14 +57,14 @@ struct liana__loader {
     liana__loader_options options;
     liana__example_plan plan;
     liana__memory_pool pool;
-    uint64_t fixed_length; /* of an epoch; 0: the sampler says it */
+    uint64_t fixed_length; /* of an epoch; 0: the sampler decides */
     size_t num_slots;
     liana__ring_slot *slots;
     int num_readers; /* started */
     reader *readers;
     int64_t chunk;           /* examples that a thread claims at once */
     atomic_long blocks_read; /* by the process from disks, when a batch was begun last */
-    atomic_bool cancelled;   /* chunks in progress end early; what they wrote is thrown away */
+    atomic_bool cancelled;   /* chunks in progress end early; their results are thrown away */
 
     pthread_mutex_t mutex;
     pthread_cond_t work;  /* a slot became free, or begin, or stop */
@@ -87,7 +87,7 @@ struct liana__loader {
 
 /* ---- one example ---- */
 
-/* The record of a position, where neither a sampler nor blocks say it. */
+/* The record of a position, without a sampler and without blocks. */
 static uint64_t plain_record(const liana__loader *loader, uint64_t position)
 {
     uint64_t num_records = loader->source->num_records, index = position % num_records;
@@ -95,8 +95,7 @@ static uint64_t plain_record(const liana__loader *loader, uint64_t position)
     return liana__permute(loader->options.seed, position / num_records, index, num_records);
 }
 
-/* Whether the records of a batch are written down when it is begun; otherwise whoever makes an example finds its own.
- */
+/* Whether the records of a batch are listed when it is begun; otherwise the maker of an example finds its record. */
 static bool lays_out(const liana__loader *loader)
 {
     return loader->table.records || loader->order;
@@ -108,8 +107,8 @@ static long blocks_read(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_inblock : 0;
 }
 
-/* Has the system fetch what a batch is made of, all at once, before its examples are read one by one. Left out once
- * that no longer makes it read anything: all is in memory then. */
+/* Asks the system to fetch all records of a batch at once, before its examples are read one by one. Left out when this
+ * no longer causes any reading, since everything is in memory. */
 static void expect_batch(liana__loader *loader, const liana__batch *batch)
 {
     long before = atomic_load(&loader->blocks_read), now = blocks_read();
@@ -277,7 +276,7 @@ static void *thread_main(void *argument)
         const liana__mixer *mixer = loader->options.mixer;
         bool whole = slot->remaining == 0 && slot->first_failure == slot->batch.num_positions && !loader->cancelled;
         if (whole && (mixer || slot->gaps.count)) {
-            /* The last one of the batch, which nobody else touches until it is ready. */
+            /* The last example of the batch, which no other thread uses until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
             liana__ring_slot_close_gaps(slot, loader->plan.image_size);
             if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
@@ -354,8 +353,8 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
     }
     if (sampler && liana__sampler_varies(sampler) && options->remainder == LIANA__REMAINDER_REFUSE) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "with oversampling each epoch has another length, which batches of %" PRIu64
-                           " need not divide; keep or drop the remainder, or set steps_per_epoch",
+                           "with oversampling, each epoch has another length, which may not be a multiple of %" PRIu64
+                           "; keep or drop the remainder, or set steps_per_epoch",
                            size);
     }
     if (left && !sampler && options->remainder == LIANA__REMAINDER_REFUSE) {
@@ -374,7 +373,7 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
     return LIANA_OK;
 }
 
-/* What the reading threads and the order of the data take, besides batches and decoders. */
+/* The memory of the reading threads and of the data's order, without batches and decoders. */
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
@@ -439,8 +438,8 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
         if (mixer) self->mix_scratch = liana__allocate_aligned(mixer->scratch_size);
         if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
     }
-    /* Several chunks for each thread in a batch, so that they finish it together; not so small that they queue for
-     * the next one when an example is only a copy. */
+    /* Several chunks of a batch for each thread, so that threads finish it together; but not so small that threads
+     * queue for the next chunk when an example is only a copy. */
     int64_t chunk = loader->options.batch_size / (4 * count);
     loader->chunk = chunk < 1 ? 1 : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
     return start_threads(loader, error);
@@ -611,7 +610,7 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
             status = slot->error.status;
             if (error) *error = slot->error;
         } else if (slot->gaps.count) {
-            /* Whoever is told may take its time; a batch that is ready is touched by nobody else. */
+            /* The called function may take its time; no other thread uses a batch that is ready. */
             pthread_mutex_unlock(&loader->mutex);
             status = report_gaps(loader, slot, error);
             pthread_mutex_lock(&loader->mutex);
@@ -640,7 +639,7 @@ void liana__loader_record(liana__loader *loader, liana__recorder *recorder)
 {
     pthread_mutex_lock(&loader->mutex);
     loader->recorder = recorder;
-    /* Comes to an end: nobody takes batches meanwhile, so the ring fills up. */
+    /* This ends: nobody takes batches meanwhile, so the ring becomes full. */
     while (!recorder && loader->num_busy > 0) pthread_cond_wait(&loader->idle, &loader->mutex);
     pthread_mutex_unlock(&loader->mutex);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32 };
-/* A ring of this size stays in the last level of a processor's cache, so that decoding does not wait for memory. */
+/* A ring of this size stays in a processor's last-level cache, so that decoding does not wait for memory. */
 #define NEAR_MEMORY ((size_t)32 << 20)
 
 liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, size_t image_size, bool mixed,
@@ -104,7 +104,7 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
 
 /* ---- how many ---- */
 
-/* A thread's own bytes beside an image of the batch's size, for records and what codecs work with. */
+/* A thread's own bytes, besides an image of the batch's size, for records and codecs. */
 enum { LEAST_SHARE = 64 << 10 };
 
 /* Of an example besides its image: labels, share, position, record, and an id of the usual length. */
@@ -132,7 +132,7 @@ static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t
     double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)threads;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data "
-                       "%.1f MiB, but of data.memory only %.1f MiB are for these data: make data.memory at least %.1f "
+                       "%.1f MiB, but data.memory leaves only %.1f MiB for these data: make data.memory at least %.1f "
                        "times as large, or train.batch_size smaller",
                        room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)threads / mebi,
                        (double)room->source / mebi, (double)room->memory / mebi, needed / (double)room->memory + 0.05);

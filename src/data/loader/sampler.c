@@ -96,7 +96,7 @@ static liana_status plan_weights(liana__sampler *sampler, const double *weights,
     }
     sampler->longest = sampler->num_records;
     if (sum > 0) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "no class that has examples has a weight above 0");
+    return liana__fail(error, LIANA_INVALID_CONFIG, "no class with examples has a weight above 0");
 }
 
 liana_status liana__sampler_create(const int32_t *labels, uint64_t num_records, int64_t num_classes,

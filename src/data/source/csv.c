@@ -209,8 +209,8 @@ static label_counts count_labels(const list_reader *reader)
     return counts;
 }
 
-/* All labels are numbers, or, where bad rows may be left out, most of them. A list of nothing but numbers beside one of
- * nothing but names is a mistake in any case: nothing says which number is which name. */
+/* Whether all labels are numbers; or most of them, if bad rows may be left out. One list with only numbers and one with
+ * only names is always a mistake: which number belongs to which name is not known. */
 static liana_status find_numbers(const list_reader *readers, size_t count, bool skip_damage, bool *are_numbers,
                                  liana__error *error)
 {
@@ -226,8 +226,8 @@ static liana_status find_numbers(const list_reader *readers, size_t count, bool 
     *are_numbers = skip_damage ? all.numbers >= all.names : all.names == 0;
     if (!numbered || !named) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "the labels of '%s' are numbers, those of '%s' are names of classes; nothing says which number "
-                       "is which name: write them alike",
+                       "the labels of '%s' are numbers, those of '%s' are names of classes; which number belongs to "
+                       "which name is not known: write all labels in one way",
                        numbered, named);
 }
 
@@ -311,7 +311,7 @@ static liana_status check_spelling(csv_source *source, liana__error *error)
     return LIANA_OK;
 }
 
-/* Labels that are names: those that are listed, or all that occur, in byte order. */
+/* The classes of labels that are names: the listed ones, or all that occur, in byte order. */
 static liana_status find_classes(csv_source *source, const liana__source_options *options, liana__error *error)
 {
     const liana__strings *listed = &options->class_names;
@@ -324,7 +324,7 @@ static liana_status find_classes(csv_source *source, const liana__source_options
     return check_spelling(source, error);
 }
 
-/* Whether labels are to be looked up among listed names even if they are numbers. */
+/* Whether labels are looked up among the listed names even if they are numbers. */
 static bool numbers_are_names(const liana__source_options *options)
 {
     const liana__strings *listed = &options->class_names;
@@ -341,7 +341,7 @@ static int64_t find_name(const name_list *classes, const char *cell)
     return liana__find_name(classes->items, classes->count, text);
 }
 
-/* Both lists of classes: those that there are, and those of the labels. */
+/* Both lists of classes: the run's, and those of the labels. */
 typedef struct both_lists {
     liana__class_list_text listed;
     liana__class_list_text found;
@@ -363,10 +363,10 @@ static liana_status fail_name(csv_source *source, const list_reader *reader, siz
     const name_list *classes = &source->classes;
     const char *nearest = liana__nearest(cell, classes->items, classes->count);
     both_lists both = {{""}, {""}};
-    /* Bad rows are told one by one, without the lists. */
+    /* Bad rows are reported one by one, without the lists. */
     if (source->lists_classes && !source->skip_damage) LIANA_TRY(show_lists(source, &both, error));
     const char *listed = both.listed.text;
-    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is the name of no class%s%s%s%s%s",
+    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is not the name of a class%s%s%s%s%s",
                        reader->csv.lines[row], cell, nearest ? liana__hint(nearest).text : " (see data.class_names)",
                        *listed ? ". There are " : "", listed, *listed ? "; the labels here are of " : "",
                        both.found.text);
@@ -402,12 +402,13 @@ static liana_status find_label(csv_source *source, const list_reader *reader, si
     }
     switch (liana__class_number_read(cell, label)) {
     case LIANA__CLASS_NO_NUMBER:
-        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is no number, as others are",
+        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is not a number, as the others are",
                            reader->csv.lines[row], cell);
     case LIANA__CLASS_FRACTION:
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "line %zu: the label '%.100s' is no whole number; the number of a class is 0, 1, 2, ...",
-                           reader->csv.lines[row], cell);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "line %zu: the label '%.100s' is not a whole number; expected the number of a class: 0, 1, 2, ...",
+            reader->csv.lines[row], cell);
     default: break;
     }
     if (*label >= 0) return LIANA_OK;
@@ -416,7 +417,7 @@ static liana_status find_label(csv_source *source, const list_reader *reader, si
 
 /* ---- opening ---- */
 
-/* A row as a file; what is wrong with it begins with its line. */
+/* Adds a row as a file; an error message begins with its line. */
 static liana_status read_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
                              liana__error *error)
 {
@@ -455,7 +456,7 @@ static liana_status add_rows(csv_source *source, const list_reader *reader, bool
     return LIANA_OK;
 }
 
-/* The rows of a text; where skipping is allowed, what lies behind damage that hides where rows end is lost. */
+/* Reads the rows of a text. If skipping is allowed, rows after damage that hides where rows end are lost. */
 static liana_status read_text(csv_source *source, list_reader *reader, const char *text, size_t size,
                               const liana__source_options *options, liana__error *error)
 {

@@ -17,7 +17,7 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */
-    size_t num_direct;         /* images that lie in a class folder itself, not below it */
+    size_t num_direct;         /* images in a class folder itself, not below it */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
@@ -223,8 +223,8 @@ static liana_status fail_class(folder_source *source, const char *folder, const 
     liana__class_list_text theirs = liana__class_list_show(&found);
     free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "the folder '%s' has the name of no class%s. There are %s; the folders here are of %s", folder,
-                       nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
+                       "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
+                       folder, nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
 }
 
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
@@ -235,10 +235,10 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
     size_t before = source->files.count, num_lost = source->base.num_lost;
     LIANA_TRY(walk_folder(source, folder, id_start, label, true, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the folder that was named "
-                       "one level too high?",
-                       name, folder);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the named folder one level too high?",
+        name, folder);
 }
 
 /* A folder that was named: the images in and below the folders in it, with labels, or else its own images, without. */
@@ -257,7 +257,7 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
         has_folders = true;
         LIANA_TRY(add_class_folder(source, inner, names.items[i], id_start, error));
     }
-    /* Images beside class folders have no class. */
+    /* Images next to class folders have no class. */
     if (!has_folders || source->ignore_labels) LIANA_TRY(walk_folder(source, path, id_start, -1, false, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
@@ -273,8 +273,8 @@ static bool names_part(const char *name)
     return false;
 }
 
-/* Where no class folder has an image of its own, the folder above may have been meant as one: it surely was where there
- * is one class, or the classes are called as parts of data are. */
+/* If no class folder has images of its own, the folder may be one level too high. It surely is if there is only one
+ * class, or if the classes have names of parts of data ("train", ...). */
 static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
 {
     if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {
@@ -285,7 +285,7 @@ static liana_status check_level(const folder_source *source, const liana__source
     if (source->num_classes > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (.jpg, .jpeg or .png) in the folder of class '%s' itself, only in folders below it; "
-                       "is the folder that was named, '%s', one level too high? (data.class_names says that it is not)",
+                       "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
                        source->classes[0], source->paths->items[0]);
 }
 
@@ -326,8 +326,8 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_folder = {
     .name = "folder",
-    .doc = "JPEG and PNG files: folders with a folder for each class (images below it included), plain folders, or "
-           "files.",
+    .doc = "JPEG and PNG files: folders with a folder for each class (with images in its subfolders), plain folders, "
+           "or files.",
     .recognises = recognises,
     .takes_folders = true,
     .open = open_source,

@@ -1,4 +1,4 @@
-/* folder_set.h - folders that were visited: links may lead to one of them again, and then on for ever. */
+/* folder_set.h - a set of visited folders. Links may lead to a folder again, and so on without end. */
 #ifndef LIANA_DATA_FOLDER_SET_H
 #define LIANA_DATA_FOLDER_SET_H
 
@@ -21,7 +21,7 @@ typedef struct liana__folder_set {
     size_t capacity;
 } liana__folder_set;
 
-/* Adds the folder that a path leads to. One that cannot be looked at counts as new. Errors: OUT_OF_MEMORY. */
+/* Adds the folder that a path leads to. A folder that cannot be looked at counts as new. Errors: OUT_OF_MEMORY. */
 liana_status liana__folder_set_add(liana__folder_set *set, const char *path, bool *is_new, liana__error *error)
     LIANA_MUST_USE;
 void liana__folder_set_free(liana__folder_set *set);

@@ -1,4 +1,4 @@
-/* IDX files, as MNIST comes: a file of images and, beside it or named, a file of their labels. */
+/* IDX files, as MNIST has them: a file of images, and a file of their labels in the same folder, or named. */
 #include "formats/idx.h"
 #include "data/source/source.h"
 
@@ -61,8 +61,8 @@ static void visit_files(const liana__source *base,
     }
 }
 
-/* Values of a mapped file, copied into the buffer, so that nobody who makes the file shorter ends the process; of an
- * inflated one where they are. */
+/* Copies values of a mapped file into the buffer, so that nobody who shortens the file can end the process; values of
+ * an inflated file are used in place. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
                                 const uint8_t **values, liana__error *error)
 {
@@ -119,8 +119,8 @@ static bool replace_last(char *text, const char *from, const char *to)
 
 enum { MAX_LABELS = 2 };
 
-/* What the labels of a file may be called: "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", and the same
- * without the ".gz"; or first with it, if the images have none. The number of names; they are in the arena. */
+/* The possible names of a file of labels: "train-images-idx3-ubyte.gz" -> "train-labels-idx1-ubyte.gz", and the same
+ * without ".gz"; with ".gz" second if the images have none. Returns their number; they are in the arena. */
 static size_t name_labels(liana__arena *arena, const char *images, const char *names[MAX_LABELS])
 {
     char *path = liana__arena_string(arena, images);
@@ -137,7 +137,7 @@ static size_t name_labels(liana__arena *arena, const char *images, const char *n
     return names[0] && names[1] ? MAX_LABELS : 0;
 }
 
-/* The file of labels beside a file of images, on its server if it comes from one; NULL if there is none. */
+/* Finds the file of labels in the folder of the images, or on their server. NULL: there is none. */
 static liana_status find_labels(liana__remote *remote, liana__arena *arena, const char *images, const char **labels,
                                 liana__error *error)
 {
@@ -218,7 +218,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
     if (labels) {
         LIANA_TRY(open_file(source, labels, options->skip_damage, &pair->labels, &lost, error));
         pair->has_labels = !lost;
-        /* Images without their labels are of no use to anybody who wants these. */
+        /* Images without labels are useless where labels are needed. */
         if (lost && !options->ignore_labels) count = 0;
         if (!lost) LIANA_TRY(check_labels(pair, error));
         if (!lost) LIANA_TRY(note_missing(source, &pair->labels, "labels", error));
@@ -235,7 +235,7 @@ static bool holds_labels(const char *path)
     if (strstr(name, "labels") || strstr(name, "idx1")) return true;
     if (strstr(name, "images") || strstr(name, "idx3")) return false;
     liana__idx idx;
-    /* What is wrong with it will be said when it is opened for good. */
+    /* Errors are reported when the file is really opened. */
     if (liana__idx_open_start(path, 0, &idx, NULL) != LIANA_OK) return false;
     bool labels = idx.num_dimensions == 1;
     liana__idx_close(&idx);
@@ -274,8 +274,9 @@ static liana_status pair_files(idx_source *source, const idx_files *files, const
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' holds labels; name the file of images", files->labels[0]);
     }
     if (files->num_images > 1 && labels_option) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "one file of labels ('%s') cannot serve %zu files of images",
-                           labels_option, files->num_images);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "one file of labels ('%s') cannot be used for %zu files of images", labels_option,
+                           files->num_images);
     }
     size_t num_used = 0;
     for (size_t i = 0; i < files->num_images; i++) {
@@ -321,7 +322,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_idx = {
     .name = "idx",
-    .doc = "IDX files (MNIST), plain or gzipped: images with their labels beside them.",
+    .doc = "IDX files (MNIST), plain or gzipped: images, and labels in a second file.",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

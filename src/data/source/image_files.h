@@ -1,4 +1,4 @@
-/* image_files.h - what the sources whose records are files of their own share: a list of them, and reading one. */
+/* image_files.h - a list of image files, shared by the sources whose records are files. */
 #ifndef LIANA_DATA_IMAGE_FILES_H
 #define LIANA_DATA_IMAGE_FILES_H
 
@@ -7,47 +7,47 @@
 typedef struct liana__image_file {
     const char *path;
     const char *id;
-    bool names_itself; /* the id is one that the data give, and stays what it is */
+    bool names_itself; /* the data give the id, which is not changed */
     int64_t label;     /* -1: none */
-    /* Why the record cannot be used, whatever the file may be: the error of reading it. */
-    const char *reason; /* NULL: nothing is known against it */
+    /* Why the record cannot be used, whatever the file is: the error of reading it. */
+    const char *reason; /* NULL: no reason */
     liana_status status;
 } liana__image_file;
 
-/* Strings live in the arena. Zero-initialise; free with liana__image_files_free. */
+/* Strings are in the arena. Zero-initialise; free with liana__image_files_free. */
 typedef struct liana__image_files {
     liana__arena arena;
     liana__image_file *items;
     size_t count;
     size_t capacity;
-    size_t num_unlabelled; /* of those that nothing is known against */
+    size_t num_unlabelled; /* of those without a reason */
 } liana__image_files;
 
-/* Whether the records count as labelled: all that may be, or, with skip_damage, some, for then the others are bad. */
+/* Whether the records count as labelled: all that can be used, or with skip_damage some (the others are then bad). */
 bool liana__image_files_labelled(const liana__image_files *files, bool skip_damage);
 
-/* Adds a file; path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
+/* Adds a file. Path and id must be in the arena, or outlive the list. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_add(liana__image_files *files, const liana__image_file *file, liana__error *error)
     LIANA_MUST_USE;
 
-/* Ids of different files that are the same become longer, by one folder at a time from the end of the paths, until they
- * differ: "a/1.jpg" and "b/1.jpg" for "1.jpg". Those that the data give stay. Errors: OUT_OF_MEMORY. */
+/* Makes equal ids of different files longer, by one folder at a time from the end of the paths, until they differ:
+ * "a/1.jpg" and "b/1.jpg" for "1.jpg". Ids that the data give are not changed. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_distinguish(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
 
-/* Bytes of memory that the list takes. */
+/* Bytes of memory of the list. */
 size_t liana__image_files_memory(const liana__image_files *files);
 
-/* Makes local files of those whose paths are URLs, all together. With skip_damage, one that cannot be had fails when it
- * is read; otherwise it is an error here, which *failed numbers (SIZE_MAX: none is at fault). Errors: those of
- * liana__remote_files, and of files that are missing. */
+/* Fetches all files whose paths are URLs, together. With skip_damage, a missing one fails when it is read. Otherwise it
+ * is an error here, and *failed is its number (SIZE_MAX: no file is the cause). Errors: those of liana__remote_files,
+ * and of missing files. */
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Reads a file's bytes into the scratch: a liana__file_buffer of one thread. Errors: those of liana__file_read_into;
- * the record's id and label are set before. */
+/* Reads a file's bytes into the scratch, a liana__file_buffer of one thread. The record's id and label are set before
+ * that. Errors: those of liana__file_read_into. */
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error) LIANA_MUST_USE;
-/* Has the system fetch the file, which will be read soon. */
+/* Asks the system to fetch the file, which will be read soon. */
 void liana__image_files_expect(const liana__image_files *files, uint64_t index);
 
 /* For a kind's visit_files: the first `count` files. */

@@ -31,7 +31,7 @@ static liana_status find_kind(const char *name, const liana__source_kind **kind,
     }
     if (!*kind) {
         const char *nearest = search.nearest;
-        liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; known are: auto%s", name,
+        liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; the kinds are: auto%s", name,
                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
                     known.data ? known.data : "");
     }
@@ -100,14 +100,13 @@ static liana_status recognise_all(const liana__paths *paths, const liana__source
         if (!found) {
             return liana__fail(
                 error, LIANA_INVALID_DATA,
-                "'%s' is no data that is known here: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
-                "WebDataset "
-                "tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
+                "'%s' is not of a known kind: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
+                "WebDataset tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
                 paths->items[i]);
         }
         if (*kind && found != *kind) {
             return liana__fail(error, LIANA_INVALID_DATA,
-                               "'%s' is of kind %s but '%s' of kind %s; name one kind of data, or set data.kind",
+                               "'%s' is of kind %s but '%s' is of kind %s; name data of one kind, or set data.kind",
                                paths->items[0], (*kind)->name, paths->items[i], found->name);
         }
         *kind = found;
@@ -204,11 +203,11 @@ static liana_status check_names(const liana__source *source, const char *pattern
     if (!options->labels_are_names || !numbered || liana__class_list_counts(&options->class_names)) return LIANA_OK;
     liana__text labels = {0};
     show_labels(source, &labels);
-    liana__fail(error, LIANA_INVALID_DATA,
-                "the labels of '%s' are numbers (%s, ...), but the run has names for its classes: %s. Nothing says "
-                "which number is which name; name the classes alike, or list their names in the order of the numbers "
-                "in data.class_names",
-                pattern, labels.data ? labels.data : "", liana__class_list_show(&options->class_names).text);
+    liana__fail(
+        error, LIANA_INVALID_DATA,
+        "the labels of '%s' are numbers (%s, ...), but the run has names for its classes: %s. Which number belongs to "
+        "which name is not known; use the names, or list them in the order of the numbers in data.class_names",
+        pattern, labels.data ? labels.data : "", liana__class_list_show(&options->class_names).text);
     liana__text_free(&labels);
     return LIANA_INVALID_DATA;
 }
@@ -238,7 +237,7 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
                                liana__source **source, liana__error *error)
 {
     *source = NULL;
-    if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files were named to read data from");
+    if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files to read data from");
     const liana__source_kind *kind;
     LIANA_TRY(find_kind(options->kind, &kind, error));
     liana__arena arena = {0};
@@ -263,7 +262,7 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     return status;
 }
 
-/* Opens what the URLs are once they are fetched, all of them together. Labels that are named go behind the patterns. */
+/* Fetches all URLs together, then opens the local files. Named labels come after the patterns. */
 static liana_status open_resolved(liana__remote *remote, const char *const *patterns, size_t num_patterns,
                                   const liana__source_options *options, liana__source **source, liana__error *error)
 {

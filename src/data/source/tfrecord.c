@@ -149,7 +149,7 @@ static int64_t offset(const liana__source *base, uint64_t index)
 /* How many records without a label are passed over in search of one with. */
 enum { MAX_UNLABELLED = 64 };
 
-/* How much of what is looked for a record has: 0 nothing, 1 an image, 2 a label as well. */
+/* How much a record has of what is looked for: 0 nothing, 1 an image, 2 also a label. */
 static int rate(const tfrecord_source *source, const liana__example *example)
 {
     liana__feature feature;
@@ -161,8 +161,9 @@ static int rate(const tfrecord_source *source, const liana__example *example)
     return label && liana__example_find(example, label, &feature) ? 2 : 1;
 }
 
-/* The record at which features are looked for: the first one, or, where bad ones may be left out, the first that has
- * an image and a label, else that has an image, else that is an Example; it is in the scratch. */
+/* Finds the record in which feature names are looked for, and reads it into the scratch. It is the first record. If bad
+ * ones may be left out, it is the first with an image and a label; else the first with an image; else the first
+ * Example. */
 static liana_status find_pattern(const tfrecord_source *source, bool any, reading *scratch, uint64_t *pattern,
                                  liana__error *error)
 {
@@ -191,7 +192,7 @@ static liana_status find_pattern(const tfrecord_source *source, bool any, readin
     return first.status;
 }
 
-/* What is missing is called otherwise, perhaps: the error of reading says what there is, and this how to name it. */
+/* The feature may have another name. The reading error lists the existing features; this adds how to name one. */
 static liana_status fail_feature(const tfrecord_source *source, const liana__example *example, liana_status status,
                                  liana__error *error)
 {

@@ -1,5 +1,5 @@
-/* WebDataset tar archives: files that lie one behind the other under names that differ only in what follows the first
- * dot of the last part ("n01/0001.jpg", "n01/0001.cls") are one example; what comes before that dot is its id. */
+/* WebDataset tar archives. Consecutive files whose names differ only after the first dot of the last part
+ * ("n01/0001.jpg", "n01/0001.cls") are one example. The text before that dot is its id. */
 #include "base/search.h"
 #include "base/text.h"
 #include "data/source/source.h"
@@ -100,8 +100,8 @@ typedef struct member_buffers {
     liana__file_buffer label;
 } member_buffers;
 
-/* A member of a mapped file, copied, so that nobody who makes the file shorter ends the process; of an inflated one
- * where it is. */
+/* Copies a member of a mapped file, so that nobody who shortens the file can end the process; a member of an inflated
+ * file is used in place. */
 static liana_status copy_member(const liana__tar *tar, const liana__tar_member *member, liana__file_buffer *buffer,
                                 const uint8_t **bytes, liana__error *error)
 {
@@ -124,8 +124,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     record->id_size = place->key_size;
     if (!place->image) {
         liana__fail(error, LIANA_INVALID_DATA,
-                    "no image beside the others of that name; data.features.image names the "
-                    "extension");
+                    "no image among the members of that name; data.features.image names the extension");
         return liana__source_fail_within(base, index, record, error);
     }
     LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, error));
@@ -161,7 +160,7 @@ static liana_status fail_without_image(const liana__tar *tar, const example_plac
                                        liana__error *error)
 {
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s': no member '%.*s.%s' beside the others of that name; name the extension of the images in "
+                       "'%s': no member '%.*s.%s' among the members of that name; name the extension of the images in "
                        "data.features.image",
                        tar->name, example->key_size > 200 ? 200 : (int)example->key_size, example->key,
                        wanted ? wanted : "jpg");
@@ -206,8 +205,8 @@ static liana_status add_file(webdataset_source *source, const liana__tar *tar, c
     return add_example(source, tar, &example, options, error);
 }
 
-/* Of an archive that ends too early, the members up to there are used; the last example, of which some may be missing,
- * only if it has an image, and a label if others have one. */
+/* Uses the members of a truncated archive. Its last example may be incomplete; it is used only if it has an image, and
+ * a label if others have one. */
 static liana_status note_cut(webdataset_source *source, const liana__tar *tar, size_t first, const char *reason,
                              liana__error *error)
 {

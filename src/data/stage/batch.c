@@ -130,7 +130,7 @@ liana_dataset *liana_dataset_batch(liana_dataset *input, const liana_batch_optio
 const liana__stage_kind liana__stage_batch = {
     .name = "batch",
     .options_size = offsetof(batch, remainder) + sizeof(liana_remainder),
-    .doc = "Several elements as one, along a new first dimension.",
+    .doc = "Makes one element of several, along a new first dimension.",
     .read = read_batch,
     .begin = begin,
     .next = next,

@@ -1,5 +1,5 @@
-/* Elements kept in memory: those of the first epoch (whatever epoch or position an iterator begins at), so that they do
- * not depend on who comes first. */
+/* Keeps elements in memory: those of the first epoch, at whatever epoch or position an iterator begins. So they do not
+ * depend on which iterator comes first. */
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
 
@@ -18,7 +18,7 @@ typedef struct cache {
     bool complete;
     liana__cursor *filler;
     liana__budget budget; /* of the filler */
-    liana__error failure; /* for good: what comes after it would be at the wrong place */
+    liana__error failure; /* permanent: later elements would be at wrong places */
 } cache;
 
 static void *pack(cache *own, const liana_element *element)
@@ -147,7 +147,7 @@ size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
 
 const liana__stage_kind liana__stage_cache = {
     .name = "cache",
-    .doc = "The elements of the first epoch are kept in memory.",
+    .doc = "Keeps the elements of the first epoch in memory.",
     .close = close_cache,
     .read = read_element,
     .begin = begin,

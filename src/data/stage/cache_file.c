@@ -1,4 +1,4 @@
-/* Elements kept in a file: those of the first epoch, for all programs that make the same of the same data. */
+/* Keeps elements in a file: those of the first epoch, for all programs that compute the same from the same data. */
 #include "data/dataset/dataset_source.h"
 #include "data/dataset/element_file.h"
 
@@ -95,16 +95,16 @@ static liana_status open_or_write(const liana_dataset *dataset, const liana__ele
     char why[80];
     LIANA_TRY(open_file(dataset, contents, why, sizeof why, error));
     if (own->file) return LIANA_OK;
-    if (*why) liana__log(dataset->context, LIANA__LOG_DATA, "the cache '%s' is made anew: %s", own->path, why);
+    if (*why) liana__log(dataset->context, LIANA__LOG_DATA, "the cache '%s' is made again: %s", own->path, why);
     LIANA_TRY(write_file(dataset, contents, error));
     LIANA_TRY(open_file(dataset, contents, why, sizeof why, error));
     if (own->file) return LIANA_OK;
     return liana__fail(error, LIANA_DATA_LOSS, "'%s' was written, but %s", own->path,
-                       *why ? why : "it is not there any more");
+                       *why ? why : "it does not exist any more");
 }
 
-/* Of several processes one makes the file. The lock is beside it, not on the folder, where caches that are made of each
- * other may lie, and ends with the process. */
+/* One of several processes makes the file. The lock is a file beside it, and ends with the process. A lock on the
+ * folder could block caches in it that are made from each other. */
 static liana_status make_file(const liana_dataset *dataset, const liana__element_file_contents *contents,
                               liana__error *error)
 {
@@ -144,7 +144,7 @@ static liana_status get_ready(const liana_dataset *dataset, liana__error *error)
 
 /* ---- reading it ---- */
 
-/* Told once; whoever opens the file next makes it anew. */
+/* Reported once. The next process that opens the file makes it again. */
 static void note_damage(const liana_dataset *dataset, const liana__error *damage)
 {
     cache *own = dataset->own;
@@ -253,10 +253,10 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
     if (dataset->length == LIANA_INFINITE) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");
     } else if (!options || !options->path || !*options->path) {
-        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "there is no path to keep the elements at");
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the path of the file is missing");
     } else if (keeps_at(input, options->path)) {
-        status =
-            liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' keeps elements that it would be made of", options->path);
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT,
+                             "'%s' is also the file of an input: a cache cannot be made from itself", options->path);
     } else {
         own->path = liana__arena_string(&dataset->arena, options->path);
         if (options->version) own->version = liana__arena_string(&dataset->arena, options->version);
@@ -266,7 +266,7 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
 
 const liana__stage_kind liana__stage_cache_file = {
     .name = "cache_file",
-    .doc = "The elements of the first epoch are kept in a file.",
+    .doc = "Keeps the elements of the first epoch in a file.",
     .close = close_cache,
     .memory = memory_of,
     .read = read_element,

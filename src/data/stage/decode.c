@@ -70,7 +70,7 @@ liana_dataset *liana_dataset_decode_images(liana_dataset *input, const liana_dec
 const liana__stage_kind liana__stage_decode_images = {
     .name = "decode_images",
     .options_size = offsetof(decode, options.fast) + sizeof(bool),
-    .doc = "Images decoded and resized to one shape.",
+    .doc = "Decodes images and resizes them to one shape.",
     .apply = decode_image,
     .reader_size = sizeof(liana__decoder),
     .reader_free = free_decoder,

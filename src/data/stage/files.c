@@ -10,7 +10,7 @@ static void close_files(liana_dataset *dataset)
     liana__source_close(dataset->source);
 }
 
-/* What a reader needs: the source's scratch, and where labels and strings lie. */
+/* The state of a reader: the source's scratch, and memory for labels and strings. */
 typedef struct files_reader {
     const liana__source *source;
     void *scratch;
@@ -156,7 +156,7 @@ liana_status liana_dataset_open(liana_context *context, const char *pattern, con
     return status;
 }
 
-/* Labels of IDX files lie in files of their own: the labels themselves stand for these. */
+/* Labels of IDX files are in files of their own; the labels themselves are used here. */
 static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
     const liana__source *source = dataset->source;

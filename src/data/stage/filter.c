@@ -42,7 +42,7 @@ liana_dataset *liana_dataset_filter(liana_dataset *input, const liana_filter_opt
 
 const liana__stage_kind liana__stage_filter = {
     .name = "filter",
-    .doc = "A function of the program's own says which elements stay.",
+    .doc = "Keeps the elements that a function of the program chooses.",
     .begin = begin,
     .next = next,
 };

@@ -107,7 +107,7 @@ static liana_dataset *make(const liana__stage_kind *kind, liana_dataset *input,
     *status = LIANA_OK;
     if (dataset->random_access && dataset->length >= 0) return dataset;
     *status = liana__fail(&dataset->context->error, LIANA_INVALID_ARGUMENT,
-                          "what comes after an element that cannot be made must be had without it; put it on "
+                          "the elements after a failed one must be available without it; use this stage on "
                           "random-access data of known length, before filter, shuffles of streams and repeat");
     return dataset;
 }
@@ -134,14 +134,14 @@ liana_dataset *liana_dataset_mark_errors(liana_dataset *input, const liana_ignor
 
 const liana__stage_kind liana__stage_ignore_errors = {
     .name = "ignore_errors",
-    .doc = "Elements that cannot be made are left out.",
+    .doc = "Leaves out elements that cannot be made.",
     .begin = begin,
     .next = next,
 };
 
 const liana__stage_kind liana__stage_mark_errors = {
     .name = "mark_errors",
-    .doc = "Elements that cannot be made are zeros, and marked.",
+    .doc = "Replaces elements that cannot be made by zeros, and marks them.",
     .read = read_marked,
     .reader_size = sizeof(bool),
 };

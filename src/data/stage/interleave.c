@@ -13,7 +13,7 @@ typedef struct interleave {
 
 typedef struct interleave_cursor {
     liana__cycle cycle;
-    /* What functions make datasets in: like the program's context, with an error of its own, since this may be any
+    /* The context in which functions make datasets: the program's, with an error of its own, since this may be any
      * thread. */
     liana_context context;
     bool begun;
@@ -123,7 +123,7 @@ liana_dataset *liana_dataset_flat_map(liana_dataset *input, const liana_interlea
 const liana__stage_kind liana__stage_interleave = {
     .name = "interleave",
     .options_size = offsetof(interleave, function),
-    .doc = "The elements of datasets that a function makes of each element, of several in turn.",
+    .doc = "Takes elements in turn from datasets that a function makes, one from each element.",
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(interleave_cursor),

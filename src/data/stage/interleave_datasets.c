@@ -1,5 +1,5 @@
-/* Datasets, or the files of one, taken in turn. Where all lengths are known the order is too, so that any element is
- * found at once. */
+/* Takes elements in turn from datasets, or from the files of one. If all lengths are known, so is the order, and any
+ * element is found directly. */
 #include "data/dataset/cycle.h"
 #include "data/dataset/dataset_source.h"
 #include "data/dataset/turns.h"
@@ -100,7 +100,7 @@ static liana_status make_turns(liana_dataset *dataset, const uint64_t *lengths, 
     return liana__turns_create(lengths, num_parts, own->cycle_length, (uint64_t)own->block_length, &own->turns, error);
 }
 
-/* That of all, where it is known: one that is endless comes to its turn. */
+/* The length of all together, if it is known. Endless datasets have their turns too. */
 static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 {
     dataset->length = 0;
@@ -190,7 +190,7 @@ liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana
 const liana__stage_kind liana__stage_interleave_datasets = {
     .name = "interleave_datasets",
     .options_size = offsetof(interleave, turns),
-    .doc = "Datasets taken in turn.",
+    .doc = "Takes elements from several datasets in turn.",
     .close = close_turns,
     .read = read_element,
     .trace = trace,

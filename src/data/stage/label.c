@@ -1,4 +1,4 @@
-/* enumerate and rename: what components there are, and what they are called. */
+/* The stages enumerate and rename: adding a component, and renaming one. */
 #include "data/dataset/dataset.h"
 
 #include "base/named.h"
@@ -64,13 +64,13 @@ liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, cons
 const liana__stage_kind liana__stage_enumerate = {
     .name = "enumerate",
     .options_size = sizeof(counter),
-    .doc = "The number of each element as another component.",
+    .doc = "Adds the number of each element as a component.",
     .apply = enumerate,
     .reader_size = sizeof(int64_t),
 };
 
 const liana__stage_kind liana__stage_rename = {
     .name = "rename",
-    .doc = "Another name for a component.",
+    .doc = "Renames a component.",
     .apply = rename_component,
 };

@@ -28,7 +28,7 @@ static liana_status apply(liana__reader *reader, const liana__at *at, const lian
     return LIANA_OK;
 }
 
-/* What a function makes has to have its room before. */
+/* The room for a function's result must be known before. */
 static liana_status check(const liana_dataset *dataset, liana__error *error)
 {
     const map *own = dataset->own;
@@ -62,7 +62,7 @@ liana_dataset *liana_dataset_map(liana_dataset *input, const liana_map_options *
 
 const liana__stage_kind liana__stage_map = {
     .name = "map",
-    .doc = "A function of the program's own makes an element of each.",
+    .doc = "Changes each element with a function of the program.",
     .apply = apply,
     .works = true,
 };

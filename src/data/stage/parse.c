@@ -7,7 +7,7 @@
 
 typedef struct parse {
     size_t record; /* the component of the input that is parsed */
-    size_t first;  /* of the features among the components, after those that are kept */
+    size_t first;  /* index of the first feature, after the components that are kept */
 } parse;
 
 static liana__feature_kind kind_of(int dtype)
@@ -114,7 +114,7 @@ liana_dataset *liana_dataset_parse_example(liana_dataset *input, const liana_com
 
 const liana__stage_kind liana__stage_parse_example = {
     .name = "parse_example",
-    .doc = "tf.Example records into their features.",
+    .doc = "Parses tf.Example records into their features.",
     .apply = parse_record,
     .reader_size = sizeof(liana__example),
     .reader_free = free_example,

@@ -1,4 +1,4 @@
-/* Elements made ahead: the stage does nothing but count as work, so that a cursor has threads for it. */
+/* Makes elements ahead: the stage only counts as work, so that a cursor uses threads for it. */
 #include "data/dataset/dataset.h"
 
 static liana_status pass_on(liana__reader *reader, const liana__at *at, const liana_element *input,
@@ -18,7 +18,7 @@ liana_dataset *liana_dataset_prefetch(liana_dataset *input)
 
 const liana__stage_kind liana__stage_prefetch = {
     .name = "prefetch",
-    .doc = "Elements are made ahead.",
+    .doc = "Makes elements ahead, on threads.",
     .apply = pass_on,
     .works = true,
 };

@@ -45,7 +45,7 @@ liana_dataset *liana_dataset_range(liana_context *context, int64_t start, int64_
 
 const liana__stage_kind liana__stage_range = {
     .name = "range",
-    .doc = "Whole numbers from start to before stop.",
+    .doc = "Whole numbers from start up to, but without, stop.",
     .read = read_number,
     .options_size = sizeof(range),
     .reader_size = sizeof(int64_t),

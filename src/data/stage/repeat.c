@@ -77,7 +77,7 @@ liana_dataset *liana_dataset_repeat(liana_dataset *input, int64_t count)
 const liana__stage_kind liana__stage_repeat = {
     .name = "repeat",
     .options_size = sizeof(repeat),
-    .doc = "Several epochs of the data, or endlessly many.",
+    .doc = "Repeats the data a number of times, or without end.",
     .read = read_element,
     .begin = begin,
     .next = next,

@@ -18,7 +18,7 @@ typedef struct sample_cursor {
     sample_input inputs[LIANA_MAX_COMPONENTS];
 } sample_cursor;
 
-/* Draws the dataset of element cursor->index among those that have not ended; false if there is none. */
+/* Draws the dataset for element cursor->index among those that have not ended. False: there is none. */
 static bool draw(const liana__cursor *cursor, size_t *chosen)
 {
     const sample *own = cursor->dataset->own;
@@ -164,7 +164,7 @@ const liana__stage_kind liana__stage_sample_from_datasets = {
     .name = "sample_from_datasets",
     .options_size = offsetof(sample, stop_on_empty) + sizeof(bool),
     .describe = describe,
-    .doc = "Datasets mixed by weight.",
+    .doc = "Mixes datasets randomly, by weight.",
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(sample_cursor),

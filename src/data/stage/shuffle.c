@@ -154,7 +154,7 @@ liana_dataset *liana_dataset_shuffle(liana_dataset *input, const liana_shuffle_o
 const liana__stage_kind liana__stage_shuffle = {
     .name = "shuffle",
     .options_size = offsetof(shuffle, same_each_epoch) + sizeof(bool),
-    .doc = "Another order in each epoch: of all elements, or of a buffer of a stream.",
+    .doc = "Shuffles anew in each epoch: all elements, or for a stream those in a buffer.",
     .read = read_element,
     .reader_size = sizeof(shuffle_reader),
     .reader_free = free_reader,

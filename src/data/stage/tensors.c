@@ -124,7 +124,7 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
 const liana__stage_kind liana__stage_from_tensors = {
     .name = "from_tensors",
     .describe = describe,
-    .doc = "One element of the program's own values.",
+    .doc = "One element, from values of the program.",
     .close = close_tensors,
     .read = read_tensors,
 };
@@ -132,7 +132,7 @@ const liana__stage_kind liana__stage_from_tensors = {
 const liana__stage_kind liana__stage_from_tensor_slices = {
     .name = "from_tensor_slices",
     .describe = describe,
-    .doc = "An element for each index of the first dimension of the program's own values.",
+    .doc = "One element for each index of the first dimension of values of the program.",
     .close = close_tensors,
     .read = read_slice,
 };

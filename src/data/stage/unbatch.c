@@ -100,7 +100,7 @@ liana_dataset *liana_dataset_unbatch(liana_dataset *input)
 
 const liana__stage_kind liana__stage_unbatch = {
     .name = "unbatch",
-    .doc = "An element for each index of the first dimension.",
+    .doc = "Makes one element for each index of the first dimension.",
     .read = read_row,
     .begin = begin,
     .next = next,

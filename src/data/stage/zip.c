@@ -83,7 +83,7 @@ liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_t num_data
 
 const liana__stage_kind liana__stage_zip = {
     .name = "zip",
-    .doc = "The components of several datasets side by side.",
+    .doc = "Joins the components of several datasets.",
     .read = read_element,
     .begin = begin,
     .next = next,

@@ -9,7 +9,7 @@ typedef struct liana__colour {
     double red, green, blue;
 } liana__colour;
 
-/* What is drawn with: chosen for each image without regard to its class. */
+/* The colours of an image, chosen for each image without regard to its class. */
 typedef struct liana__palette {
     liana__colour petal_base;
     liana__colour petal_tip;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The things drawn of an image. Each has draws of its own, so that a change to one leaves the others as they were. */
+/* The parts of a drawn image. Each has draws of its own, so a change to one part leaves the others as they were. */
 typedef enum liana__synth_purpose {
     LIANA__SYNTH_COLOURS,
     LIANA__SYNTH_BACKGROUND,
@@ -17,7 +17,7 @@ typedef enum liana__synth_purpose {
     LIANA__SYNTH_CAMERA,
 } liana__synth_purpose;
 
-/* Draws at the address (seed, split, index, purpose, n), n counting up from 0. */
+/* Draws at the address (seed, split, index, purpose, n), with n counting from 0. */
 typedef struct liana__dice {
     liana__philox_key key;
     uint32_t counter[4];

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Which image: with the shape it decides every pixel. */
+/* The address of an image. With the shape, it decides every pixel. */
 typedef struct liana__synth_address {
     uint64_t seed;
     uint32_t split; /* train, validation or test */
@@ -15,8 +15,8 @@ typedef struct liana__synth_address {
 } liana__synth_address;
 
 /* Draws a flower of that shape into pixels [image_size, image_size, 3]. Colours, size, place, rotation, tilt, light,
- * leaves, grass, everything in the background and the blur come from the address alone, never from the shape.
- * Safe to call from several threads. Errors: OUT_OF_MEMORY, UNIMPLEMENTED (no libcairo). */
+ * leaves, grass, background and blur come only from the address, never from the shape. Safe on several threads. Errors:
+ * OUT_OF_MEMORY, UNIMPLEMENTED (no libcairo). */
 liana_status liana__synth_draw(const liana__flower_shape *shape, const liana__synth_address *address, int image_size,
                                uint8_t *pixels, liana__error *error) LIANA_MUST_USE;
 

@@ -75,7 +75,7 @@ static double width_of(liana__petal_outline outline)
     return widths[outline];
 }
 
-/* A row's look, drawn once, so that its petals belong together. */
+/* The look of a row, drawn once, so that its petals are alike. */
 typedef struct row {
     petal_form petal;
     int num_petals;

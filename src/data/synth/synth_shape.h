@@ -1,4 +1,4 @@
-/* synth_shape.h - what tells the classes of drawn flowers apart: shape, and nothing but shape. */
+/* synth_shape.h - the shapes of drawn flowers, the only difference between their classes. */
 #ifndef LIANA_DATA_SYNTH_SHAPE_H
 #define LIANA_DATA_SYNTH_SHAPE_H
 
@@ -19,22 +19,22 @@ typedef enum liana__petal_outline {
 typedef struct liana__flower_shape {
     liana__petal_outline outline;
     int num_petals; /* in each row */
-    int num_rows;   /* of petals, the inner ones shorter */
-    double center;  /* radius of the centre over that of the flower */
-    bool spiral;    /* petals bent to one side, as in a windmill; to which side is drawn for each image */
-    /* Where each of them stands in its list of choices, for names and distances. */
+    int num_rows;   /* rows of petals; inner rows are shorter */
+    double center;  /* radius of the centre / radius of the flower */
+    bool spiral;    /* petals bent to one side, as in a windmill; the side is drawn for each image */
+    /* The index of each in its list of choices, for names and distances. */
     int petals_choice;
     int center_choice;
 } liana__flower_shape;
 
 enum { LIANA__MAX_FLOWER_CLASSES = 1000 };
 
-/* The shapes of classes 0..count-1 (count at most LIANA__MAX_FLOWER_CLASSES): each is the one least like all before
- * it, so that few classes differ much, and class 3 is the same flower in a set of 10 and in one of 1000. */
+/* The shapes of classes 0..count-1 (count at most LIANA__MAX_FLOWER_CLASSES). Each is the shape least similar to all
+ * before it. So few classes differ much, and class 3 is the same flower in a set of 10 and in one of 1000. */
 void liana__flower_shapes(liana__flower_shape *shapes, size_t count);
 
-/* "round-5" (one row of 5 round petals, a middling centre), "pointed-13x2-small-spiral" (two rows of 13, a small
- * centre): different for different shapes. Writes at most `size` bytes. */
+/* The name of a shape: "round-5" (one row of 5 round petals, a middle-sized centre), "pointed-13x2-small-spiral" (two
+ * rows of 13, a small centre). Different shapes have different names. Writes at most `size` bytes. */
 void liana__flower_shape_name(const liana__flower_shape *shape, char *name, size_t size);
 
 #endif

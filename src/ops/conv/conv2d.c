@@ -16,7 +16,7 @@ static const liana__field fields[] = {
     {.name = "size",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__conv_attributes, size),
-     .doc = "Height and width of the result, which the inputs do not tell."},
+     .doc = "Height and width of the result, which do not follow from the inputs."},
 };
 const liana__fields liana__conv_fields = {"convolution", sizeof(liana__conv_attributes), 2, fields};
 const liana__fields liana__conv_gradient_fields = {"convolution gradient", sizeof(liana__conv_attributes), 3, fields};
@@ -29,9 +29,9 @@ liana__conv_attributes liana__conv_attributes_of(const liana_conv_options *optio
     };
 }
 
-/* `op` with this node's window and groups, as a gradient for the node's input `index`. That input has the height and
- * width from `first_axis` on that the result gets (-1: the op finds them itself). Gradients for kernels arrive and
- * leave wide: between them and the other operands, of a narrow dtype, stand casts. */
+/* Builds `op` with this node's window and groups, as a gradient for the node's input `index`. That input has, from
+ * `first_axis` on, the height and width of the result (-1: the op finds them itself). Gradients of kernels arrive and
+ * leave wide; casts are between them and the other operands, if these are narrow. */
 static liana_tensor build_like(const liana__gradient *g, const liana__op *op, liana_tensor a, liana_tensor b,
                                uint32_t index, int first_axis)
 {
@@ -191,7 +191,7 @@ liana__geometry liana__depthwise_conv2d_geometry(const liana__node *node)
 
 /* ---- reference loops ---- */
 
-/* Where one element of x, y and the kernel lies. */
+/* The index of one element of x, y and the kernel. */
 static int64_t at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column, int64_t channel)
 {
     return ((n * g->input[0] + row) * g->input[1] + column) * g->channels + channel;

@@ -1,6 +1,5 @@
 /* conv2d.few_channels.kernels.h - convolutions of images with one to four channels, the first layer of most networks,
- * and the gradient of their kernel, for one instruction set. Images are f32 or bf16; all sums are f32. They take what
- * oneDNN does worse: gradients for more than a few filters, and bf16 where the processor has no instructions for it.
+ * and the gradient of their kernel, for one instruction set.
  *
  * Vectors run over filters. The taps of a row of the window, all their channels, are neighbours in memory, one list of
  * numbers; so are those of the next pixel, `step` numbers further on. Rows of images are copied into scratch memory,
@@ -203,7 +202,7 @@ static void pack_weights(const liana__geometry *g, const void *kernel, float *pa
     }
 }
 
-/* What lies in scratch memory, in this order, in floats. */
+/* The layout of the scratch memory, in floats. */
 typedef struct memory {
     int64_t lines;
     int64_t weights; /* or their gradient, of an image */
@@ -251,7 +250,7 @@ static void run_forward(const liana__call *call, const liana__geometry *g)
 
 /* ---- gradient of the kernel ---- */
 
-/* Some taps of a row of the window, for some filters: a row of dy. */
+/* Some cells of a row of the window, for some filters: a row of dy. */
 typedef struct gradient_job {
     const float *x;              /* what the first of the taps sees first */
     const float *dy;             /* of the first of these filters */
@@ -259,7 +258,7 @@ typedef struct gradient_job {
     int64_t filters;
 } gradient_job;
 
-/* A sum over the row that begins at 0 is added to what the rows before gave: short sums of sums round less. */
+/* A sum over a row, which begins at 0, is added to that of the rows before: short sums of sums round less. */
 LIANA__INLINE void add_taps(const int taps, const int vectors, bool whole, const gradient_job *job, float *gradient)
 {
     vector_float sum[MOST_TAPS][FILTER_VECTORS];

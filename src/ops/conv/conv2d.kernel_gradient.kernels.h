@@ -23,8 +23,8 @@ static bool is_applicable(const liana__node *node, const char **reason)
 enum { LEAST_GRADIENT = 1 << 20 };
 #endif
 
-/* As bench_products measures it beside oneDNN 2.6 (docs/performance.md). Packing pays where a window has several cells;
- * single pixels are products that need none, but for AVX2 oneDNN's are slow where rows of memory lie 2 KiB apart. */
+/* As bench_products measures it, with oneDNN 2.6 (docs/performance.md). Packing pays if a window has several cells.
+ * Single pixels are products without packing; but with AVX2 oneDNN's are slow if rows are 2 KiB apart in memory. */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     const liana__geometry g = liana__conv2d_geometry(node);
@@ -35,7 +35,7 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
     *reason = "oneDNN's tiles are faster";
     if (isa >= LIANA__ISA_AMX) return false;
 #elif defined(LIANA__WIDENED)
-        /* The only kernel that reads bf16 as it is. */
+        /* The only kernel that reads bf16 directly. */
 #if LIANA_VECTOR_BYTES == 32
     *reason = "made for processors without AVX-512";
     if (isa > LIANA__ISA_AVX2) return false;

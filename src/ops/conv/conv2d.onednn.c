@@ -9,7 +9,7 @@ static bool applicable_f32(const liana__node *node, const char **reason)
     return liana__applicable_f32(node, reason) && liana__applicable_countable(node, reason);
 }
 
-/* Whether a cell of the window lies in the padding wherever the window is. */
+/* Whether a cell of the window is always in the padding, wherever the window is. */
 static bool has_idle_cell(const liana__geometry *g, int axis)
 {
     for (int64_t cell = 0; cell < g->window[axis]; cell++) {
@@ -28,7 +28,7 @@ static bool applicable_bf16(const liana__node *node, const char **reason)
     if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
     if (node->op != &liana__op_conv2d_kernel_gradient) return true;
     const liana__geometry g = liana__conv2d_geometry(node);
-    *reason = "strides, and cells of the window that see nothing but padding";
+    *reason = "strides, and cells of the window that see only padding";
     return (g.strides[0] == 1 && g.strides[1] == 1) || (!has_idle_cell(&g, 0) && !has_idle_cell(&g, 1));
 }
 

@@ -40,7 +40,7 @@ static product describe(const liana__node *node)
 #if defined(LIANA__TILES_OF_AMX)
 LIANA__PRODUCT_KERNEL(conv2d_pointwise, .applicable = is_applicable);
 #else
-/* For fewer pixels, what is done once for each channel takes as long as reading them again. */
+/* For fewer pixels, the work that is done once for each channel takes as long as reading the pixels again. */
 enum { LEAST_MEASURED_ROWS = 256 };
 
 static bool gives_statistics(const liana__node *node, const liana__node *reader)

@@ -86,7 +86,7 @@ static liana_status pack(const liana__call *call, void *packed)
     return LIANA_OK;
 }
 
-/* Tiles for several threads are lines of the result; of fewer operations they are not worth a thread's while. */
+/* Tiles for several threads are lines of the result. With fewer operations than this they cost more than they gain. */
 enum { LEAST_LINES_FLOPS = 8 << 20 };
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)

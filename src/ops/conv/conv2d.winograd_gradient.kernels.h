@@ -1,9 +1,9 @@
-/* conv2d.winograd_gradient.kernels.h - gradients of 3x3 kernels with fewer products (kernels/winograd.h), for one
- * instruction set. Images are f32 or bf16; what is computed from them is f32.
+/* conv2d.winograd_gradient.kernels.h - gradients of 3x3 kernels by Winograd's algorithm (kernels/winograd.h), for one
+ * instruction set. Images are f32 or bf16; in between everything is f32.
  *
- * Tiles of x and dy are transformed, block after block; for each of the (m + 2)^2 cells and a few filters at a time (a
- * panel) A^T B is added up, where A has a row of channels and B a row of filters for each tile. The sums are the
- * gradient of the transformed kernel, and are transformed back at the end. */
+ * Tiles of x and dy are transformed, block after block. Each of the (m + 2)^2 cells then adds up a product A^T B, for a
+ * few filters at a time (a panel). A has a row of channels for each tile, B a row of filters. The sums are the gradient
+ * of the transformed kernel. At the end they are transformed back. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
 #include "kernels/matrix_pack.h"
@@ -21,8 +21,8 @@ typedef struct winograd_plan {
     int64_t x_row, x_cell, dy_row, dy_cell, sums_cell, kept_panels;
 } winograd_plan;
 
-/* Tiles of a block, whose transforms stay in the L2 cache. Up to so many are one block: then a panel of sums is
- * finished before the next is begun, and the whole lies nowhere. */
+/* The tiles of a block, whose transforms stay in the L2 cache. Up to SINGLE_BLOCK tiles are one block: then a panel of
+ * sums is finished before the next one begins, and the whole is stored nowhere. */
 enum { BLOCK = 48, SINGLE_BLOCK = 192 };
 
 static winograd_plan plan_winograd(const liana__node *node)
@@ -104,7 +104,7 @@ LIANA__INLINE void sum_channels(const int vectors, const winograd_sum *s, int64_
     for (; c < channels; c++) sum_tile(1, vectors, s, c);
 }
 
-/* All cells of a panel. On its own, so that the loop over a sum has all registers. */
+/* All cells of a panel. A function of its own, so that the loop over a sum has all registers. */
 static __attribute__((noinline)) void sum_cells(const winograd_plan *p, const winograd_room *room,
                                                 const packed_panel *panel, int64_t count, bool add, float *sums)
 {
@@ -174,8 +174,8 @@ LIANA__INLINE vector_float sum_pixels(liana_dtype dtype, const liana__geometry *
     return sum;
 }
 
-/* Sums directly, for numbers that are not finite: the transforms spread an infinity or a NaN over all of the window,
- * and what is nearly too large may become infinite on the way. */
+/* Direct sums, for numbers that are not finite. The transforms spread an infinity or a NaN over the whole window, and
+ * nearly too large numbers may become infinite in between. */
 LIANA__INLINE void sum_directly(liana_dtype dtype, const liana__call *call)
 {
     const liana__geometry g = liana__conv2d_geometry(call->node);

@@ -1,9 +1,9 @@
 /* depthwise_conv2d.kernel_gradient.kernels.h - the gradient of the kernel of depthwise convolutions, in tiles.
  *
- * The sums of several taps of one vector of channels stay in registers while a tile of pixels of dy, also in
- * registers, meets the rows of x below them: a pixel of x is loaded once for all columns of the window. Products are
- * added up in registers over a run of pixels, these sums in floats over several runs, and those in double: sums of sums
- * stay exact where one running sum would not, and their order is that of the shape. */
+ * The sums of several taps (cells of the window) of one vector of channels stay in registers. A tile of pixels of dy,
+ * also in registers, meets the rows of x below it: a pixel of x is loaded once for all columns of the window. Products
+ * are added in registers over a run of pixels, these sums in floats over several runs, and those in double. Sums of
+ * sums stay accurate where one running sum would not. Their order follows from the shape. */
 #ifndef LIANA_OPS_DEPTHWISE_KERNEL_GRADIENT_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_KERNEL_GRADIENT_KERNELS_H
 
@@ -11,11 +11,11 @@
 #include "ops/conv/depthwise_conv2d.tiles.kernels.h"
 
 enum {
-    PIXELS_IN_REGISTERS = 96, /* at most so many products are added to one register, */
+    PIXELS_IN_REGISTERS = 96, /* products that are added to one register, at most; */
     RUNS_IN_FLOAT = 16,       /* and so many such sums as floats */
     NUM_REGISTERS = LIANA_VECTOR_BYTES == 64 ? 32 : 16,
     MAX_SUMS = LIANA_VECTOR_BYTES == 64 ? 25 : 10, /* of one vector of channels */
-    /* Bytes of x and dy that are read for one vector of channels before the next one begins. */
+    /* Bytes of x and dy that are read for one vector of channels before the next one. */
     BYTES_AT_ONCE = 512 << 10,
 };
 
@@ -25,10 +25,10 @@ static int64_t count_slots(const liana__geometry *g)
     return g->window[0] * g->window[1] * count_vectors(g->channels) * VECTOR_LENGTH;
 }
 
-/* What a run reads. Places are counted in floats from the start of the tensors. */
+/* The input of a run. Places are in floats from the start of the tensors. */
 typedef struct gradient_run {
     const element *x, *dy;
-    int64_t x_at, dy_at;   /* of the first row's pixel 0 and the taps of the first row; x_at may lie in the padding */
+    int64_t x_at, dy_at;   /* of pixel 0 of the first row and the first row of taps; x_at may be in the padding */
     int64_t x_row, dy_row; /* from one row of dy to the next */
     int64_t tap_row;       /* from one row of taps to the next, in x */
     int64_t channels;
@@ -40,13 +40,13 @@ typedef struct gradient_run {
     int64_t first_column, end_column;
 } gradient_run;
 
-/* The taps that meet x, of a tile's row of dy: rows [first_row, end_row) of the taps, columns [first_column,
- * end_column) of x, both counted from the tile's first. */
+/* The taps that meet x for a tile's row of dy: rows [first_row, end_row) of the taps, columns [first_column,
+ * end_column) of x, counted from the tile's first column. */
 typedef struct tile_limits {
     int64_t first_row, end_row, first_column, end_column;
 } tile_limits;
 
-/* Column j of x, of one row of taps, which tap k meets with pixel i where j = i * stride + k. */
+/* Adds column j of x for one row of taps. Tap k meets it with pixel i if j = i * stride + k. */
 LIANA__INLINE void add_pixel(const int parts, const int window, const int stride, const int tile, const int j,
                              const gradient_run *run, int64_t x_at, vector_float dys[MAX_TILE][MAX_PARTS],
                              vector_float sums[MAX_WINDOW][MAX_PARTS])
@@ -93,7 +93,7 @@ LIANA__INLINE void add_tile(const int parts, const int rows, const int window, c
     }
 }
 
-/* The tile for which there are registers beside the sums and a pixel of x. */
+/* The size of a tile that fits into the registers with the sums and a pixel of x. */
 LIANA__INLINE int gradient_tile(const int parts, const int taps)
 {
     return (NUM_REGISTERS - 2 - parts) / parts >= taps + 8 ? 8 : 4;
@@ -191,7 +191,7 @@ typedef void run_function(const gradient_run *run, vector_float (*total)[MAX_PAR
     }
 #endif
 
-/* Functions, and how many rows of taps they sum at once. */
+/* The functions, and the number of rows of taps that each sums at once. */
 typedef struct run_choice {
     int window;
     int rows;

@@ -1,5 +1,5 @@
-/* depthwise_conv2d.kernels.h - depthwise convolutions with multiplier 1, for one instruction set: of f32; in files of
- * their own of bf16, which is widened as it is loaded; and of bf16 by way of f32 for windows that have no tiles. */
+/* depthwise_conv2d.kernels.h - depthwise convolutions with multiplier 1, for one instruction set: f32; in files of
+ * their own bf16, which is widened when it is loaded; and bf16 by way of f32 for windows without tiles. */
 #include "base/memory.h"
 #include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"

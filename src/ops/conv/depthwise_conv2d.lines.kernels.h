@@ -1,9 +1,9 @@
 /* depthwise_conv2d.lines.kernels.h - depthwise convolutions with any window, stride and dilation.
  *
- * All three passes are made of lines: equally spaced pixels of a row of the result (or of dy), with the list of taps
- * that reach them. In the gradient of the images, a stride s splits a row into s lines, each reached by every s-th tap;
- * so both directions are the same loop. Channels are vectorised; the last vector of a pixel overlaps the one before
- * where the channels do not fill it, and computes the same values again. */
+ * All three passes consist of lines: equally spaced pixels of a row of the result (or of dy), with the list of taps
+ * (cells of the window) that reach them. In the gradient of the images, a stride s splits a row into s lines, each
+ * reached by every s-th tap. So both directions are the same loop. Channels are vectorised. If they do not fill the
+ * last vector of a pixel, it overlaps the one before and computes the same values again. */
 #ifndef LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_LINES_KERNELS_H
 
@@ -72,7 +72,7 @@ static void make_input_line(const liana__geometry *g, int64_t n, int64_t row, in
     }
 }
 
-/* The positions that all of some taps reach: [*begin, *end), maybe empty. */
+/* The positions that all of some taps reach: [*begin, *end), possibly empty. */
 static void common_positions(const line_tap *taps, int num_taps, int64_t count, int64_t *begin, int64_t *end)
 {
     *begin = 0;
@@ -147,9 +147,9 @@ static void run_input_gradient_lines(const liana__geometry *g, const liana__call
     }
 }
 
-/* ---- gradient of the kernel. Products are added over a few positions in registers, these over part of a row or
- * several short rows in scratch memory, and those in double: sums of sums stay exact where one running sum would not,
- * and their order is that of the shape. ---- */
+/* ---- gradient of the kernel. Products are added over a few positions in registers, these over a part of a row or
+ * several short rows in scratch memory, and those in double. Sums of sums stay accurate where one running sum would
+ * not. Their order follows from the shape. ---- */
 
 enum { POSITIONS_AT_ONCE = 16, POSITIONS_IN_FLOAT = 64 };
 

@@ -1,5 +1,4 @@
-/* depthwise_conv2d.moments.kernels.h - mean and variance of what a depthwise convolution computes, from tiles that are
- * in registers. */
+/* depthwise_moments.kernels.h - mean and variance of a depthwise convolution's results, from tiles in registers. */
 #ifndef LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 
@@ -64,7 +63,7 @@ LIANA__INLINE void store_measured(const int parts, const int tile, element *targ
 
 #elif defined(LIANA__STORES_BF16)
 
-/* Stores a pixel; `sums` becomes what lies there then. */
+/* Stores a pixel; `sums` becomes the stored values. */
 LIANA__INLINE void store_stored(const int parts, element *target, vector_float *sums)
 {
 #if defined(LIANA__PAIRED_PARTS)

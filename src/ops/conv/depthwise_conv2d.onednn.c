@@ -1,10 +1,10 @@
-/* Depthwise convolutions of bf16 on oneDNN, for what fills no vector of liana's own. */
+/* Depthwise convolutions of bf16 on oneDNN, for channels that fill no vector of liana's kernels. */
 #include "ops/conv/depthwise_conv2d.h"
 #include "kernels/applicable.h"
 #include "kernels/onednn.h"
 
-/* What oneDNN 2.6 has kernels of its own for; all else, and kernel gradients of larger windows above all, it computes
- * in slow general ones. */
+/* The cases for which oneDNN 2.6 has kernels of its own. It computes all others, above all kernel gradients of larger
+ * windows, in slow general kernels. */
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason)) return false;

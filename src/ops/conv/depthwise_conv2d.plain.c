@@ -16,10 +16,10 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* One tap of one output: its pixels of x, y and kernel. */
+/* One cell of the window of one output: its elements of x, y and kernel. */
 typedef void visit_function(void *user, const liana__geometry *g, int64_t x, int64_t y, int64_t kernel);
 
-/* Visits every pair of an output pixel and a tap that lies inside the image, images and rows in order. */
+/* Visits every pair of an output pixel and a cell of its window that is inside the image, images and rows in order. */
 static void visit_taps(const liana__geometry *g, visit_function *visit, void *user)
 {
     int64_t taps = g->window[0] * g->window[1];

@@ -1,16 +1,16 @@
 /* depthwise_conv2d.rows.kernels.h - depthwise convolutions and the gradient of their images, row by row in tiles.
  *
- * A row of the result is a sum over a few rows of the source, each with a row of the window's taps. A tile is up to
- * eight neighbouring pixels of it, one vector of channels of which is summed in registers: a row of taps is loaded once
- * for the tile, and a pixel of the source once for all taps that it meets. Where the stride is 1 the gradient of the
- * images is the convolution of dy with the window reversed; stride 2 has functions of its own. */
+ * A row of the result is a sum over a few rows of the source, each with a row of the window's taps (cells). A tile is
+ * up to eight neighbouring pixels of it. One vector of channels of the tile is summed in registers: a row of taps is
+ * loaded once for the tile, and a pixel of the source once for all taps that it meets. With stride 1, the gradient of
+ * the images is the convolution of dy with the reversed window; stride 2 has functions of its own. */
 #ifndef LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_ROWS_KERNELS_H
 
 #include "ops/conv/depthwise_conv2d.moments.kernels.h"
 
-/* A tile for a run of channels. Places are counted in floats from the start of the tensors; those of pixels in the
- * padding lie anywhere and are not used. */
+/* A tile for a run of channels. Places are in floats from the start of the tensors; those of pixels in the padding are
+ * not used. */
 typedef struct row_tile {
     const element *source, *kernel;
     element *target;
@@ -23,7 +23,7 @@ typedef struct row_tile {
     int64_t first_target, end_target; /* the tile's columns of the result that are in the image (stride 2's gradient) */
     int64_t channels;
     int64_t first_vector, end_vector;
-    const epilogue *after; /* what is done to sums before they are stored, or NULL */
+    const epilogue *after; /* applied to sums before they are stored, or NULL */
     float *waiting;        /* room for sums that wait for swish, whose chain of operations is long; or NULL */
     tile_moments *moments; /* of the result, whose tiles do not overlap; or NULL */
 } row_tile;
@@ -59,7 +59,7 @@ LIANA__INLINE int64_t first_channel(const int parts, const row_tile *t, int64_t 
     return parts == 1 ? vector_start(v, t->channels) : v * VECTOR_LENGTH;
 }
 
-/* Swish of what waits: vectors [v, end) of a tile of pixels. */
+/* Applies swish to waiting values: vectors [v, end) of a tile of pixels. */
 LIANA__INLINE void store_swish(const int parts, const row_tile *t, int tile, int64_t v, int64_t end)
 {
     const float *waiting = t->waiting;
@@ -208,9 +208,9 @@ static void run_row(const row_shape *shape, const row_tile *t)
     }
 }
 
-/* How many vectors of channels are taken through all rows of an image at once: what they need of the source stays in
- * the first level of the cache from one row of the result to the next. Fewer would touch too many pages for too little.
- * Whole pairs, where two are computed together. */
+/* The number of vectors of channels that are computed for all rows of an image at once: what they need of the source
+ * stays in the first-level cache from one row of the result to the next. Fewer would touch too many pages for little
+ * work. Whole pairs, if two are computed together. */
 enum { CACHED_BYTES = 28 << 10, LEAST_VECTORS = 4 };
 
 static int64_t vectors_at_once(const liana__geometry *g, int64_t source_width)

@@ -1,9 +1,8 @@
-/* depthwise_conv2d.strided.kernels.h - the gradient of the images of depthwise convolutions whose horizontal stride
- * is 2.
+/* depthwise_strided.kernels.h - the gradient of the images of depthwise convolutions with horizontal stride 2.
  *
- * Column q of dx, counted from the left edge of the padding, is reached by the taps of its own parity: 2i by taps 0, 2,
- * ... from columns i, i - 1, ... of dy, and 2i + 1 by taps 1, 3, ... from the same columns. So a tile is up to eight
- * such pairs, which share what is loaded of dy. */
+ * Column q of dx, counted from the left edge of the padding, is reached by the taps of its own parity: column 2i by
+ * taps 0, 2, ... from columns i, i - 1, ... of dy, and column 2i + 1 by taps 1, 3, ... from the same columns. So a tile
+ * is up to eight such pairs, which share the loaded values of dy. */
 #ifndef LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_STRIDED_KERNELS_H
 

@@ -40,9 +40,9 @@ LIANA__INLINE vector_float keep(vector_float x)
     return x;
 }
 
-/* Elements are floats or bf16. One or two vectors of channels are computed at a time. Two of bf16 are loaded as one,
- * whose even channels become the first vector and whose odd ones the second: a shift and a mask, half of what widening
- * each takes. AVX2 lacks the registers for that. */
+/* Elements are floats or bf16. One or two vectors of channels are computed at a time. Two vectors of bf16 are loaded as
+ * one; its even channels become the first vector, its odd ones the second, by a shift and a mask: half of the work of
+ * widening each. AVX2 has too few registers for that. */
 #if defined(LIANA__STORES_BF16)
 typedef uint16_t element;
 #else
@@ -97,7 +97,7 @@ LIANA__INLINE __m512i pack_parts(const vector_float *values)
 #endif
 }
 
-/* Two vectors of channels, one behind the other, to even ones and odd ones; and back. */
+/* Converts two vectors of consecutive channels to even ones and odd ones; and back. */
 LIANA__INLINE void split_parts(vector_float *values)
 {
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -146,7 +146,7 @@ LIANA__INLINE void load_channels(const int parts, const float *source, vector_fl
 #endif
 }
 
-/* What follows the sums, short of swish, of a tile of pixels whose first channel is `channel`. */
+/* Applies the epilogue, except swish, to a tile of pixels whose first channel is `channel`. */
 LIANA__INLINE void finish_tile(const int parts, const int tile, const epilogue *e, int64_t channel,
                                vector_float sums[MAX_TILE][MAX_PARTS])
 {

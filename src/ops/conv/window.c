@@ -7,7 +7,7 @@ static const liana__field fields[] = {
     {.name = "strides",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__window, strides),
-     .doc = "Cells from one window to the next: vertical, horizontal."},
+     .doc = "Distance of windows, in cells: vertical, horizontal."},
     {.name = "padding",
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__window, padding),
@@ -24,7 +24,7 @@ static const liana__field fields[] = {
     {.name = "dilations",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__window, dilations),
-     .doc = "Cells from one tap of the window to the next."},
+     .doc = "Distance of the window's own cells."},
 };
 const liana__fields liana__window_fields = {"window", sizeof(liana__window), sizeof fields / sizeof *fields, fields};
 
@@ -81,8 +81,8 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
     int64_t padded = input + padding[0] + padding[1];
     if (padded < extent) {
         return liana__infer_fail(infer,
-                                 "the window covers %lld %s (size %lld, dilation %lld), the input has only %lld with "
-                                 "padding; use a smaller window or more padding",
+                                 "the window covers %lld %s (size %lld, dilation %lld), but the input with padding has "
+                                 "only %lld; use a smaller window or more padding",
                                  (long long)extent, cells[axis], (long long)size, (long long)*dilation,
                                  (long long)padded);
     }

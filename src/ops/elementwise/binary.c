@@ -210,8 +210,8 @@ typedef struct binary_row {
     X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, "a - b")                           \
     X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, "a * b")                           \
     X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, "a / b")                              \
-    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The greater; NaN if either is NaN.") \
-    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The lesser; NaN if either is NaN.")  \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The maximum; NaN if either is NaN.") \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The minimum; NaN if either is NaN.") \
     X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, "a^b")                                            \
     X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a == b")                                                  \
     X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a != b")                                          \

@@ -36,8 +36,8 @@ LIANA__INLINE vector_float vector_minimum(vector_float a, vector_float b)
     return vector_select(a != a, a, vector_min(a, b));
 }
 
-/* A plane of rows; each operand goes on by its row stride (in elements) from row to row, and within a row it is
- * contiguous or one repeated value. */
+/* A plane of rows. Each operand advances by its row stride (in elements) from row to row. Within a row it is
+ * contiguous, or one repeated value. */
 typedef struct plane {
     liana_dtype dtype;
     int64_t rows;
@@ -88,7 +88,7 @@ LIANA__INLINE void combine_plane(liana_dtype dtype, const plane *p,
     }
 }
 
-/* The ops that have a vector form, vector_<name>, and the form for what is rounded to bf16. */
+/* The ops with a vector form, vector_<name>, and the form for results that are rounded to bf16. */
 #define VECTOR_ROWS(X)                       \
     X(add, vector_add)                       \
     X(subtract, vector_subtract)             \
@@ -139,7 +139,7 @@ static bool has_combiner(const liana__node *node, const char **reason)
 /* Elements of a short row that is repeated until vectors fit it. */
 enum { REPEATED = 16 * VECTOR_LENGTH };
 
-/* Whether all rows of a plane lie in a row, and have one and the same short operand `b` (a number for each of a few
+/* Whether all rows of a plane are contiguous, and have the same short operand `b` (a number for each of a few
  * channels). */
 static bool is_narrow(const plane *p)
 {

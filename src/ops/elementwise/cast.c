@@ -49,7 +49,7 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 const liana__op liana__op_cast = {
     .name = "cast",
-    .doc = "Another dtype.",
+    .doc = "Converts to another dtype.",
     .attributes = &attributes,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -8,11 +8,11 @@ typedef struct clip_attributes {
 } clip_attributes;
 
 static const liana__field fields[] = {
-    {.name = "low", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(clip_attributes, low), .doc = "The least value."},
+    {.name = "low", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(clip_attributes, low), .doc = "The smallest value."},
     {.name = "high",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(clip_attributes, high),
-     .doc = "The greatest value."},
+     .doc = "The largest value."},
 };
 static const liana__fields attributes = {"clip", sizeof(clip_attributes), 2, fields};
 

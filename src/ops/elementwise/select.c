@@ -42,7 +42,7 @@ static liana__walk walk_node(const liana__node *node)
     return liana__walk_broadcast(&node->shape, shapes, 4);
 }
 
-/* What a row reads: pointers to the first elements and the byte distances to the next ones. */
+/* The inputs of a row: pointers to the first elements, and the byte distances to the next ones. */
 typedef struct row {
     const unsigned char *condition, *a, *b;
     int64_t condition_stride, a_stride, b_stride;

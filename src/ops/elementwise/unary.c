@@ -167,10 +167,10 @@ typedef struct unary_row {
 /* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
 #define UNARY_ROWS(X)                                                                               \
     X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, "|x|")                               \
-    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, "The least whole number >= x.")              \
+    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, "The smallest whole number >= x.")           \
     X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Cosine.")                          \
     X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, "e^x")                              \
-    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, "The greatest whole number <= x.")         \
+    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, "The largest whole number <= x.")          \
     X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, "Neither infinite nor NaN.")  \
     X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Natural logarithm.")               \
     X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, "log(1 + x)")                 \

@@ -36,7 +36,7 @@ LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t co
     vector_store_part_as(dtype, dst, i, function(vector_load_part_as(dtype, src, i, count - i)), count - i);
 }
 
-/* The ops that have a vector form, vector_<name>, and the form for what is rounded to bf16. */
+/* The ops with a vector form, vector_<name>, and the form for results that are rounded to bf16. */
 #define VECTOR_ROWS(X)           \
     X(abs, vector_abs)           \
     X(ceil, vector_ceil)         \

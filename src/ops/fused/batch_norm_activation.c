@@ -1,6 +1,6 @@
-/* Batch normalisation together with what follows it: a residual that is added, and an activation; and the ops of its
- * gradient, which compute what the activation saw anew from x instead of reading it. The pass fuse_batch_norm makes
- * them, after differentiation: they have no gradients of their own. */
+/* Batch normalisation fused with an added residual and an activation; and the ops of its gradient, which compute the
+ * activation's input again from x instead of reading it. The pass fuse_batch_norm makes them after differentiation, so
+ * they have no gradients of their own. */
 #include "ops/norm/batch_norm.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__batch_norm_attributes, activation),
      .names = activation_names,
-     .doc = "What the normalised images go through."},
+     .doc = "The activation of the normalised images."},
 };
 static const liana__fields attributes = {"batch_norm_activation", sizeof(liana__batch_norm_attributes), 2, fields};
 
@@ -214,12 +214,12 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     bool forward =
         node->op == &liana__op_batch_norm_training_activation || node->op == &liana__op_batch_norm_inference_activation;
     bool adds = forward && liana_shape_equal(liana__input_shape(node, node->num_inputs - 1), &node->shape);
-    double per_element = forward ? 3 + adds : 7; /* on the way back x is normalised a second time */
+    double per_element = forward ? 3 + adds : 7; /* backward, x is normalised a second time */
     cost->flops = per_element * (double)liana_shape_size(liana__input_shape(node, 0));
     cost->family = "batch normalisation";
 }
 
-/* ---- parts: of all but parameters, statistics and sums ---- */
+/* ---- parts: of all inputs but parameters, statistics and sums ---- */
 
 static liana__parts parts_but(const liana__node *node, liana__part_kind kind, uint64_t whole)
 {
@@ -258,7 +258,7 @@ static const liana__kernel input_gradient_reference = {.name = "reference", .run
 
 const liana__op liana__op_batch_norm_training_activation = {
     .name = "batch_norm_training_activation",
-    .doc = "batch_norm_training, to which a residual may be added, and an activation.",
+    .doc = "batch_norm_training, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 4,
     .max_inputs = 5,
@@ -272,7 +272,7 @@ const liana__op liana__op_batch_norm_training_activation = {
 
 const liana__op liana__op_batch_norm_inference_activation = {
     .name = "batch_norm_inference_activation",
-    .doc = "batch_norm_inference, to which a residual may be added, and an activation.",
+    .doc = "batch_norm_inference, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 5,
     .max_inputs = 6,

@@ -1,4 +1,4 @@
-/* Convolutions with what follows them, and the factors and terms that fixed statistics come to. */
+/* Fused convolutions with their epilogue, and the factors and offsets from fixed statistics. */
 #include "ops/fused/conv2d_affine.h"
 
 #include "ops/conv/depthwise_conv2d.h"
@@ -78,7 +78,7 @@ static const liana__kernel affine_reference = {.name = "reference", .run = run_a
 
 const liana__op liana__op_batch_norm_affine = {
     .name = "batch_norm_affine",
-    .doc = "The factor and the term for each channel that normalisation with fixed statistics comes to.",
+    .doc = "The factor and the offset for each channel that normalisation with fixed statistics becomes.",
     .attributes = &affine_fields,
     .min_inputs = 4,
     .max_inputs = 5,
@@ -113,7 +113,7 @@ static const liana__field fields[] = {
      .kind = LIANA__FIELD_ENUM,
      .offset = offsetof(liana__conv_attributes, activation),
      .names = activation_names,
-     .doc = "What the scaled and shifted images go through."},
+     .doc = "The activation of the scaled and shifted images."},
 };
 static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_attributes), 3, fields};
 
@@ -126,7 +126,7 @@ static liana_status infer_convolution(liana__infer *infer, const liana__op *conv
     const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
     const liana_dtype wide = liana__wide_dtype(infer->dtype);
     if (affine->dtype != wide || !liana_shape_equal(&affine->shape, &expected)) {
-        return liana__infer_fail(infer, "affine is %s, expected %s: factors and terms of the result's channels",
+        return liana__infer_fail(infer, "affine is %s, expected %s: factors and offsets of the result's channels",
                                  liana__type_print(affine->dtype, &affine->shape).text,
                                  liana__type_print(wide, &expected).text);
     }
@@ -214,7 +214,7 @@ static const liana__kernel depthwise_reference = {.name = "reference", .run = ru
 
 const liana__op liana__op_conv2d_affine = {
     .name = "conv2d_affine",
-    .doc = "conv2d, scaled and shifted by channel, to which a residual may be added, and an activation.",
+    .doc = "conv2d, scaled and shifted by channel, an optional residual that is added, and an activation.",
     .attributes = &attributes,
     .min_inputs = 3,
     .max_inputs = 4,

@@ -12,15 +12,15 @@ static const liana__field fields[] = {
     {.name = "pool",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__conv2d_max_pool_attributes, pool),
-     .doc = "Height and width of the pooling's window, which are its strides too."},
+     .doc = "Height and width of the pooling's window; its strides are the same."},
     {.name = "relu",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__conv2d_max_pool_attributes, relu),
-     .doc = "Whether max(x, 0) of the pooled values is taken."},
+     .doc = "Whether relu is applied to the pooled values."},
     {.name = "size",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__conv2d_max_pool_attributes, size),
-     .doc = "Height and width of the result, which the inputs do not tell."},
+     .doc = "Height and width of the result, which do not follow from the inputs."},
 };
 static const liana__fields forward_fields = {"pooled convolution", sizeof(liana__conv2d_max_pool_attributes), 3,
                                              fields};
@@ -279,7 +279,7 @@ static liana_status run_kernel_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
-/* Forward all elements under pooling windows, on the way back the winners only. */
+/* Forward counts all elements under pooling windows, backward only the maxima. */
 static void cost_of(const liana__node *node, liana__cost *cost)
 {
     const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(node);
@@ -304,7 +304,7 @@ static const liana__kernel kernel_gradient_reference = {.name = "reference", .ru
 
 const liana__op liana__op_conv2d_max_pool = {
     .name = "conv2d_max_pool",
-    .doc = "Max pooling of conv2d + bias, and which element of each window won.",
+    .doc = "Max pooling of conv2d + bias, and the index of each window's maximum.",
     .attributes = &forward_fields,
     .min_inputs = 3,
     .max_inputs = 3,

@@ -1,10 +1,12 @@
-/* conv2d_max_pool.kernels.h - convolution and max pooling of 2x2 in one, of floats, for one instruction set.
+/* conv2d_max_pool.kernels.h - convolution and max pooling of 2x2 in one kernel, of floats, for one instruction set.
  *
- * Images and weights are copied into scratch memory first: images one by one with their border of zeros, in planes of a
- * few channels, so that the distance of two pixels is known to the compiler; weights in the order in which they are
- * read, with zeros where a vector has no filter or channel. Both are small beside what is done with them.
+ * Images and weights are first copied into scratch memory. This costs little beside the work that is done with them.
+ * - Images are copied one by one, with their border of zeros, in planes of a few channels. So the compiler knows the
+ *   distance between two pixels.
+ * - Weights are copied in the order in which they are read, with zeros where a vector has no filter or channel.
  *
- * Forward, vectors run over filters: the four results of each of some windows stay in registers until one has won.
+ * Forward, vectors run over filters. The four results of a window stay in registers until one has won; this is done for
+ * several windows at once.
  *
  * On the way back a filter has one gradient in a window, and often none (relu, dropout): only those are worked on.
  * Vectors run over channels, a cell of the kernel's window in each register: the gradient of the images adds the
@@ -114,8 +116,8 @@ static int64_t weights_size(const liana__geometry *g)
     return g->window[0] * g->window[1] * g->channels * FILTER_BLOCK;
 }
 
-/* [blocks of filters][blocks of channels][window][channels of the block][FILTER_BLOCK], behind each block its biases.
- */
+/* Packs [blocks of filters][blocks of channels][window][channels of the block][FILTER_BLOCK]; after each block its
+ * biases. */
 static void pack_weights(const liana__geometry *g, const layout *p, const float *kernel, const float *bias,
                          float *packed)
 {
@@ -136,7 +138,7 @@ static void pack_weights(const liana__geometry *g, const layout *p, const float 
     }
 }
 
-/* What the windows of a call have in common. */
+/* What the windows of a call share. */
 typedef struct forward_job {
     const liana__geometry *g;
     const layout *planes;
@@ -486,7 +488,7 @@ static void make_filter_lists(const liana__conv2d_max_pool_geometry *p, const la
     }
 }
 
-/* Whether vectors run over channels, or over filters: they are too few for the former to pay. */
+/* Whether vectors run over channels. Where there are too few channels for this to pay, they run over filters. */
 static bool runs_over_channels(const liana__geometry *g)
 {
     return 4 * g->channels > VECTOR_LENGTH;

@@ -1,5 +1,5 @@
-/* conv2d_max_pool.winograd.kernels.h - windows of 3x3, bias and max pooling of 2x2 in one with fewer products
- * (kernels/winograd_product.h), for one instruction set: a tile of 4x4 results is four of the pooling's windows, and is
+/* conv2d_max_pool.winograd.kernels.h - windows of 3x3, bias and max pooling of 2x2 in one, by Winograd's algorithm
+ * (kernels/winograd_product.h), for one instruction set. A tile of 4x4 results is four windows of the pooling, and is
  * pooled in registers. */
 #define LIANA__VECTOR_KERNEL_PREFIX "winograd_"
 
@@ -11,7 +11,7 @@
 
 enum { POOL = 2 };
 
-/* Of the pixels that are pooled, which may be all but a last row and column. */
+/* The plan for the pooled pixels: all, or all but a last row and column. */
 static winograd_plan plan_winograd(const liana__node *node)
 {
     const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(node);

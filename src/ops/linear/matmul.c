@@ -13,7 +13,7 @@ static const liana__field fields[] = {
     {.name = "wide",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__matmul_attributes, wide),
-     .doc = "Whether the product of bf16 operands is f32, as it was added up."},
+     .doc = "Whether the product of bf16 operands is given in f32, in which it is accumulated."},
 };
 static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 3, fields};
 
@@ -38,7 +38,7 @@ static liana_status infer_matmul(liana__infer *infer)
     int64_t k_of_a = a->dims[options->transpose_a ? last - 1 : last];
     int64_t k_of_b = b->dims[options->transpose_b ? last : last - 1];
     if (k_of_a != k_of_b) {
-        return liana__infer_fail(infer, "a%s has %lld columns and b%s has %lld rows, expected as many",
+        return liana__infer_fail(infer, "a%s has %lld columns and b%s has %lld rows, expected the same number",
                                  options->transpose_a ? " (transposed)" : "", (long long)k_of_a,
                                  options->transpose_b ? " (transposed)" : "", (long long)k_of_b);
     }

@@ -18,9 +18,9 @@ typedef struct liana__matmul_sizes {
 
 liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node);
 
-/* f32; bf16 where the processor has instructions for it; bf16 elsewhere, computed in f32. */
+/* f32; bf16 if the processor has instructions for it; bf16 computed in f32 elsewhere. */
 extern const liana__kernel liana__matmul_onednn, liana__matmul_onednn_bf16, liana__matmul_onednn_widened;
-/* Two matrices, not both transposed. */
+/* Two matrices, of which at most one is transposed. */
 LIANA__DECLARE_VECTOR_KERNELS(matmul);
 
 #endif

@@ -9,7 +9,7 @@ static const liana__field fields[] = {
     {.name = "k",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(in_top_k_attributes, k),
-     .doc = "How many classes may be guessed."},
+     .doc = "The number of classes that may be guessed."},
 };
 static const liana__fields attributes = {"in_top_k", sizeof(in_top_k_attributes), 1, fields};
 
@@ -60,7 +60,7 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 const liana__op liana__op_in_top_k = {
     .name = "in_top_k",
-    .doc = "Whether fewer than k predictions of a row are greater than that of its target.",
+    .doc = "Whether the target of each row is among its k largest predictions.",
     .attributes = &attributes,
     .min_inputs = 2,
     .max_inputs = 2,

@@ -220,8 +220,8 @@ static void gradient_sums_gradient(liana__gradient *g)
     }
 }
 
-/* With v arriving, V0 = sum(v), V1 = sum(v xhat) and D = sum(v dy), the gradient is of
- * gamma r (D - sums[0] V0 / N - sums[1] V1 / N), whose five inputs are taken as independent. */
+/* v is the gradient that arrives. With V0 = sum(v), V1 = sum(v xhat) and D = sum(v dy), this is the gradient of gamma r
+ * (D - sums[0] V0 / N - sums[1] V1 / N). Its five inputs are taken as independent. */
 static void input_gradient_gradient(liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], dy = g->inputs[1], gamma = g->inputs[2], statistics = g->inputs[3];
@@ -241,8 +241,8 @@ static void input_gradient_gradient(liana__gradient *g)
     g->input_gradients[4] = scaled(stack(liana_op_multiply(gamma_r, v0), liana_op_multiply(gamma_r, v1)), -1 / rows);
 }
 
-/* ---- reference loops. All are by channel, and read a channel's parameters before they write its first element: the
- * result may lie on an input of the same shape, even on statistics of two rows. ---- */
+/* ---- reference loops. All go channel by channel, and read a channel's parameters before they write its first element:
+ * the result may be on an input of the same shape, even on statistics of two rows. ---- */
 
 static double load_wide(const liana__call *call, size_t index, int64_t element)
 {
@@ -338,7 +338,7 @@ static liana_status run_input_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
-/* ---- cost: what is done for each element; what is done once for each channel is left out ---- */
+/* ---- cost: the work for each element, without the work for each channel ---- */
 
 static void image_cost(const liana__node *node, double flops_per_element, liana__cost *cost)
 {
@@ -533,8 +533,8 @@ liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor
     return liana__build1(here, &liana__op_batch_norm_statistics, x, NULL);
 }
 
-/* The gradient takes the statistics to be those of x. Only who builds the op can get that wrong: passes put nothing but
- * equals in the place of x. */
+/* The gradient assumes that the statistics are those of x. Only the builder of the op can get that wrong: passes
+ * replace x only by equal values. */
 static bool statistics_fit(liana_location here, liana_tensor x, liana_tensor statistics)
 {
     const liana__node *node = liana__tensor_node(statistics);

@@ -1,8 +1,8 @@
 /* batch_norm.h - what the ops of batch normalisation and their kernels share.
  *
- * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All but
- * x, dy and what has their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number of elements
- * of a channel, r = 1 / sqrt(variance + epsilon), xhat = (x - mean) r. */
+ * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All
+ * tensors but x, dy and those of their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number
+ * of elements of a channel, r = 1 / sqrt(variance + epsilon), xhat = (x - mean) r. */
 #ifndef LIANA_OPS_BATCH_NORM_H
 #define LIANA_OPS_BATCH_NORM_H
 
@@ -13,28 +13,28 @@
 typedef struct liana__batch_norm_attributes {
     double epsilon;
     int activation; /* liana__fused_activation, in the ops of batch_norm_activation.c; elsewhere nothing */
-    int64_t rows;   /* of the images that the sums are of, if x is a part of them; else 0. No user sees it. */
+    int64_t rows;   /* rows of the images over which the sums are, if x is a part of them; else 0. Users never see it. */
 } liana__batch_norm_attributes;
 
-/* [2, channels]: the sums over each channel of dy and of dy xhat. */
+/* [2, channels]: for each channel, the sum of dy and the sum of dy xhat. */
 liana_tensor liana__op_batch_norm_gradient_sums_at(liana_location here, liana_tensor x, liana_tensor dy,
                                                    liana_tensor statistics, double epsilon);
 
-/* gamma r (dy - sums[0] / N - xhat sums[1] / N): with those sums, batch_norm_training's gradient with respect to x,
- * which includes the way through the statistics (Ioffe and Szegedy 2015, section 3). */
+/* gamma r (dy - sums[0] / N - xhat sums[1] / N): the gradient of batch_norm_training for x, from those sums. It
+ * includes the path through the statistics (Ioffe and Szegedy 2015, section 3). */
 liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
                                                     liana_tensor gamma, liana_tensor statistics, liana_tensor sums,
                                                     double epsilon);
 
-/* Checks of shape rules: that input 0 is images, that an input has one number (or two stacked ones) for each of their
- * channels, that input 1 has their dtype and shape, and epsilon. */
+/* Checks for shape rules: that input 0 is images; that an input has one number (or two stacked ones) for each of their
+ * channels; that input 1 has their dtype and shape; and epsilon. */
 liana_status liana__batch_norm_check_images(liana__infer *infer);
 liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked);
 liana_status liana__batch_norm_check_dy(liana__infer *infer);
 liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
 
-/* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds up sums of
- * parts in f64, since terms of large parts may cancel. */
+/* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
+ * in f64, since terms of large parts may cancel. */
 void liana__batch_norm_note_rows(const liana__node *whole, void *part);
 void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count,
                                   void *result);
@@ -57,7 +57,7 @@ static inline double liana__batch_norm_epsilon(const liana__node *node)
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
 }
 
-/* N of the sums that the gradient of the images gets. */
+/* The N of the sums that the gradient of the images reads. */
 static inline double liana__batch_norm_summed_rows(const liana__node *node)
 {
     int64_t rows = ((const liana__batch_norm_attributes *)node->attributes)->rows;
@@ -69,7 +69,7 @@ static inline int liana__batch_norm_activation_of(const liana__node *node)
     return ((const liana__batch_norm_attributes *)node->attributes)->activation;
 }
 
-/* Whether a node gives statistics, in f64, of a part of images that is to be merged. */
+/* Whether a node gives, in f64, statistics of a part of images, to be merged. */
 static inline bool liana__batch_norm_is_part_of_statistics(const liana__node *node)
 {
     return node->op == &liana__op_batch_norm_statistics && node->dtype == LIANA_F64 &&

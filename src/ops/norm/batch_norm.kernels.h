@@ -1,10 +1,9 @@
 /* batch_norm.kernels.h - batch normalisation of f32 or bf16, for one instruction set.
  *
  * x is read as a matrix whose rows are `period` elements: the shortest whole number of image rows (one for each N) that
- * fills tiles of vectors exactly, so that few or odd channels need no special case. Lane i of a period belongs to
- * channel i % channels. What is left after the last period is less than one.
- *
- * The kernels also serve the ops of batch_norm_activation.c, which have the same first inputs. */
+ * fills tiles of vectors exactly. So few or odd channels need no special case. Lane i of a period belongs to channel i
+ * % channels. The rest after the last period is less than one period. The kernels also serve the ops of
+ * batch_norm_activation.c, which have the same first inputs. */
 #include "base/memory.h"
 #include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
@@ -109,7 +108,7 @@ static void fill_scale(int64_t channels, float *restrict scale, const float *res
     for (int64_t c = 0; c < channels; c++) scale[c] = gamma[c] / sqrtf(variance[c] + epsilon);
 }
 
-/* The parameters are copied: the result may lie on an input. */
+/* The parameters are copied, since the result may be on an input. */
 static void fill_affine(const periods *p, const affine *a, double epsilon, const float *gamma, const float *beta,
                         const float *mean, const float *variance)
 {
@@ -147,7 +146,7 @@ LIANA__INLINE vector_float activate(liana_dtype dtype, int activation, vector_fl
     }
 }
 
-/* dy on the way back through the activation of normalised x. */
+/* dy in the backward pass through the activation of normalised x. */
 LIANA__INLINE vector_float pass_gradient(liana_dtype dtype, int activation, const affine_vectors *a, vector_float x,
                                          vector_float dy)
 {
@@ -193,7 +192,7 @@ LIANA__INLINE void fetch_ahead(liana_dtype dtype, const void *x, int64_t i)
     __builtin_prefetch((const char *)vector_at(dtype, x, i) + BYTES_AHEAD);
 }
 
-/* What is normalised; `residual` (NULL: none) is added before the activation. */
+/* The images to normalise; `residual` (NULL: none) is added before the activation. */
 typedef struct affine_images {
     const void *x, *residual;
     void *y;
@@ -271,12 +270,10 @@ static liana_status run_inference(const liana__call *call)
     return vector_run_as(call, inference_as);
 }
 
-/* ---- statistics, in one pass: sums of x - shift and of its square over blocks in float, added up in double about a
- * centre that never changes.
- *
- * The shift of a block is the mean of the block before, in its lane. So what squares lose by cancellation is small
- * beside the variance, whatever the mean: between blocks whose means lie d apart there is a variance of about d^2 / 4.
- * The centre, which is also the first block's shift, is the mean of the first rows. ---- */
+/* ---- statistics, in one pass: sums of x - shift and of its square over blocks in float, added in double about a
+ * centre that never changes. The shift of a block is the mean of the block before, in its lane. So the cancellation of
+ * squares is small compared with the variance, whatever the mean: between blocks whose means differ by d there is a
+ * variance of about d^2 / 4. The centre, which is also the first block's shift, is the mean of the first rows. ---- */
 
 enum { BLOCK_ROWS = 64, CENTRE_ROWS = 8 };
 
@@ -352,7 +349,7 @@ LIANA__INLINE void add_block(liana_dtype dtype, const periods *p, const moments 
     for (int v = 0; v < vectors; v++) add_moments(m, lane + v * VECTOR_LENGTH, sum[v], square[v], rows);
 }
 
-/* What is left after the last period, about the centre. */
+/* The rest after the last period, about the centre. */
 LIANA__INLINE void add_rest(liana_dtype dtype, const periods *p, const moments *m, const void *x)
 {
     for (int64_t lane = 0; lane < p->rest; lane += VECTOR_LENGTH) {
@@ -364,7 +361,7 @@ LIANA__INLINE void add_rest(liana_dtype dtype, const periods *p, const moments *
     }
 }
 
-/* f32, or f64 for what is to be merged. */
+/* f32, or f64 for parts to be merged. */
 static void give_statistics(const periods *p, const moments *m, liana_dtype dtype, void *result)
 {
     double share = 1 / (double)p->rows;
@@ -475,7 +472,7 @@ static void give_gradient_sums(const periods *p, const gradient_sums *g, const l
 {
     const float *variance = (const float *)call->src[2] + p->channels;
     double epsilon = liana__batch_norm_epsilon(call->node);
-    liana_dtype dtype = call->node->dtype; /* f32, or f64 for what is to be merged */
+    liana_dtype dtype = call->node->dtype; /* f32, or f64 for parts to be merged */
     fold_channels(p, g->sums);
     fold_channels(p, g->products);
     for (int64_t c = 0; c < p->channels; c++) {

@@ -16,7 +16,7 @@ static const liana__field fields[] = {
     {.name = "input",
      .kind = LIANA__FIELD_INT_PAIR,
      .offset = offsetof(liana__pool_attributes, input),
-     .doc = "Height and width of the result, which the inputs do not tell."},
+     .doc = "Height and width of the result, which do not follow from the inputs."},
 };
 static const liana__fields pool_fields = {"pooling", sizeof(liana__pool_attributes), 2, fields};
 static const liana__fields gradient_fields = {"pooling gradient", sizeof(liana__pool_attributes), 3, fields};
@@ -64,7 +64,7 @@ static liana_status infer_forward(liana__infer *infer)
     return infer_output(infer, &infer->inputs[0]->shape, &infer->shape);
 }
 
-/* Checks that dy is what pooling infer->shape would give. */
+/* Checks that dy has the type of the pooled infer->shape. */
 static liana_status check_output(liana__infer *infer, const liana_shape *dy)
 {
     liana_shape expected;
@@ -264,7 +264,7 @@ static const liana__kernel average_gradient_reference = {.name = "reference", .r
 
 const liana__op liana__op_max_pool2d = {
     .name = "max_pool2d",
-    .doc = "The greatest element of each window.",
+    .doc = "The maximum of each window.",
     .attributes = &pool_fields,
     .min_inputs = 1,
     .max_inputs = 1,
@@ -292,7 +292,7 @@ const liana__op liana__op_max_pool2d_gradient = {
 
 const liana__op liana__op_average_pool2d = {
     .name = "average_pool2d",
-    .doc = "The mean of each window, padding not counted.",
+    .doc = "The mean of each window, without the padding.",
     .attributes = &pool_fields,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -8,20 +8,20 @@
 typedef struct liana__pool_attributes {
     int64_t size[2]; /* the window's height and width; required */
     liana__window window;
-    int64_t input[2]; /* of average_pool2d_gradient's result: height and width */
+    int64_t input[2]; /* for average_pool2d_gradient: height and width of the result */
 } liana__pool_attributes;
 
-/* dx: each element of dy goes to the first greatest element of its window in x. */
+/* dx: each element of dy is added to the first maximum of its window in x. */
 liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
                                               const liana__pool_attributes *attributes);
-/* dx [batch, attributes->input, channels]: each element of dy is shared by the cells of its window. */
+/* dx [batch, attributes->input, channels]: each element of dy is divided equally among the cells of its window. */
 liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
                                                   const liana__pool_attributes *attributes);
 
-/* The sizes of the pooling that a node of any of the four ops belongs to. */
+/* The sizes of the pooling to which a node of any of the four ops belongs. */
 liana__geometry liana__pool2d_geometry(const liana__node *node);
 
-/* The taps [begin, end) of output `out` that lie inside the input along an axis; never empty. */
+/* The window's cells [begin, end) of output `out` that are inside the input, along an axis; never empty. */
 static inline void liana__pool_taps(const liana__geometry *g, int axis, int64_t out, int64_t *begin, int64_t *end)
 {
     int64_t first = out * g->strides[axis] - g->padding_low[axis];

@@ -4,7 +4,7 @@
 #include "kernels/vector_kernels.h"
 #include "ops/pool/pool2d.h"
 
-/* One window, as far as it lies inside its image. */
+/* The part of a window inside its image. */
 typedef struct pool_window {
     int64_t out;         /* the first channel of its result, in elements from the start of y */
     int64_t image;       /* the first element of its image, from the start of x */
@@ -39,7 +39,7 @@ static int64_t first_element(const pool_window *w)
 typedef void window_function(liana_dtype dtype, const liana__geometry *g, const pool_window *window,
                              const liana__call *call);
 
-/* By rows of images. A thread's tile should read so much, or more. */
+/* A thread's tile is rows of images. It should read at least this many bytes. */
 enum { LEAST_TILE_BYTES = 64 << 10 };
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
@@ -113,7 +113,7 @@ LIANA__INLINE void average_window(liana_dtype dtype, const liana__geometry *g, c
     }
 }
 
-/* ---- gradients: windows add to rows of floats. Those of f32 are the result's own; those of bf16 are in scratch
+/* ---- gradients: windows add to rows of floats. For f32 these are the result's own rows. For bf16 they are in scratch
  * memory, a ring of as many rows as a window has, so that sums are rounded once. ---- */
 
 typedef struct ring {
@@ -193,7 +193,7 @@ LIANA__INLINE void add_share(float *at, vector_float share, int64_t left)
     vector_store_up_to(LIANA_F32, at, 0, vector_load_up_to(LIANA_F32, at, 0, left) + share, left);
 }
 
-/* Finds the number of the winning tap, then adds dy there. */
+/* Finds the index of the maximum in its window, then adds dy there. */
 LIANA__INLINE void max_gradient_window(liana_dtype dtype, const liana__geometry *g, const pool_window *w,
                                        const ring *dx, const liana__call *call)
 {

@@ -13,7 +13,7 @@ static const liana__field fields[] = {
     {.name = "salt",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(liana__dropout_attributes, salt),
-     .doc = "Tells apart the dropouts of a run."},
+     .doc = "Distinguishes the dropout layers of a run."},
 };
 static const liana__fields attributes = {"dropout", sizeof(liana__dropout_attributes), sizeof fields / sizeof *fields,
                                          fields};

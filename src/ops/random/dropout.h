@@ -1,4 +1,4 @@
-/* dropout.h - what the kernels of dropout share: which elements are kept. */
+/* dropout.h - which elements dropout keeps, for its kernels. */
 #ifndef LIANA_OPS_DROPOUT_H
 #define LIANA_OPS_DROPOUT_H
 
@@ -11,7 +11,7 @@ LIANA__DECLARE_VECTOR_KERNELS(dropout);
 typedef struct liana__dropout_attributes {
     double rate;
     int64_t seed; /* the bits of the run's seed */
-    int64_t salt; /* which dropout of the run; a 32-bit word */
+    int64_t salt; /* which dropout layer of the run; a 32-bit word */
 } liana__dropout_attributes;
 
 /* Element j of an example uses word j % 4 of the counter {j / 4, the example's position}. */
@@ -20,14 +20,14 @@ static inline liana__philox_key liana__dropout_key(const liana__dropout_attribut
     return liana__philox_make_key((uint64_t)options->seed, LIANA__STREAM_DROPOUT, (uint32_t)options->salt);
 }
 
-/* An element is kept if its uniform number, a multiple of 2^-24, is at least the rate: if the whole number of 2^-24ths
- * is at least this. */
+/* The smallest word, in units of 2^-24, with which an element is kept: an element is kept if its uniform number, a
+ * multiple of 2^-24, is at least the rate. */
 static inline uint32_t liana__dropout_threshold(double rate)
 {
     return (uint32_t)ceil(rate * 0x1p24);
 }
 
-/* What kept values are multiplied by; a float for all but f64, so that every kernel rounds alike. */
+/* The factor of kept values; a float for all dtypes but f64, so that every kernel rounds in the same way. */
 static inline double liana__dropout_scale(double rate, liana_dtype dtype)
 {
     double scale = 1 / (1 - rate);

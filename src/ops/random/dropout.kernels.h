@@ -5,8 +5,8 @@
 
 typedef uint64_t words64 __attribute__((vector_size(LIANA_VECTOR_BYTES)));
 
-/* One counter of Philox in each 128 bits, its words in order: the 64-bit products of the even words, their halves
- * swapped within 128 bits, are what the next round needs, and the last round's words lie as the elements do. */
+/* Each 128 bits have one counter of Philox, its words in order. The next round needs the 64-bit products of the even
+ * words, with their halves swapped within 128 bits. The last round's words are in the order of the elements. */
 #if LIANA_VECTOR_BYTES == 64
 typedef __m512i counters;
 

@@ -61,7 +61,7 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 const liana__op liana__op_argmax = {
     .name = "argmax",
-    .doc = "The index of the greatest element along an axis, the first of equals.",
+    .doc = "The index of the maximum along an axis, the first of equals.",
     .attributes = &attributes,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -11,11 +11,11 @@ static const liana__field fields[] = {
     {.name = "keep_dims",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__reduce_attributes, keep_dims),
-     .doc = "Whether reduced axes stay, with size 1."},
+     .doc = "Whether reduced axes are kept, with size 1."},
     {.name = "wide",
      .kind = LIANA__FIELD_BOOL,
      .offset = offsetof(liana__reduce_attributes, wide),
-     .doc = "Whether the sum of bf16 is f32, as it was added up."},
+     .doc = "Whether the sum of bf16 is given in f32, in which it is accumulated."},
 };
 static const liana__fields attributes = {"reduce", sizeof(liana__reduce_attributes), 2, fields};
 static const liana__fields sum_attributes = {"sum", sizeof(liana__reduce_attributes), 3, fields};

@@ -10,7 +10,7 @@ LIANA__DECLARE_VECTOR_KERNELS(reduce);
 typedef struct liana__reduce_attributes {
     liana__ints axes; /* ascending, none negative, after inference */
     bool keep_dims;
-    bool wide; /* sums and means only: of bf16 in f32, as it was added up */
+    bool wide; /* sums and means only: the result of bf16 is f32, in which it is accumulated */
 } liana__reduce_attributes;
 
 #endif

@@ -72,7 +72,7 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 const liana__op liana__op_broadcast_to = {
     .name = "broadcast_to",
-    .doc = "Repeats a tensor to a wider shape, by numpy's rule.",
+    .doc = "Repeats a tensor to a larger shape, by numpy's rule.",
     .attributes = &attributes,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -1,4 +1,4 @@
-/* concat: tensors one after the other along one axis. */
+/* concat: joins tensors along one axis. */
 #include "kernels/strided_copy.h"
 #include "ops/index.h"
 #include "ops/ops.h"
@@ -11,7 +11,7 @@ static const liana__field fields[] = {
     {.name = "axis",
      .kind = LIANA__FIELD_INT,
      .offset = offsetof(concat_attributes, axis),
-     .doc = "The axis along which the inputs follow each other."},
+     .doc = "The axis along which the inputs are joined."},
 };
 static const liana__fields concat_fields = {"concat", sizeof(concat_attributes), 1, fields};
 
@@ -54,8 +54,8 @@ static void concat_gradient(liana__gradient *gradient)
     }
 }
 
-/* So many pieces are written side by side, so that whole lines of the result are complete while they are in the cache.
- */
+/* The number of pieces that are written side by side. So whole lines of the result are complete while they are in the
+ * cache. */
 enum { GROUP = 32 };
 
 typedef struct piece {
@@ -162,7 +162,7 @@ static const liana__kernel *const kernels[] = {&planes, &rows, &reference, NULL}
 
 const liana__op liana__op_concat = {
     .name = "concat",
-    .doc = "Tensors one after the other along an axis.",
+    .doc = "Joins tensors along an axis.",
     .attributes = &concat_fields,
     .min_inputs = 1,
     .max_inputs = 1024,

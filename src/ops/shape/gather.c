@@ -155,7 +155,7 @@ static layout scatter_layout(const liana__call *call)
     return find_layout(call, &call->node->shape, axis);
 }
 
-/* Rows that meet are added in the order of the indices, so that the sum is the same each time. */
+/* Rows for the same place are added in the order of the indices, so the sum is always the same. */
 static liana_status run_scatter_f32(const liana__call *call)
 {
     layout in = scatter_layout(call);

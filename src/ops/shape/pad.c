@@ -20,7 +20,7 @@ static const liana__field fields[] = {
     {.name = "value",
      .kind = LIANA__FIELD_FLOAT,
      .offset = offsetof(liana__pad_attributes, value),
-     .doc = "What the cells hold."},
+     .doc = "The value of the cells."},
 };
 static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof fields / sizeof *fields, fields};
 

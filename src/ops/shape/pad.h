@@ -1,4 +1,4 @@
-/* pad.h - what passes have to know of pad. */
+/* pad.h - the attributes of pad, for passes. */
 #ifndef LIANA_OPS_PAD_H
 #define LIANA_OPS_PAD_H
 

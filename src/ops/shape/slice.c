@@ -12,11 +12,11 @@ static const liana__field fields[] = {
     {.name = "limit",
      .kind = LIANA__FIELD_INTS,
      .offset = offsetof(liana__slice_attributes, limit),
-     .doc = "The element of each axis before which the slice ends."},
+     .doc = "The end of each axis: the slice ends before this element."},
     {.name = "strides",
      .kind = LIANA__FIELD_INTS,
      .offset = offsetof(liana__slice_attributes, strides),
-     .doc = "The distance of the elements taken from each axis."},
+     .doc = "The distance between the elements taken from each axis."},
 };
 static const liana__fields slice_fields = {"slice", sizeof(liana__slice_attributes), sizeof fields / sizeof *fields,
                                            fields};

@@ -1,4 +1,4 @@
-/* slice.h - what passes have to know of slice. */
+/* slice.h - the attributes of slice, for passes. */
 #ifndef LIANA_OPS_SLICE_H
 #define LIANA_OPS_SLICE_H
 

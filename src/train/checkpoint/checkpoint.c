@@ -70,8 +70,8 @@ static liana_status write_variables(const char *path, const liana__variables *va
     return liana__safetensors_finish(&writer, true, checksum, error);
 }
 
-/* Of the state as it is written without the checksum itself. Writing is deterministic, and what is read back is
- * written the same. */
+/* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
+ * the same way. */
 static bool state_checksum(const liana__value *state, uint32_t *checksum)
 {
     liana__text text = {0};
@@ -171,7 +171,7 @@ static liana_status save(const char *folder, const liana__variables *variables, 
     liana_status status = write_checkpoint(unfinished, variables, state, num_metrics, arena, error);
     if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
     if (status != LIANA_OK) {
-        /* A full disk should not stay full of what is of no use. If that fails too, the next save tries again. */
+        /* Removes useless files from a full disk. If that fails too, the next save tries again. */
         liana_status cleaned = liana__folder_remove(unfinished, NULL);
         (void)cleaned;
         return status;
@@ -235,8 +235,7 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
     const liana__buffer *buffer = variable->buffer;
     if (!tensor) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "it has no tensor '%s', which this model needs; it was saved from "
-                           "another model or optimizer",
+                           "it has no tensor '%s', which this model needs; it belongs to another model or optimizer",
                            variable->name);
     }
     if (!same_type(tensor, buffer)) {
@@ -267,9 +266,10 @@ static liana_status load_variables(const char *path, uint32_t checksum, liana__v
     if (status != LIANA_OK) return call_damaged(path, status, error);
     uint32_t found = liana__safetensors_checksum(&file);
     if (found != checksum) {
-        status = liana__fail(error, LIANA_DATA_LOSS,
-                             "the checkpoint is damaged: its checksum is %08x, %08x was recorded when it was written",
-                             found, checksum);
+        status =
+            liana__fail(error, LIANA_DATA_LOSS,
+                        "the checkpoint is damaged: its checksum is %08x, but %08x was recorded when it was written",
+                        found, checksum);
     }
     for (size_t i = 0; status == LIANA_OK && i < variables->count; i++) {
         status = load_variable(&file, &variables->items[i], error);
@@ -308,7 +308,7 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
     if (version != FORMAT_VERSION) {
-        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, this liana reads version %d",
+        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, but this liana reads version %d",
                            (long long)version, FORMAT_VERSION);
     }
     /* Older checkpoints are of a first fit. */

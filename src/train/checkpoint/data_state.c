@@ -33,7 +33,7 @@ typedef struct finder {
     bool failed;
 } finder;
 
-/* What the file system, or its server, says of a file. */
+/* Reads a file's state from the file system, or from its server. */
 static void look_at(const liana__source *source, const char *path, liana__data_file *file)
 {
     struct stat info;

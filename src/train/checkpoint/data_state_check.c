@@ -1,4 +1,4 @@
-/* Whether the training data still are those that a checkpoint records. */
+/* Compares the training data with the state that a checkpoint records. */
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -25,10 +25,9 @@ static const char *text_at(const liana__value *map, const char *key)
 
 static liana_status fail_changed(const char *what, liana__error *error)
 {
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "the training data are not those that it was trained on: %s; put the former data back, or begin "
-                       "another run",
-                       what);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "the training data have changed since the checkpoint: %s; restore the old data, or begin another run", what);
 }
 
 /* A time for people. */
@@ -51,14 +50,14 @@ static liana_status fail_contents(const liana__value *before, const liana__data_
     char what[600];
     if (now->last) {
         snprintf(what, sizeof what,
-                 "of the %lld files from '%.120s' to '%.120s' at least one has other contents, of the same size",
+                 "of the %lld files from '%.120s' to '%.120s', at least one has other contents with the same size",
                  (long long)now->count, now->name, now->last);
     } else if (liana__path_is_remote(liana__remote_name(now->paths[0]))) {
-        snprintf(what, sizeof what, "'%.120s' has other contents on its server, of the same %lld bytes", now->name,
+        snprintf(what, sizeof what, "'%.120s' has other contents on its server, with the same %lld bytes", now->name,
                  (long long)now->bytes);
     } else {
         snprintf(what, sizeof what,
-                 "'%.120s' has other contents, of the same %lld bytes: it was changed at %s, and the one before at %s",
+                 "'%.120s' has other contents with the same %lld bytes: it was changed at %s, the recorded one at %s",
                  now->name, (long long)now->bytes, show_time(now->time).text,
                  show_time(number_at(before, "time")).text);
     }
@@ -98,20 +97,21 @@ static liana_status check_file(const liana__value *before, const liana__data_fil
     bool same_size = bytes == now->bytes || bytes < 0 || now->bytes < 0;
     bool same_records = records == now->records || (records < 0 && !now->records);
     if (strcmp(name, now->name) != 0) {
-        snprintf(what, sizeof what, "'%.120s' is where '%.120s' was", now->name, name);
+        snprintf(what, sizeof what, "'%.120s' is in the place of '%.120s'", now->name, name);
         return fail_changed(what, error);
     }
     if (now->last && (number_at(before, "names") != now->names || !same_size)) {
-        snprintf(what, sizeof what, "of the %lld files from '%.120s' to '%.120s' at least one has another name or size",
+        snprintf(what, sizeof what,
+                 "of the %lld files from '%.120s' to '%.120s', at least one has another name or size",
                  (long long)now->count, now->name, now->last);
         return fail_changed(what, error);
     }
     if (same_size && same_records) return LIANA_OK;
     if (now->records) {
-        snprintf(what, sizeof what, "'%.120s' had %lld records in %lld bytes, and has %lld in %lld now", name,
+        snprintf(what, sizeof what, "'%.120s' had %lld records in %lld bytes, and now has %lld in %lld", name,
                  (long long)records, (long long)bytes, (long long)now->records, (long long)now->bytes);
     } else {
-        snprintf(what, sizeof what, "'%.120s' had %lld bytes, and has %lld now", name, (long long)bytes,
+        snprintf(what, sizeof what, "'%.120s' had %lld bytes, and now has %lld", name, (long long)bytes,
                  (long long)now->bytes);
     }
     return fail_changed(what, error);
@@ -126,12 +126,12 @@ static liana_status check_list(const liana__value *recorded, const liana__data_l
         LIANA_TRY(check_file(recorded->items[i], &now->items[i], error));
     }
     if (count < now->count && count) {
-        snprintf(what, sizeof what, "'%.120s' is new: %zu files were there, and now there are %zu",
-                 now->items[count].name, count, now->count);
+        snprintf(what, sizeof what, "'%.120s' is new: there were %zu files, now there are %zu", now->items[count].name,
+                 count, now->count);
         return fail_changed(what, error);
     }
     if (count > now->count && now->count) {
-        snprintf(what, sizeof what, "'%.120s' is missing: %zu files were there, and now there are %zu",
+        snprintf(what, sizeof what, "'%.120s' is missing: there were %zu files, now there are %zu",
                  text_at(recorded->items[now->count], "name"), count, now->count);
         return fail_changed(what, error);
     }
@@ -148,7 +148,7 @@ static liana_status check_number(const liana__value *recorded, const liana__data
     bool joined = now->others.count && now->others.items[0].last;
     if (before < 0 || before == now->num_others || !joined) return LIANA_OK;
     char what[120];
-    snprintf(what, sizeof what, "%lld files were there, and now there are %lld", (long long)before,
+    snprintf(what, sizeof what, "there were %lld files, now there are %lld", (long long)before,
              (long long)now->num_others);
     return fail_changed(what, error);
 }
@@ -164,14 +164,14 @@ liana_status liana__data_state_check(const liana__value *recorded, liana__data_s
     now->note[0] = 0;
     if (doubt.count) {
         snprintf(now->note, sizeof now->note,
-                 "%lld files of the training data, '%.120s' first, have other times than when the checkpoint was "
-                 "written; their names and sizes are the same, and so is what was compared of their contents",
+                 "%lld files of the training data, first '%.120s', have other times than when the checkpoint was "
+                 "written; names, sizes and the compared parts of their contents are the same",
                  (long long)doubt.count, doubt.first);
     }
     int64_t records = number_at(recorded, "records");
     if (records < 0 || records == now->num_records) return LIANA_OK;
     char what[160];
-    snprintf(what, sizeof what, "they had %lld examples, and have %lld now", (long long)records,
+    snprintf(what, sizeof what, "there were %lld examples, now there are %lld", (long long)records,
              (long long)now->num_records);
     return fail_changed(what, error);
 }

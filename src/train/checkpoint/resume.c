@@ -32,7 +32,7 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
         return liana__fail_within(error,
-                                  "no checkpoint in '%s' is whole; to start from the beginning, remove that folder",
+                                  "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder",
                                   folder);
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;

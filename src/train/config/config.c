@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path without links, "." and ".." in its folders. What does not exist (patterns, a run folder to be) is kept as it
- * is behind the longest part that does. */
+/* The path without links, "." and ".." in its folders. A part that does not exist (patterns, a future run folder) is
+ * kept as it is. */
 static const char *absolute_path(liana__arena *arena, const char *path)
 {
     char current[PATH_MAX];
@@ -113,7 +113,7 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
         return LIANA_INVALID_CONFIG;
     }
     LIANA_TRY(status);
-    /* Places are shown, and names beside the file are found from its folder: neither wants a query. */
+    /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
     status = shown ? liana__config_parse(text, size, shown, overrides, num_overrides, arena, config, error)
                    : liana__fail_memory(error, path);

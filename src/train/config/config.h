@@ -1,8 +1,8 @@
-/* config.h - the run configuration: what the YAML file says, checked, with every path absolute.
+/* config.h - the configuration of a run: the contents of the YAML file, checked, with absolute paths.
  *
- * The structs below are filled through field tables (config_fields.c), which are also the reference of the keys. Keys
- * whose members belong to somebody else's list (an optimizer, a layer) stay values; they are checked to be what their
- * comment says and are read by their owner with liana__fields_read, which names file, line and column too. */
+ * The structs below are filled by field tables (config_fields.c), which are also the reference of the keys. Values
+ * whose keys belong to another table (an optimizer, a layer) stay values. They are checked to be what their comment
+ * says, and their owner reads them with liana__fields_read, which also names file, line and column. */
 #ifndef LIANA_TRAIN_CONFIG_H
 #define LIANA_TRAIN_CONFIG_H
 
@@ -16,22 +16,22 @@ typedef struct liana__shard_config {
     int64_t index;
 } liana__shard_config;
 
-/* What is taken in turn: a list of sources, or the files of `paths`. */
+/* Sources that are taken in turn: a list of sources, or the files of `paths`. */
 typedef struct liana__interleave_config {
     const liana__value *sources; /* as concatenate; NULL: files */
     int64_t cycle_length;        /* 0: all sources; files one after the other */
     int64_t block_length;
 } liana__interleave_config;
 
-/* Where examples come from: one of `paths`, `images`, `concatenate`, `sample_from` and `interleave.sources`, or none
- * (no such data); and which of them are used, in the order of the members below. */
+/* A source of examples: one of `paths`, `images`, `concatenate`, `sample_from` and `interleave.sources`, or none (no
+ * such data). The other members choose examples of it, in their order below. */
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
-    const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for beside the images */
+    const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for in the folder of the images */
     const char *labels;
-    const char *kind; /* how the files are read, a name of src/data/sources.def; NULL: found by looking */
-    /* Lists of mappings, each again a source (read with liana__config_read_source): one after the other, or mixed by
-     * weight. NULL: none. */
+    const char *kind; /* format of the files, a name in src/data/sources.def; NULL: detected */
+    /* Lists of mappings, each a source (read with liana__config_read_source): one after the other, or mixed by weight.
+     * NULL: none. */
     const liana__value *concatenate;
     const liana__value *sample_from;
     liana__interleave_config interleave;
@@ -56,60 +56,61 @@ typedef struct liana__resize_config {
 
 enum { LIANA__RESIZE_BILINEAR };
 
-/* Where decoded images are kept for the next epoch. */
+/* Where decoded images are kept for the next epochs. */
 typedef enum liana__cache_kind {
     LIANA__CACHE_NONE,
-    LIANA__CACHE_MEMORY, /* as far as a quarter of the machine's memory goes */
+    LIANA__CACHE_MEMORY, /* at most a quarter of the machine's memory */
     LIANA__CACHE_FILE,   /* for all runs on the same data */
 } liana__cache_kind;
 
 typedef enum liana__decode_quality {
-    LIANA__DECODE_FULL, /* all pixels, equal to any other reader's */
-    LIANA__DECODE_FAST, /* JPEGs at a part of their size where that is enough */
+    LIANA__DECODE_FULL, /* all pixels, as other readers give them */
+    LIANA__DECODE_FAST, /* JPEGs at a reduced size if that is enough */
 } liana__decode_quality;
 
 typedef struct liana__oversample_config {
-    int64_t target_count; /* of examples of each class in an epoch, at least about; 0: no oversampling */
+    int64_t target_count; /* about this many examples of each class in an epoch, at least; 0: no oversampling */
 } liana__oversample_config;
 
-/* What happens at a record that cannot be used. */
+/* What happens if a record cannot be used. */
 typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_FAIL, /* the run ends */
     LIANA__ON_BAD_RECORD_SKIP, /* its place stays empty */
 } liana__on_bad_record;
 
-/* What labels are in the data. */
+/* The kind of labels in the data. */
 typedef enum liana__label_kind {
     LIANA__LABELS_AUTO,  /* as the training data have them; with class_names, names or numbers */
-    LIANA__LABELS_NAMES, /* names of classes: numbers would say nothing */
+    LIANA__LABELS_NAMES, /* names of classes; numbers are refused */
 } liana__label_kind;
 
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
     liana__source_config test;
-    liana__strings class_names; /* the names themselves, also where the YAML names a file of them; may be empty */
+    liana__strings class_names; /* the names, also if the YAML names a file of them; may be empty */
     int label_kind;             /* liana__label_kind */
-    int64_t num_classes;        /* the number of class_names if those are given; 0: as many as the data says */
-    int64_t image_size[2];      /* height, width; 0, 0: as the images are */
-    int64_t channels;           /* 1 or 3; 0: as the model or the format says, else 3 */
+    int64_t num_classes;        /* the number of class_names if given; 0: found in the data */
+    int64_t image_size[2];      /* height, width; 0, 0: size of the images */
+    int64_t channels;           /* 1 or 3; 0: that of the model or the format, else 3 */
     liana__features_config features;
     int64_t label_offset; /* added to every label */
     int scale;            /* liana_scale; AUTO: as the backbone was trained, 0..1 without one */
     int decode;           /* liana__decode_quality */
     liana__resize_config resize;
     bool shuffle;
-    bool repeat;                 /* start over at the end of the data; an epoch is train.steps_per_epoch long */
-    int64_t take;                /* only the first so many records of each source; 0: all */
+    bool repeat;                 /* repeat the data; an epoch is train.steps_per_epoch long */
+    int64_t take;                /* number of records of each source, from the first; 0: all */
     int cache;                   /* liana__cache_kind */
-    const char *cache_dir;       /* of cache files; NULL: "cache" in the run folder */
-    int64_t memory;              /* most MiB that reading, decoding and batches made ahead take; 0: 1024 */
-    int64_t threads;             /* that decode; 0: as many as compute */
-    const liana__value *augment; /* of training images: a list of stages (data/augment/augment.h), or NULL */
+    const char *cache_dir;       /* folder of cache files; NULL: "cache" in the run folder */
+    int64_t memory;              /* MiB for reading, decoding and batches made ahead; 0: 1024 */
+    int64_t threads;             /* threads that decode; 0: as many as compute */
+    const liana__value *augment; /* augmentation of training images: a list of stages (data/augment/augment.h), or
+                                  * NULL */
     liana__oversample_config oversample;
-    const char *remote_cache;           /* where copies of remote files are kept; NULL: as remote/remote.h says */
-    int64_t remote_cache_limit;         /* most MiB of them; 0: as much as the file system has */
-    const liana__value *sample_weights; /* of training examples: "balanced", a map by class, or NULL */
+    const char *remote_cache;           /* folder for copies of remote files; NULL: as in remote/remote.h */
+    int64_t remote_cache_limit;         /* limit for them in MiB; 0: as much as the file system has */
+    const liana__value *sample_weights; /* weights of training examples: "balanced", a map by class, or NULL */
     int on_bad_record;                  /* liana__on_bad_record */
     int64_t max_bad;                    /* with `skip`: more bad records end the run; 0: no limit */
     const char *quarantine;             /* a list of records to leave out (data/check/bad_records.h), or NULL */
@@ -120,11 +121,11 @@ typedef enum liana__pooling {
     LIANA__POOLING_MAX,
 } liana__pooling;
 
-/* `base` with its head, or `layers`: never both. */
+/* A model: `base` with its head, or `layers`; never both. */
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
     double alpha;
-    bool include_top;           /* the architecture's own head in place of dropout, pooling and a Dense layer */
+    bool include_top;           /* the architecture's own head instead of dropout, pooling and a Dense layer */
     int pooling;                /* liana__pooling */
     double dropout;             /* before the pooling; 0: none */
     const char *weights;        /* a weight file that is loaded by layer name, or NULL */
@@ -137,30 +138,30 @@ typedef struct liana__model_config {
 
 typedef struct liana__train_config {
     int64_t epochs;
-    int64_t steps_per_epoch; /* updates; 0: as many as the data gives */
+    int64_t steps_per_epoch; /* updates; 0: as many as the data give */
     int64_t batch_size;      /* examples of one update */
     int64_t microbatch;      /* examples of one shard; 0: chosen from the graph */
     int remainder;           /* liana__remainder: the examples left at the end of an epoch */
-    /* A map with "name" (text) and the optimizer's options; "learning_rate" is a number or a map with "name" (text) and
-     * the schedule's options. Never NULL. */
+    /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
+     * and the schedule's options. Never NULL. */
     const liana__value *optimizer;
     const char *loss;
     liana__strings metrics;
-    const liana__value *class_weights; /* of the loss: "balanced", a map by class, or NULL */
+    const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
     const char *device;   /* a backend's name */
     const char *strategy; /* its name */
     int precision;        /* liana_precision */
     int recompute;        /* liana_recompute */
     int64_t memory;       /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
-    int64_t threads;      /* that compute; 0: LIANA_THREADS, else the cores of the process */
+    int64_t threads;      /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
 } liana__train_config;
 
 typedef struct liana__checkpoint_config {
     bool every_epoch;
     int64_t every_steps;  /* 0: not by steps */
     double every_minutes; /* 0: not by time */
-    int64_t keep;         /* the newest so many; 0: all */
+    int64_t keep;         /* number of newest checkpoints to keep; 0: all */
 } liana__checkpoint_config;
 
 typedef struct liana__config {
@@ -169,7 +170,7 @@ typedef struct liana__config {
     liana__train_config train;
     liana__checkpoint_config checkpoint;
     const char *output; /* the run folder, or NULL */
-    /* The tree that was read, overrides applied, short forms spelled out; its places are what messages name. */
+    /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
 } liana__config;
@@ -178,46 +179,46 @@ typedef struct liana__config {
 const liana__fields *liana__config_fields(void);
 
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
- * by index from 0, the value as in YAML), checks it, and reads the file of class names if one is named. Paths are
- * relative to the folder of the file, those in overrides to the current one. Everything lives in the arena. Errors:
+ * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
+ * relative to the folder of the file; those in overrides to the current folder. Everything is in the arena. Errors:
  * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
  * IO_ERROR. */
 liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
                                 liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* The same from a text; `file` is its name in messages and what paths are relative to the folder of. */
+/* The same from a text. `file` is its name in messages; paths are relative to its folder. */
 liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
                                  size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
     LIANA_MUST_USE;
 
-/* A member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
+/* Reads a member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
 liana_status liana__config_read_source(const liana__value *value, const char *where, liana__arena *arena,
                                        liana__source_config *source, liana__error *error) LIANA_MUST_USE;
-/* Whether it says that there are data; whether these are more than files as they are. */
+/* Whether there are data at all; whether they are more than plain files. */
 bool liana__config_has_source(const liana__source_config *source);
 bool liana__config_combines(const liana__source_config *source);
-/* All files and patterns of a source and of those that it is made of. Errors: OUT_OF_MEMORY. */
+/* All files and patterns of a source and of its members. Errors: OUT_OF_MEMORY. */
 liana_status liana__config_files(const liana__source_config *source, liana__arena *arena, liana__strings *files,
                                  liana__error *error) LIANA_MUST_USE;
 
-/* How a source of the configuration's is opened, but for what is done with labels. */
+/* The options for opening a source of the configuration, without those for labels. */
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
-/* Refuses a configuration that does not say what to train on. Errors: INVALID_CONFIG. */
+/* Refuses a configuration without training data. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* The dotted key of an option by its own name, also as it would be written behind dashes: "train.batch_size" for
- * "batch-size". False: no key is called so. */
+/* Finds the dotted key of an option by its own name, also as written after dashes: "train.batch_size" for "batch-size".
+ * False: there is no such key. */
 bool liana__config_find_option(const char *name, char *key, size_t size);
-/* How to do here what a key of other programs does, such as "validation_split"; NULL if it is none that is known. */
+/* How to do in liana what a key of other programs does, such as "validation_split"; NULL: not known. */
 const char *liana__config_advice(const char *name);
 
-/* Where a dotted key such as "train.loss" was written: the value's place, or that of the nearest mapping around it if
- * it was not. For liana__fail_at, when an option turns out wrong later. */
+/* The place where a dotted key such as "train.loss" was written; if it was not, the place of the nearest mapping around
+ * it. For liana__fail_at, when an option turns out to be wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
 
-/* The whole configuration as YAML that loads to the same configuration from any folder, but for the queries of https://
- * URLs (liana__path_shown). */
+/* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
+ * https:// URLs (liana__path_shown). */
 void liana__config_write(const liana__config *config, liana__text *text);
 
 #endif

@@ -67,7 +67,7 @@ const char *liana__config_advice(const char *name)
     char key[64];
     spell_as_key(name, key, sizeof key);
     if (strcmp(key, "validation_split") != 0) return NULL;
-    return "validation data are files of their own: 'liana convert DATA --out DIR --shuffle --validation 0.2' writes "
+    return "validation data must be separate files: 'liana convert DATA --out DIR --shuffle --validation 0.2' writes "
            "DIR/train and DIR/val, for data.train and data.validation";
 }
 
@@ -136,7 +136,7 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     const liana__data_config *data = &config->data;
     if (data->channels == 2) return refuse(config, error, "data.channels", "found the number 2, expected 1 or 3");
     if ((data->image_size[0] == 0) != (data->image_size[1] == 0)) {
-        return refuse(config, error, "data.image_size", "one side is 0, expected both (no resizing) or neither");
+        return refuse(config, error, "data.image_size", "one side is 0, expected both (no resizing) or none");
     }
     size_t names = data->class_names.count;
     if (names && data->num_classes != (int64_t)names) {
@@ -149,12 +149,12 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     }
     if (data->repeat && config->train.steps_per_epoch == 0) {
         return refuse(config, error, "data.repeat",
-                      "endless data needs train.steps_per_epoch, to say when an epoch ends");
+                      "endless data need train.steps_per_epoch, which says when an epoch ends");
     }
     return LIANA_OK;
 }
 
-/* An option of the base's that was set to something beside `layers`, where nothing would read it. */
+/* An option of the base that was set together with `layers`, where nothing reads it. */
 static const char *set_in_vain(const liana__model_config *model)
 {
     if (model->alpha != 1) return "model.alpha";
@@ -172,7 +172,7 @@ static liana_status check_model(const liana__config *config, liana__error *error
         return refuse(config, error, "model", "expected 'base' (an architecture) or 'layers' (a list of layers)");
     }
     if (model->base && model->layers) {
-        return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one");
+        return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one of them");
     }
     if (model->layers && (model->layers->kind != LIANA__VALUE_LIST || model->layers->count == 0)) {
         char found[128];
@@ -180,9 +180,10 @@ static liana_status check_model(const liana__config *config, liana__error *error
                       liana__value_describe(model->layers, found, sizeof found));
     }
     const char *vain = model->layers ? set_in_vain(model) : NULL;
-    if (vain) return refuse(config, error, vain, "this is an option of 'base', but the model is made of 'layers'");
+    if (vain) return refuse(config, error, vain, "this is an option of 'base', but the model is given by 'layers'");
     if (!model->trainable && model->trainable_from) {
-        return refuse(config, error, "model.trainable_from", "it starts training at a layer, but 'trainable' is false");
+        return refuse(config, error, "model.trainable_from",
+                      "it names the first layer to train, but 'trainable' is false");
     }
     return LIANA_OK;
 }
@@ -228,5 +229,6 @@ liana__source_options liana__config_source_options(const liana__config *config, 
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error)
 {
     if (liana__config_has_source(&config->data.train)) return LIANA_OK;
-    return refuse(config, error, "data.train", "it is missing: the examples to train on (files, patterns or folders)");
+    return refuse(config, error, "data.train",
+                  "missing; expected the examples to train on (files, patterns or folders)");
 }

@@ -4,23 +4,23 @@
 
 #include "train/config/config.h"
 
-/* config_override.c: sets what "dotted.key=value" says in the tree. What it changes it copies first: an alias of YAML
+/* config_override.c: sets what "dotted.key=value" says in the tree. Copies what it changes first, so an alias in YAML
  * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
-/* config_forms.c: replaces short forms by what they stand for: `train: x` by `train: {paths: x}`, `optimizer: Adam` by
- * `optimizer: {name: Adam}`. Done before and after overrides, so that these may change a part of a short form. */
+/* config_forms.c: writes out short forms: `train: x` becomes `train: {paths: x}`, `optimizer: Adam` becomes `optimizer:
+ * {name: Adam}`. Done before and after overrides, so that these may change a part of a short form. */
 liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* config_forms.c: replaces `class_names: FILE` by the list of names in it. */
 liana_status liana__config_read_class_names(liana__value *root, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
-/* config_check.c: refuses keys that stand in the wrong section and says which is the right one. */
+/* config_check.c: refuses keys in the wrong section, and names the right one. */
 liana_status liana__config_check_homes(const liana__value *root, liana__error *error) LIANA_MUST_USE;
 
-/* config_check.c: what no single key can tell: keys that exclude or need each other. */
+/* config_check.c: checks keys that exclude or need each other. */
 liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* The table of one source. */
@@ -30,12 +30,12 @@ const liana__fields *liana__config_source_fields(void);
 liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* config_sources.c: checks a source and those that it is made of, whose lists are written anew, spelled out and with
+/* config_sources.c: checks a source and its members. Writes their lists again, with short forms written out and
  * absolute paths. `where`: its key. */
 liana_status liana__config_resolve_source(liana__source_config *source, const char *where, const liana__place *place,
                                           liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* The index of a key in a map; count if it is not there or `map` is no map. */
+/* The index of a key in a map; the map's count if the key is missing or `map` is not a map. */
 size_t liana__config_find_key(const liana__value *map, const char *key, size_t length);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct step {
     size_t length;
 } step;
 
-/* Takes the next step off a key; false at its end or where it is malformed (then *key does not stand at its end). */
+/* Takes the next step of a key. False: at its end, or where it is malformed (then *key is not at its end). */
 static bool next_step(const char **key, const char *end, step *out)
 {
     const char *at = *key;
@@ -48,8 +48,8 @@ static liana_status fail_value(liana__error *error, liana_status status, const c
     return liana__fail(error, status, "command line: %.*s: found '%.200s': %s", (int)key_length, key, text, reason);
 }
 
-/* The value of an override: YAML, or plain text where YAML's own signs come first, so that data.train=*.tfrec needs no
- * quotes within quotes. */
+/* The value of an override: YAML, or plain text if it begins with YAML's own signs. So data.train=*.tfrec needs no
+ * inner quotes. */
 static liana_status parse_value(const char *text, const char *key, size_t key_length, liana__arena *arena,
                                 liana__value **value, liana__error *error)
 {
@@ -105,7 +105,7 @@ static liana_status fail_item(target *set, const liana__value *list, const step 
 {
     const char *stop = at->text + at->length;
     return liana__fail(set->error, LIANA_INVALID_CONFIG,
-                       "command line: %.*s: '%.*s' is no index of a list of %zu; they count from 0",
+                       "command line: %.*s: '%.*s' is not an index of a list of %zu; they count from 0",
                        (int)(stop + (*stop == ']') - set->key), set->key, (int)at->length, at->text, list->count);
 }
 

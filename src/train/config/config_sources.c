@@ -3,7 +3,7 @@
 
 enum { MAX_DEPTH = 16 };
 
-/* `x` and `[x, y]` stand for {paths: ...}, as at the top. */
+/* `x` and `[x, y]` mean {paths: ...}, as at the top. */
 static const liana__value *spell_out(const liana__value *value, liana__arena *arena)
 {
     if (value->kind != LIANA__VALUE_STRING && value->kind != LIANA__VALUE_LIST) return value;
@@ -44,10 +44,10 @@ static liana_status check_source(const liana__source_config *source, const char 
                                  liana__error *error)
 {
     if (source->paths.count && (source->images || source->labels)) {
-        return liana__fail_at(error, place, where, "'paths' and 'images' exclude each other; keep one");
+        return liana__fail_at(error, place, where, "'paths' and 'images' exclude each other; keep one of them");
     }
     if (source->labels && !source->images) {
-        return liana__fail_at(error, place, where, "'labels' needs 'images' beside it");
+        return liana__fail_at(error, place, where, "'labels' needs 'images'");
     }
     const liana__interleave_config *interleave = &source->interleave;
     int ways = (source->paths.count || source->images) + (source->concatenate != NULL) + (source->sample_from != NULL) +
@@ -55,23 +55,23 @@ static liana_status check_source(const liana__source_config *source, const char 
     if (ways > 1) {
         return liana__fail_at(error, place, where,
                               "'paths', 'images', 'concatenate', 'sample_from' and 'interleave.sources' exclude each "
-                              "other; keep one");
+                              "other; keep one of them");
     }
     if (ways == 0 && liana__config_combines(source)) {
-        return liana__fail_at(error, place, where,
-                              "there is nothing to choose from, expected 'paths', 'images', 'concatenate', "
-                              "'sample_from' or 'interleave.sources'");
+        return liana__fail_at(
+            error, place, where,
+            "no source found, expected 'paths', 'images', 'concatenate', 'sample_from' or 'interleave.sources'");
     }
     if (interleave->cycle_length && !interleave->sources && !source->paths.count) {
         return liana__fail_at(error, place, where,
-                              "interleave.cycle_length says how many files of 'paths' or how many of "
-                              "'interleave.sources' are taken in turn, but there are neither");
+                              "interleave.cycle_length is the number of files of 'paths', or of 'interleave.sources', "
+                              "that are taken in turn, but neither is given");
     }
     if (interleave->block_length > 1 && !interleave->sources && !interleave->cycle_length) {
-        return liana__fail_at(error, place, where,
-                              "interleave.block_length is %lld; set interleave.cycle_length too: how many files are "
-                              "taken in turn",
-                              (long long)interleave->block_length);
+        return liana__fail_at(
+            error, place, where,
+            "interleave.block_length is %lld; set interleave.cycle_length too: the number of files taken in turn",
+            (long long)interleave->block_length);
     }
     const liana__shard_config *shard = &source->shard;
     if (shard->index == 0 || shard->index < shard->count) return LIANA_OK;
@@ -94,7 +94,7 @@ static liana_status resolve_list(const liana__value **list, const char *where, c
         return liana__fail_at(error, &given->place, own, "found %s, expected a list of sources",
                               liana__value_describe(given, found, sizeof found));
     }
-    if (depth >= MAX_DEPTH) return liana__fail_at(error, &given->place, own, "more than %d deep", MAX_DEPTH);
+    if (depth >= MAX_DEPTH) return liana__fail_at(error, &given->place, own, "nested more than %d deep", MAX_DEPTH);
     for (size_t i = 0; i < given->count; i++) {
         liana__source_config item;
         const liana__place *place = &given->items[i]->place;
@@ -102,7 +102,7 @@ static liana_status resolve_list(const liana__value **list, const char *where, c
         if (!name) return liana__fail_memory(error, "the configuration");
         LIANA_TRY(liana__config_read_source(given->items[i], name, arena, &item, error));
         if (!liana__config_has_source(&item)) {
-            return liana__fail_at(error, place, name, "there is no source, expected paths");
+            return liana__fail_at(error, place, name, "no source found, expected paths");
         }
         LIANA_TRY(resolve(&item, name, place, depth + 1, arena, error));
         LIANA_TRY(liana__config_make_absolute(liana__config_source_fields(), arena, &item, error));

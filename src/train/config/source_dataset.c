@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What a maker of datasets has left in the context. */
+/* Returns the failure that a maker of datasets has left in the context. */
 static liana_status hand_on(const liana__source_request *request, const liana_dataset *dataset, liana__error *error)
 {
     const liana__error *left = &request->context->error;
@@ -81,7 +81,7 @@ static liana_status find_function(const liana__source_request *request, const ch
     *found = name ? liana__context_registered(request->context, kind, name) : NULL;
     if (!name || *found) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "%s.%s: there is no function '%.100s'; a C program makes it known with liana_%s_register", key,
+                       "%s.%s: there is no function '%.100s'; a C program registers it with liana_%s_register", key,
                        kind, name, kind);
 }
 
@@ -159,7 +159,7 @@ static liana_status open_source(void *user, const liana__source_config *where, l
     if (names->count && own->numbered && !liana__class_list_counts(names)) {
         liana__fail(error, LIANA_INVALID_DATA,
                     "the labels of '%s' are names (%s), those of the files before it are numbers; give the option "
-                    "class_names, the names in the order of the numbers",
+                    "class_names: the names in the order of the numbers",
                     patterns[0], liana__class_list_show(names).text);
         liana__source_close(*source);
         *source = NULL;
@@ -177,9 +177,9 @@ static liana_status read_text(const char *text, liana__arena *arena, liana__sour
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "dataset", arena, &value, error));
     LIANA_TRY(liana__config_read_source(value, "dataset", arena, where, error));
     if (!liana__config_has_source(where)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "dataset: there is no source, expected paths, images, "
-                           "concatenate, sample_from or interleave.sources");
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "dataset: no source found, expected paths, images, concatenate, sample_from or interleave.sources");
     }
     return liana__config_resolve_source(where, "dataset", &value->place, arena, error);
 }

@@ -1,4 +1,4 @@
-/* source_dataset.h - what a configuration says of a source, as a dataset. */
+/* source_dataset.h - makes a dataset of a source of the configuration. */
 #ifndef LIANA_TRAIN_SOURCE_DATASET_H
 #define LIANA_TRAIN_SOURCE_DATASET_H
 
@@ -7,17 +7,17 @@
 
 typedef struct liana__source_request {
     liana_context *context;
-    /* Opens the files of a source that is not made of others. */
+    /* Opens the files of a source that has no member sources. */
     liana_status (*open)(void *user, const liana__source_config *where, liana__source **source, liana__error *error);
     void *user;
     int64_t label_offset;
-    /* What sample_from mixes is in another order in each epoch; comes again as soon as it has ended. */
+    /* Shuffle the sources of sample_from anew in each epoch; repeat each one that has ended. */
     bool shuffle;
     bool repeat;
     uint64_t seed;
 } liana__source_request;
 
-/* Of what is chosen: filter, map, shard, skip, take, in this order. Errors: those of opening, INVALID_CONFIG (a
+/* Makes the dataset, with filter, map, shard, skip and take, in this order. Errors: those of opening, INVALID_CONFIG (a
  * function that is not registered), those of the stages. */
 liana_status liana__source_dataset(const liana__source_request *request, const liana__source_config *where,
                                    const char *key, liana_dataset **dataset, liana__error *error) LIANA_MUST_USE;

@@ -108,7 +108,7 @@ liana_status liana__totals_read(const liana__value *value, size_t num_metrics, l
         totals->values[i] = sum->number;
     }
     if (!fits) {
-        return liana__fail(error, LIANA_INVALID_DATA, "the sums are not those of a loss and %zu metrics", num_metrics);
+        return liana__fail(error, LIANA_INVALID_DATA, "the sums do not belong to a loss and %zu metrics", num_metrics);
     }
     totals->count = count->integer;
     /* An older liana wrote none. */

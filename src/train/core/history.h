@@ -1,20 +1,19 @@
-/* history.h - what a run has achieved so far, epoch by epoch. */
+/* history.h - the history of a run: its results, epoch by epoch. */
 #ifndef LIANA_TRAIN_HISTORY_H
 #define LIANA_TRAIN_HISTORY_H
 
 #include "base/value.h"
 #include "train/core/trainer.h"
 
-/* Sums over examples. Added up on the host in f64, batch by batch in order, so that a resumed epoch ends in the same
- * bits. */
+/* Sums over examples. The host adds them in f64, batch by batch in order, so a resumed epoch ends in the same bits. */
 typedef struct liana__totals {
     double values[1 + LIANA__MAX_METRICS]; /* the loss, then each metric */
     int64_t count;
-    int64_t bad_records; /* positions whose records were left out: not in count */
+    int64_t bad_records; /* positions whose records were left out; not part of count */
 } liana__totals;
 
 void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records);
-/* The mean of value `index`; 0 of nothing. */
+/* The mean of value `index`; 0 if the count is 0. */
 double liana__totals_mean(const liana__totals *totals, size_t index);
 
 typedef struct liana__history_epoch {
@@ -23,11 +22,11 @@ typedef struct liana__history_epoch {
     double learning_rate;     /* of the epoch's last update */
 } liana__history_epoch;
 
-/* What a machine may do differently each time: kept apart from the history. */
+/* Times, which differ from run to run; so they are kept apart from the history. */
 typedef struct liana__timing_epoch {
     double seconds; /* of training, without validation */
-    int64_t images; /* trained on in that time: fewer than the epoch's after a resume */
-    double wait;    /* seconds of it spent waiting for input */
+    int64_t images; /* images of that time; fewer than the epoch's after a resume */
+    double wait;    /* seconds of waiting for input */
 } liana__timing_epoch;
 
 typedef struct liana__history {
@@ -42,7 +41,7 @@ void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
 /* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
- * "val_bad_records"}, ...]}, what begins with val_ where there was a validation */
+ * "val_bad_records"}, ...]}; keys with val_ only if there was a validation */
 liana__value *liana__history_value(const liana__history *history, const char *const *metric_names, size_t num_metrics,
                                    liana__arena *arena);
 /* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */

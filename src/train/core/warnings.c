@@ -75,8 +75,8 @@ void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *load
     double warmup = liana__warmup_length(&rate);
     if (rate.total_steps == 0 || warmup < (double)rate.total_steps) return;
     liana__note(&own->notes,
-                "the warm-up of %g updates does not end in this run of %lld: the learning rate comes to %.3g and "
-                "the schedule does not begin",
+                "the warm-up of %g updates does not end in this run of %lld updates: the learning rate reaches only "
+                "%.3g, and the schedule does not begin",
                 warmup, (long long)rate.total_steps, liana__learning_rate_at(&rate, rate.total_steps - 1));
 }
 
@@ -99,7 +99,7 @@ static liana_status is_initial(const liana__warnings *own, size_t weight, bool *
     return status;
 }
 
-/* Whether the layer's moving averages are those that it was made with: nothing was loaded, nothing trained. */
+/* Whether the layer's moving averages have their initial values: nothing was loaded, nothing trained. */
 static liana_status begins_anew(const liana__warnings *own, const liana__layer *layer, bool *anew, liana__error *error)
 {
     *anew = true;
@@ -123,7 +123,7 @@ liana_status liana__warn_find_averages(liana__warnings *own, liana__error *error
     return LIANA_OK;
 }
 
-/* The greatest of the usual ones that leaves little enough after so many updates; 0: none of them does. */
+/* The largest of the usual momenta that leaves little of the initial values after that many updates; 0: none does. */
 static double better_momentum(int64_t updates)
 {
     static const double usual[] = {0.99, 0.95, 0.9, 0.8, 0.5};
@@ -143,8 +143,8 @@ static void warn_of_averages(liana__warnings *own)
     own->told_of_averages = true;
     if (better > 0) liana__format(number, sizeof number, "set it to %g", better);
     liana__note(&own->notes,
-                "after %lld updates batch normalisation's moving averages are still %.0f%% initial values (momentum "
-                "%g), and validation and prediction use them: %s with %s, or train longer",
+                "after %lld updates, the moving averages of batch normalisation are still %.0f%% initial values "
+                "(momentum %g); validation and prediction use them: %s with %s, or train longer",
                 (long long)updates, 100 * share, momentum, number,
                 own->configured ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
 }

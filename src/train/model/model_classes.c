@@ -4,7 +4,7 @@
 #include "data/dataset/dataset_source.h"
 #include "data/source/class_list.h"
 
-/* What data or a model have for classes. */
+/* The classes of data or of a model. */
 typedef struct classes {
     bool known;
     liana__strings names; /* none: numbers */
@@ -42,12 +42,12 @@ liana_status liana__classes_check_validation(const liana_dataset *training, cons
 {
     classes ours = of_dataset(training), theirs = of_dataset(validation);
     if (agree(&ours, &theirs)) return LIANA_OK;
-    const char *hint = ours.names.count && theirs.names.count
-                           ? "open the validation data with the option classes_of = the training data"
-                           : "open those with numbers with the option class_names, the names in the order of the "
-                             "numbers";
+    const char *hint =
+        ours.names.count && theirs.names.count
+            ? "open the validation data with the option classes_of set to the training data"
+            : "open the data with numbers with the option class_names: the names in the order of the numbers";
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the training data have %s; the validation data have %s, which would be numbered otherwise; %s",
+                       "the training data have %s; the validation data have %s, which would get other numbers; %s",
                        show(&ours).text, show(&theirs).text, hint);
 }
 
@@ -57,8 +57,8 @@ liana_status liana__classes_check_model(const liana_model *model, const liana_da
     classes ours = {model->knows_classes, {known->num_class_names, known->class_names}}, theirs = of_dataset(dataset);
     if (agree(&ours, &theirs)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the model was fitted to data that have %s; these have %s, which would be numbered otherwise; "
-                       "open them with the option class_names, the names in the order of the model's classes "
-                       "(liana_model_preprocessing), or give the model others (liana_model_set_preprocessing)",
+                       "the model was fitted to data that have %s; these have %s, which would get other numbers; open "
+                       "them with the option class_names (the names in the order of the model's classes, see "
+                       "liana_model_preprocessing), or change the model's names (liana_model_set_preprocessing)",
                        show(&ours).text, show(&theirs).text);
 }

@@ -74,7 +74,7 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
 {
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__model_values_complete(model, error));
-    /* Read beside the values, which must stay as they are if anything is wrong. */
+    /* Read into other memory, since the values must not change if there is an error. */
     float **values = calloc(model->num_weights + 1, sizeof *values);
     if (!values) return liana__fail_memory(error, "the weights");
     liana_status status = LIANA_OK;

@@ -130,10 +130,9 @@ static liana_status read_line(liana_model *model, const char *line, liana__arena
     int index = 0;
     while (index < LIANA__NUM_SCALES && strcmp(name, liana__scale_names[index]) != 0) index++;
     if (index == LIANA__NUM_SCALES) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "found the scale '%.100s', which this liana does not know; was the model saved by a later "
-                           "one?",
-                           name);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "found the scale '%.100s', which this liana does not know; was the model saved by a newer one?", name);
     }
     found.scale = (liana_scale)index;
     const liana__value *names = liana__value_get(map, "class_names");

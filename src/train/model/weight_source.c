@@ -58,9 +58,9 @@ static liana_status make_room(liana__weight_source *source, size_t num_layers, l
 
 /* ---- Keras HDF5 ---- */
 
-/* How much of the names of a nested model's weights is the model's name: all folders that all of them lie in, but not
- * those within a layer's name ("densenet121/" of "densenet121/conv1/bn/gamma"). SIZE_MAX if the file's layer is no
- * model of its own: its weights belong to one layer. */
+/* The length of the model's name in the names of a nested model's weights: all folders that contain all weights, but no
+ * folder inside a layer's name ("densenet121/" of "densenet121/conv1/bn/gamma"). SIZE_MAX: the file's layer is not a
+ * model; its weights belong to one layer. */
 static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *layer)
 {
     const char *first = layer->num_weights ? owner_of(arena, layer->weights[0].name) : NULL;
@@ -83,11 +83,10 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
 {
     const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
     if (contents->backend && strcmp(contents->backend, "theano") == 0) {
-        return liana__fail(
-            error, LIANA_UNIMPLEMENTED,
-            "%s: the file was written with Keras's Theano backend, whose kernels are flipped; convert it "
-            "with Keras's TensorFlow backend first",
-            source->path);
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: the file was written with Keras's Theano backend, which flips kernels; convert it with "
+                           "Keras's TensorFlow backend first",
+                           source->path);
     }
     LIANA_TRY(make_room(source, contents->num_layers + contents->num_weights, error));
     for (size_t i = 0; i < contents->num_layers; i++) {

@@ -1,4 +1,4 @@
-/* weight_source.h - what weights.c reads, whichever format it is in: layers with named arrays. */
+/* weight_source.h - the source that weights.c reads, in either format: layers with named arrays. */
 #ifndef LIANA_TRAIN_WEIGHT_SOURCE_H
 #define LIANA_TRAIN_WEIGHT_SOURCE_H
 
@@ -30,7 +30,7 @@ typedef struct liana__weight_source {
     liana__arena arena;
 } liana__weight_source;
 
-/* Opens by what the first bytes say. `path` must outlive the source. */
+/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
 liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
     LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);

@@ -12,7 +12,7 @@
 
 enum { MOST_NAMED = 4 }; /* layers that one message names */
 
-/* What is wrong, collected over all layers, so that one message says it all. */
+/* The errors of all layers, for one message. */
 typedef struct faults {
     liana__text missing;
     size_t num_missing;
@@ -66,7 +66,7 @@ static const liana__source_weight *match_weight(const liana__weight_source *sour
     return NULL;
 }
 
-/* What makes the kernel of a first layer fit: it is as deep as images have channels. */
+/* How to make the kernel of a first layer fit: it has as many channels as the images. */
 static const char *channels_hint(const liana_model *model, const liana__layer *layer, const liana__source_weight *found,
                                  const liana__weight *weight, char *hint, size_t size)
 {
@@ -80,7 +80,7 @@ static const char *channels_hint(const liana_model *model, const liana__layer *l
     if (before != 0 || images.rank != 4 || found->rank != 4 || weight->shape.rank != 4) return hint;
     int64_t theirs = found->shape[axis], ours = weight->shape.dims[axis];
     if (theirs == ours || ours != images.dims[3] || (theirs != 1 && theirs != 3)) return hint;
-    snprintf(hint, size, " (they are for images of %lld channels: set data.channels: %lld)", (long long)theirs,
+    snprintf(hint, size, " (they are for images with %lld channels: set data.channels: %lld)", (long long)theirs,
              (long long)theirs);
     return hint;
 }
@@ -117,8 +117,9 @@ static liana_status read_weight(const liana__weight_source *source, const liana_
     int64_t count = liana_shape_size(&weight->shape);
     for (int64_t i = 0; i < count; i++) {
         if (isfinite(values[i])) continue;
-        return liana__fail(error, LIANA_INVALID_DATA, "%s: the weight '%s' holds %s at element %lld, expected numbers",
-                           source->path, weight->name, isnan(values[i]) ? "NaN" : "an infinity", (long long)i);
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "%s: the weight '%s' has %s at element %lld, expected finite numbers", source->path,
+                           weight->name, isnan(values[i]) ? "NaN" : "an infinity", (long long)i);
     }
     return LIANA_OK;
 }
@@ -183,7 +184,7 @@ static void add_name(name_list *list, liana__arena *arena, const char *name)
     list->items[list->count++] = liana__arena_string(arena, name);
 }
 
-/* Finds each layer of the model in the file; what does not fit goes to `all`. */
+/* Finds each layer of the model in the file; errors are added to `all`. */
 static void match_layers(const liana_model *model, const liana__weight_source *source, size_t num_required,
                          const liana__source_layer **matches, name_list *missing, liana__arena *arena, faults *all)
 {

@@ -125,7 +125,7 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana__re
     return LIANA_OK;
 }
 
-/* What each stage adds to those before it: the time of a list that ends with it, less that of the list before. */
+/* The time that each stage adds: the time of a list that ends with it, minus that of the list before. */
 static liana_status measure_augmentation(tools *own, uint64_t index, liana__data_bench *bench, liana__error *error)
 {
     size_t count = own->augment ? liana__augment_num_stages(own->augment) : 0;
@@ -161,7 +161,7 @@ static void list_stages(const tools *own, liana__data_bench *bench)
     }
 }
 
-/* Images lie where the stages left them; where they do not lie in the batch yet, they are copied there. */
+/* Images are where the stages left them; they are copied to the batch if they are not there yet. */
 static void measure_batch(tools *own, liana__data_bench *bench)
 {
     double begin = liana__clock_seconds();

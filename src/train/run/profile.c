@@ -168,7 +168,7 @@ static liana_status check_recorded(const profiler *own)
 {
     if (own->profile->by_node.count > 0) return LIANA_OK;
     return liana__fail(own->error, LIANA_UNIMPLEMENTED,
-                       "the device '%s' does not say how long its nodes take; profile with train.device=cpu",
+                       "the device '%s' does not report the time of its nodes; profile with train.device=cpu",
                        own->run->core.device->backend->name);
 }
 

@@ -72,7 +72,7 @@ static void add_row(liana__profile_row *sum, const liana__profile_row *row)
     sum->compute_seconds += row->compute_seconds;
 }
 
-/* Adds up rows that `compare` calls equal, in place, what took the longest first. */
+/* Merges rows that `compare` calls equal, in place, slowest first. */
 static void merge(liana__profile_rows *rows, int (*compare)(const void *, const void *))
 {
     qsort(rows->items, rows->count, sizeof *rows->items, compare);

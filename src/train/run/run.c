@@ -84,7 +84,8 @@ static liana_status fetch_checkpoint(liana__run *run, const char *url, const cha
     *path = found.items[0];
     if (found.count == 1 && liana__folder_exists(*path)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s' is no checkpoint: name its folder, on gs:// or s3:// (web servers know no folders)", url);
+                       "'%s' is not a checkpoint: name its folder, on gs:// or s3:// (web servers have no folders)",
+                       url);
 }
 
 liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
@@ -100,7 +101,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
         path = liana__path_join(&run->arena, checkpoints, checkpoint);
         if (!path) return liana__fail_memory(error, "the run folder");
         if (!liana__folder_exists(path)) {
-            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none of that name in '%s'",
+            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none with that name in '%s'",
                                checkpoint, checkpoints);
         }
     }
@@ -125,7 +126,7 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     }
     LIANA_TRY(liana__run_read_bad_records(run, error));
     if (run->core.state.epoch >= run->config->train.epochs) {
-        liana__run_note(options, "'%s' is of the last epoch: nothing is left to train", path);
+        liana__run_note(options, "'%s' is the end of the last epoch: nothing is left to train", path);
         return LIANA_OK;
     }
     liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path,
@@ -133,8 +134,8 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     const char *isa = liana__isa_name(run->context->isa);
     if (strcmp(run->core.state.isa, isa) != 0) {
         liana__run_note(options,
-                        "it was saved under %s and goes on under %s, which rounds otherwise: the result will not "
-                        "be the same to the last bit (LIANA_MAX_ISA can lower this machine's)",
+                        "the checkpoint was saved with %s; resuming with %s, which rounds differently; results will "
+                        "not be bit-identical (LIANA_MAX_ISA can lower the instruction set of this machine)",
                         run->core.state.isa, isa);
     }
     return LIANA_OK;
@@ -223,7 +224,7 @@ static bool watch(void *user, const liana__fit_event *event)
     watcher *own = user;
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
-    /* Before the checkpoint that may come next, so that a run that goes on from there has the whole list. */
+    /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
     if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
     if (own->status != LIANA_OK) return false;
     bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
@@ -292,7 +293,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     status = explain(run, status, error);
-    /* What ended the run is said first. */
+    /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return status == LIANA_OK ? listed : status;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What training examples there are of each class. */
+/* The training examples of each class. */
 typedef struct balance {
     liana__run *run;
     int32_t *labels;
@@ -104,7 +104,7 @@ static const char *class_name(const balance *own, int64_t number, char *buffer, 
     return buffer;
 }
 
-/* The counts that the first epoch has beside those that the data have. */
+/* Reports the counts of the first epoch next to those of the data. */
 static liana_status tell(const balance *own, const liana__run_options *options, liana__error *error)
 {
     const liana__sampler *sampler = own->run->training.sampler;
@@ -172,7 +172,7 @@ static liana_status find_sampling(const balance *own, double *balanced, double *
     if (!data->sample_weights) return make_sampler(own, NULL, error);
     if (data->oversample.target_count) {
         return liana__fail_at(error, &data->sample_weights->place, "data.sample_weights",
-                              "weighted sampling and oversampling exclude each other; keep one");
+                              "weighted sampling and oversampling exclude each other; keep one of them");
     }
     for (int64_t c = 0; c < own->num_classes; c++) balanced[c] = own->counts[c] ? 1 / (double)own->counts[c] : 0;
     LIANA_TRY(read_values(own, data->sample_weights, "data.sample_weights", balanced, values, error));
@@ -188,8 +188,8 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
         const char *key = config->data.sample_weights ? "data.sample_weights" : "data.oversample";
         liana__place place = liana__config_place(config, key);
         return liana__fail_at(error, &place, key,
-                              "examples that are filtered or mixed come in an order of their own; "
-                              "weigh the classes with train.class_weights instead");
+                              "filtered or mixed examples cannot be sampled by weight; weight the classes with "
+                              "train.class_weights instead");
     }
     balance own = {.run = run};
     LIANA_TRY(count_classes(&own, error));

@@ -42,7 +42,7 @@ static liana_status choose_file(liana__run *run, const char *part, const char *f
     *file =
         (liana__image_cache_file_options){.folder = folder, .name = part, .settings = settings, .files = where->paths};
     if (run->config->data.quarantine) {
-        /* What it leaves out decides which record has which number. */
+        /* Records that are left out change the numbers of the others. */
         size_t count = where->paths.count;
         const char **files = liana__arena_allocate(&run->arena, (count + 1) * sizeof *files);
         if (!files) return liana__fail_memory(error, "the cache of decoded images");
@@ -62,8 +62,8 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
     if (!name || data->cache == LIANA__CACHE_NONE) return LIANA_OK;
     if (!folder && run->folder) folder = liana__path_join(&run->arena, run->folder, "cache");
     if (run->arena.failed) return liana__fail_memory(error, "the cache of decoded images");
-    /* IDX files hold pixels that need no decoding, and labels in files of their own. What is chosen from several
-     * sources is not told by its files alone. */
+    /* IDX files have pixels, which need no decoding, and labels in files of their own. For a choice from several
+     * sources, the files alone do not say which records there are. */
     bool decoded = strcmp(part->source->kind->name, "idx") == 0 || strcmp(part->source->kind->name, "dataset") == 0;
     if (data->cache == LIANA__CACHE_FILE && folder && !decoded) {
         return choose_file(run, name, folder, options, error);
@@ -78,7 +78,7 @@ static void note_cache(const liana__run_data *part, const char *name, const lian
     uint64_t count = liana__image_cache_count(cache), size = liana__image_cache_size(cache) >> 20;
     const char *path = liana__image_cache_path(cache);
     if (path) {
-        liana__run_note(options, "decoded %s images are kept in '%s': %llu MiB when all are there", name, path,
+        liana__run_note(options, "decoded %s images are kept in '%s': %llu MiB when complete", name, path,
                         (unsigned long long)size);
     } else if (count) {
         liana__run_note(options, "decoded images of %llu of %llu %s examples are kept in memory: %llu MiB",

@@ -29,13 +29,14 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
     if (!run->numbered || !names->count || liana__class_list_counts(names)) return LIANA_OK;
     char numbers[64] = "";
     if (run->num_classes) snprintf(numbers, sizeof numbers, ", 0 to %lld", (long long)run->num_classes - 1);
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "the labels of '%s' are names (%s), but the run has numbers for its classes%s. Nothing says "
-                       "which number is which name; list the names in the order of the numbers in data.class_names",
-                       pattern, liana__class_list_show(names).text, numbers);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "the labels of '%s' are names (%s), but the run has numbers for its classes%s. Which number belongs to which "
+        "name is not known; list the names in the order of the numbers in data.class_names",
+        pattern, liana__class_list_show(names).text, numbers);
 }
 
-/* What is configured must fit what the data have. */
+/* The configured number must fit the data. */
 static liana_status check_count(const liana__run *run, liana__error *error)
 {
     const liana__strings *names = &run->class_names;

@@ -8,7 +8,7 @@
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
-/* What a part is called in lists of bad records. */
+/* The name of a part in lists of bad records. */
 static const char *part_name(const liana__run *run, const liana__source_config *where)
 {
     const liana__data_config *data = &run->config->data;
@@ -45,8 +45,8 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
 typedef struct opener {
     liana__run *run;
     label_use use;
-    int64_t take;     /* only the first so many records; 0: all */
-    const char *part; /* what the data are called in lists of bad records */
+    int64_t take;     /* number of records, from the first; 0: all */
+    const char *part; /* the name of the data in lists of bad records */
     bool training;    /* the data to train on: their classes are those of the run */
 } opener;
 
@@ -146,8 +146,8 @@ static liana_status find_image_shape(liana__run *run, const liana__source *sourc
     liana__probe first = {0};
     if (!wanted[0] || !wanted[1] || !wanted[2]) LIANA_TRY(liana__decode_probe(source, &first, error));
     if (!wanted[2] && first.encoded && first.channels == 1) {
-        liana__run_note(options, "the first image is grey, and images are read as colour, with 3 channels; "
-                                 "data.channels: 1 would read them all as grey");
+        liana__run_note(options, "the first image is grey, but images are read as colour (3 channels); data.channels: "
+                                 "1 would read them all as grey");
     }
     run->image_shape[0] = wanted[0] ? wanted[0] : first.height;
     run->image_shape[1] = wanted[1] ? wanted[1] : first.width;
@@ -197,8 +197,8 @@ static liana_status check_steps(const liana__run *run, const liana__run_data *pa
     if (run->config->data.repeat || (uint64_t)train->steps_per_epoch <= pass) return LIANA_OK;
     liana__place place = liana__config_place(run->config, "train.steps_per_epoch");
     return liana__fail_at(error, &place, "train.steps_per_epoch",
-                          "found the number %lld, but the %llu training examples are used up after %llu updates of "
-                          "%llu; set data.repeat to start over",
+                          "found the number %lld, but the %llu training examples last for %llu updates of %llu "
+                          "examples; set data.repeat to repeat them",
                           (long long)train->steps_per_epoch, (unsigned long long)count, (unsigned long long)pass,
                           (unsigned long long)batch_size);
 }
@@ -307,8 +307,8 @@ static liana_status look_for_shapes(liana__run *run, const liana__run_options *o
     const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
     if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "'%s' does not say how large the images are and how many classes there are; set "
-                           "data.image_size, data.channels and data.num_classes, or data.train",
+                           "'%s' does not give the size of the images and the number of classes; set data.image_size, "
+                           "data.channels and data.num_classes, or data.train",
                            run->config->file);
     }
     liana__source *source;
@@ -332,7 +332,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     run->class_names = data->class_names;
     if (options->validation && !liana__config_has_source(&data->validation)) {
         liana__place place = liana__config_place(run->config, "data.validation");
-        return liana__fail_at(error, &place, "data.validation", "it is missing: the labelled examples to evaluate on");
+        return liana__fail_at(error, &place, "data.validation", "missing; expected labelled examples to evaluate on");
     }
     LIANA_TRY(options->training ? find_training_data(run, options, error) : look_for_shapes(run, options, error));
     LIANA_TRY(open_others(run, options, error));

@@ -1,4 +1,4 @@
-/* What a run folder holds besides checkpoints and predictions. */
+/* The files of a run folder besides checkpoints and predictions. */
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
@@ -145,11 +145,10 @@ static liana_status check_same_config(const liana__run *run, const liana__config
     drop_free_keys(new, arena);
     const char *key = first_difference(old, new, "", arena);
     if (!key) return LIANA_OK;
-    return liana__fail(
-        error, LIANA_INVALID_CONFIG,
-        "--resume: '%s' is not what this run began with (see '%s'), and the result would be neither run's; "
-        "put it back, or start anew with another --out",
-        key, old_path);
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "--resume: '%s' differs from the beginning of this run (see '%s'), which would change its "
+                       "results; restore the old value, or begin another run with another --out",
+                       key, old_path);
 }
 
 /* Two runs in one folder would save over each other. The lock ends with the process, however that ends; file systems
@@ -162,7 +161,9 @@ static liana_status lock_folder(liana__run *run, liana__error *error)
     bool busy = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (busy) {
         close(descriptor);
-        return liana__fail(error, LIANA_IO_ERROR, "another process is training in '%s' at this moment", run->folder);
+        return liana__fail(error, LIANA_IO_ERROR,
+                           "another process is training in '%s'; wait for it, or choose another folder with --out",
+                           run->folder);
     }
     run->lock = descriptor;
     run->locked = true;
@@ -176,15 +177,14 @@ liana_status liana__run_check_there(const liana__run *run, liana__error *error)
     bool there = stat(run->folder, &found) == 0;
     if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND,
-                       "the run folder '%s' was %s while the run was training; what was learnt since the last "
-                       "checkpoint in it is lost",
+                       "the run folder '%s' was %s during training; what was learnt after its last checkpoint is lost",
                        run->folder,
                        there           ? "replaced"
                        : held.st_nlink ? "moved away"
                                        : "removed");
 }
 
-/* What was left open is as the first part of the run found or chose it. */
+/* Options without a value get what the first part of the run found or chose. */
 static void inherit(liana__config *config, const liana__config *old)
 {
     liana__data_config *data = &config->data;
@@ -217,7 +217,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     if (!checkpoint) return LIANA_OK;
     if (!resume) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "'%s' already holds a run; go on with it with --resume, or choose another folder with --out",
+                           "'%s' already holds a run; continue it with --resume, or choose another folder with --out",
                            run->folder);
     }
     liana__config old;

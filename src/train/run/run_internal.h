@@ -4,54 +4,54 @@
 
 #include "train/run/run.h"
 
-/* run_remote.c: makes run->remote, which tells of long fetches and asks whether to stop as the options say, until they
- * are to be forgotten. */
+/* run_remote.c: makes run->remote. While the options are valid, it reports long fetches to them, and asks them whether
+ * to stop. */
 liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error);
 void liana__run_forget_options(liana__run *run);
 
-/* run_data.c: opens what the options ask for of the data, finds classes and the shape of the images. Number of classes
- * 0: not known, which is an error only if the model is to be made for it. */
+/* run_data.c: opens the data that the options ask for, and finds classes and the shape of the images. Number of classes
+ * 0: not known, which is an error only if the model needs it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Starts the loaders, once the shape of the images is final. */
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run.c: notes in run->state what the training data are, for checkpoints. Before one is loaded. */
+/* run.c: stores the state of the training data in run->state, for checkpoints. Before a checkpoint is loaded. */
 liana_status liana__run_note_data(liana__run *run, liana__error *error);
-/* The same of their contents, as far as they are not known. After one is loaded, or none. */
+/* The same for their contents, as far as they are not known. After a checkpoint is loaded, or none. */
 void liana__run_note_contents(liana__run *run, const liana__run_options *options);
 
-/* run_classes.c: what a labelled source says of the classes. The first training data say it for the run, unless the
- * configuration does; others that number their classes by names where the run has none are INVALID_DATA. `pattern`
- * names the data in messages. */
+/* run_classes.c: the classes of a labelled source. The first training data define the run's classes, unless the
+ * configuration does. INVALID_DATA: later data have names where the run has numbers. `pattern` names the data in
+ * messages. */
 liana_status liana__run_meet_classes(liana__run *run, const liana__source *source, const char *pattern, bool training,
                                      liana__error *error);
-/* Finds number and names of the classes; of the training data, or as configured (source NULL). */
+/* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
-/* run_cache.c: sets where the loader of a part of the data keeps decoded images. */
+/* run_cache.c: sets where the loader of a part keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);
-/* Tells options->on_note where they are, and later what happened to them. */
+/* Reports to options->on_note where they are, and later what happened to them. */
 void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
 void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 
-/* run_balance.c: reads how often the classes come and how much they weigh: run->training.sampler, run->class_weights.
- * Needs the training data and the classes. */
+/* run_balance.c: reads the frequency and the weights of the classes: run->training.sampler, run->class_weights. Needs
+ * the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run_model.c: builds the model and finds how its images are scaled. */
+/* run_model.c: builds the model, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 /* Loads model.weights into the variables. */
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run.c: opens the device and compiles run->model with the optimizer (for training), loss and metrics that the
- * configuration names, and chooses the shard size. */
+/* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
+ * chooses the shard size. */
 liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run_data.c: the bytes that reading, decoding and the cache may take. */
+/* run_data.c: the memory for reading, decoding and the cache, in bytes. */
 size_t liana__run_data_memory(const liana__run *run);
-/* What of it a part of the data may take besides its cache; all three together have data.memory. Where nothing is
- * trained on, one part is read at a time, and has all. */
+/* The part of it for one part of the data, without its cache; all three parts together have data.memory. Without
+ * training, one part is read at a time and has all. */
 size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
 /* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
@@ -59,15 +59,15 @@ liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice 
 liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error);
 liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);
 
-/* run_folder.c: what is written besides checkpoints. Before anything else is done: that the folder holds no run, or,
- * resuming, one of the same configuration, from which is taken what the first part of the run chose. */
+/* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
+ * hold one of the same configuration. What the first part of that run chose is then used. */
 liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
-/* That the folder is still the one that training began in: made anew, it would hold the end of a run without its
+/* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
  * beginning. Errors: NOT_FOUND. */
 liana_status liana__run_check_there(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
-/* Writes bad_records.csv if there is anything new to list; adds what one of an earlier part of the run lists. */
+/* Writes bad_records.csv if there is something new to list; reads the list of an earlier part of the run. */
 liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);
 liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 

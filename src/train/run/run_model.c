@@ -13,7 +13,7 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
-/* What `auto` means stands in the resolved configuration. */
+/* The resolved configuration records what `auto` means. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
@@ -63,12 +63,12 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
     if (!architecture) {
         return liana__fail_at(error, &place, "model.base",
-                              "there is no architecture '%s' among those that 'liana list models' shows%s",
-                              config->base, liana__hint(nearest).text);
+                              "there is no architecture '%s'; 'liana list models' shows them%s", config->base,
+                              liana__hint(nearest).text);
     }
     if (config->alpha != 1 && !liana__fields_find(architecture->options, "alpha")) {
         place = liana__config_place(run->config, "model.alpha");
-        return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; leave it out",
+        return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; remove this key",
                               config->alpha, architecture->name);
     }
     find_scale(run, architecture);
@@ -96,7 +96,7 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
     int64_t found = output.rank ? output.dims[output.rank - 1] : 0;
     if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "the model's last layer gives %lld classes, the data has %lld; make them agree",
+                       "the model's last layer gives %lld classes, but the data have %lld; make them equal",
                        (long long)found, (long long)run->num_classes);
 }
 
@@ -154,7 +154,8 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
     free(values);
     if (status == LIANA_OK) {
-        liana__run_note(options, "loaded %zu weights of %zu layers from '%s'; layers with weights that start anew: %zu",
+        liana__run_note(options,
+                        "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
                         report.missing.count);
     }

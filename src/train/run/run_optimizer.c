@@ -6,7 +6,7 @@ static liana_status fail_unknown(const liana__run *run, const char *key, const c
                                  const char *nearest, liana__error *error)
 {
     liana__place place = liana__config_place(run->config, key);
-    return liana__fail_at(error, &place, key, "there is no %s '%s' among those that 'liana list' shows%s", kind, name,
+    return liana__fail_at(error, &place, key, "there is no %s '%s'; 'liana list' shows them%s", kind, name,
                           liana__hint(nearest).text);
 }
 
@@ -32,7 +32,7 @@ liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *optio
     if (!options->loss) return fail_unknown(run, "train.loss", "loss", train->loss, nearest, error);
     if (train->metrics.count > LIANA__MAX_METRICS) {
         liana__place place = liana__config_place(run->config, "train.metrics");
-        return liana__fail_at(error, &place, "train.metrics", "%zu metrics are named, at most %d are kept",
+        return liana__fail_at(error, &place, "train.metrics", "found %zu metrics, expected at most %d",
                               train->metrics.count, LIANA__MAX_METRICS);
     }
     for (size_t i = 0; i < train->metrics.count; i++) {

@@ -72,7 +72,7 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
-                       "stopped on request while predicting; training is done, --resume predicts again");
+                       "stopped on request while predicting; training is complete, --resume predicts again");
 }
 
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,

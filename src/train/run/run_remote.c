@@ -6,7 +6,7 @@
 /* Lines about a long fetch come this far apart. */
 enum { SECONDS_BETWEEN_NOTES = 5 };
 
-/* Who is told. The options live as long as the call that opens the run, and data are opened later as well. */
+/* The receiver of reports. The options are valid during the call that opens the run; data are also opened later. */
 struct liana__run_fetch {
     const liana__run_options *options;
     uint64_t told; /* at which second */

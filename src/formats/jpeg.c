@@ -218,7 +218,7 @@ static liana__image_region turn_region(const liana__image_region *region, int64_
 
 /* Asks for the needed part, in the coordinates of the stored image. */
 static liana__image_region choose_region(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
-                                     int orientation)
+                                         int orientation)
 {
     int64_t height = jpeg->output_height, width = jpeg->output_width;
     liana__image_region whole = {0, 0, height, width}, region = whole;

@@ -33,8 +33,8 @@ const liana__layer_type liana__layer_activation = {
 
 static const liana__field softmax_rows[] = {
     LIANA__FIELD_ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-               .maximum = LIANA_MAX_RANK,
-               .doc = "the axis along which the results sum to 1; negative axes count from the end"),
+                     .maximum = LIANA_MAX_RANK,
+                     .doc = "the axis along which the results sum to 1; negative axes count from the end"),
 };
 static const liana__fields softmax_options = LIANA__FIELD_TABLE("Softmax", liana_softmax_options, softmax_rows);
 

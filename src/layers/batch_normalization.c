@@ -2,13 +2,14 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0, .maximum = 1,
-               .doc = "share of the old moving average that each update keeps"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
-               .doc = "added to the variance"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true", .doc = "whether beta is added"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
+                     .maximum = 1, .doc = "share of the old moving average that each update keeps"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0,
+                     .maximum = 1, .doc = "added to the variance"),
+    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true",
+                     .doc = "whether beta is added"),
     LIANA__FIELD_ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
-               .doc = "whether the result is multiplied by gamma"),
+                     .doc = "whether the result is multiplied by gamma"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, beta_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_mean_initializer, "zeros"),

@@ -3,8 +3,8 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-               .maximum = LIANA_MAX_RANK,
-               .doc = "the axis along which the inputs are joined; negative axes count from the end"),
+                     .maximum = LIANA_MAX_RANK,
+                     .doc = "the axis along which the inputs are joined; negative axes count from the end"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Concatenate", liana_concatenate_options, rows);
 

@@ -5,10 +5,11 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
-               .doc = "share of the elements that training sets to zero, below 1"),
+                     .doc = "share of the elements that training sets to zero, below 1"),
     LIANA__FIELD_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
-               .doc = "one number for each axis, the batch first: -1, or 1 if all elements along the axis share one "
-                      "draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
+                     .doc =
+                         "one number for each axis, the batch first: -1, or 1 if all elements along the axis share one "
+                         "draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Dropout", liana_dropout_options, rows);
 

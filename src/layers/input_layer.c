@@ -3,7 +3,7 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
-               .doc = "shape of one example, without the batch: [height, width, channels]"),
+                     .doc = "shape of one example, without the batch: [height, width, channels]"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("InputLayer", liana_input_options, rows);
 

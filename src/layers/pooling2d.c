@@ -4,7 +4,7 @@
 static const liana__field rows[] = {
     LIANA__PAIR_ROW(liana_pooling2d_options, pool_size, .default_text = "2", .doc = "height and width of the window"),
     LIANA__FIELD_ROW(liana_pooling2d_options, strides, INT_PAIR, .default_text = "0", .maximum = INT32_MAX,
-               .doc = "steps of the window: vertical, horizontal; default: pool_size"),
+                     .doc = "steps of the window: vertical, horizontal; default: pool_size"),
     LIANA__PADDING_ROW(liana_pooling2d_options),
 };
 static const liana__fields max_options = LIANA__FIELD_TABLE("MaxPooling2D", liana_pooling2d_options, rows);

@@ -3,11 +3,11 @@
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
-               .doc = "largest result, above 0; default: no limit"),
+                     .doc = "largest result, above 0; default: no limit"),
     LIANA__FIELD_ROW(liana_relu_options, negative_slope, FLOAT, .minimum = 0, .maximum = INFINITY,
-               .doc = "slope below the threshold"),
+                     .doc = "slope below the threshold"),
     LIANA__FIELD_ROW(liana_relu_options, threshold, FLOAT, .minimum = 0, .maximum = INFINITY,
-               .doc = "inputs below it become 0, or follow negative_slope"),
+                     .doc = "inputs below it become 0, or follow negative_slope"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("ReLU", liana_relu_options, rows);
 

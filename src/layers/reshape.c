@@ -22,7 +22,7 @@ const liana__layer_type liana__layer_flatten = {
 
 static const liana__field reshape_rows[] = {
     LIANA__FIELD_ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
-               .doc = "new shape of one example; one number may be -1"),
+                     .doc = "new shape of one example; one number may be -1"),
 };
 static const liana__fields reshape_options = LIANA__FIELD_TABLE("Reshape", liana_reshape_options, reshape_rows);
 

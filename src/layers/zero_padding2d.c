@@ -2,9 +2,9 @@
 #include "layers/option_rows.h"
 
 static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
-               .doc =
-                   "number of cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
+    LIANA__FIELD_ROW(
+        liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
+        .doc = "number of cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("ZeroPadding2D", liana_zero_padding2d_options, rows);
 

@@ -145,26 +145,26 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     liana__top_add(m, chosen, options->dropout_rate, dense_initializer);
 }
 
-#define ARCHITECTURE(number, side, width_factor, depth_factor, dropout)                                  \
-    static const liana__field rows_b##number[] = {                                                       \
-        LIANA__ARCHITECTURE_ROWS_OF(liana_efficientnet_options, "[" #side ", " #side ", 3]"),            \
-        LIANA__FIELD_ROW(liana_efficientnet_options, dropout_rate, FLOAT, .default_text = #dropout,      \
-                         .maximum = 0.999999, .doc = "dropout rate in its own classifier"),              \
-        LIANA__FIELD_ROW(liana_efficientnet_options, drop_connect_rate, FLOAT, .default_text = "0.2",    \
-                         .maximum = 0.999999,                                                            \
-                         .doc = "probability that training skips the last block; lower for earlier blocks"),     \
-    };                                                                                                   \
-    static const liana__fields options_b##number =                                                       \
-        LIANA__FIELD_TABLE("EfficientNetB" #number, liana_efficientnet_options, rows_b##number);         \
-    const liana__architecture liana__architecture_efficientnet_b##number = {                             \
-        .name = "EfficientNetB" #number,                                                                 \
-        .doc = "inverted residuals with squeeze and excitation, for " #side " pixels (Tan and Le 2019)", \
-        .options = &options_b##number,                                                                   \
-        .default_size = side,                                                                            \
-        .scale = LIANA_SCALE_NONE,                                                                       \
-        .variant = &(const variant){width_factor, depth_factor},                                         \
-        .build = build,                                                                                  \
-        .keras_name = "efficientnetb" #number,                                                           \
+#define ARCHITECTURE(number, side, width_factor, depth_factor, dropout)                                      \
+    static const liana__field rows_b##number[] = {                                                           \
+        LIANA__ARCHITECTURE_ROWS_OF(liana_efficientnet_options, "[" #side ", " #side ", 3]"),                \
+        LIANA__FIELD_ROW(liana_efficientnet_options, dropout_rate, FLOAT, .default_text = #dropout,          \
+                         .maximum = 0.999999, .doc = "dropout rate in its own classifier"),                  \
+        LIANA__FIELD_ROW(liana_efficientnet_options, drop_connect_rate, FLOAT, .default_text = "0.2",        \
+                         .maximum = 0.999999,                                                                \
+                         .doc = "probability that training skips the last block; lower for earlier blocks"), \
+    };                                                                                                       \
+    static const liana__fields options_b##number =                                                           \
+        LIANA__FIELD_TABLE("EfficientNetB" #number, liana_efficientnet_options, rows_b##number);             \
+    const liana__architecture liana__architecture_efficientnet_b##number = {                                 \
+        .name = "EfficientNetB" #number,                                                                     \
+        .doc = "inverted residuals with squeeze and excitation, for " #side " pixels (Tan and Le 2019)",     \
+        .options = &options_b##number,                                                                       \
+        .default_size = side,                                                                                \
+        .scale = LIANA_SCALE_NONE,                                                                           \
+        .variant = &(const variant){width_factor, depth_factor},                                             \
+        .build = build,                                                                                      \
+        .keras_name = "efficientnetb" #number,                                                               \
     }
 ARCHITECTURE(0, 224, 1.0, 1.0, 0.2);
 ARCHITECTURE(1, 240, 1.0, 1.1, 0.2);

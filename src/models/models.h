@@ -42,15 +42,15 @@ typedef struct liana__architecture_options {
 
 /* Rows for the tables of options; `type` is the options struct. */
 #define LIANA__ARCHITECTURE_ROWS(type) LIANA__ARCHITECTURE_ROWS_OF(type, "[224, 224, 3]")
-#define LIANA__ARCHITECTURE_ROWS_OF(type, shape)                                                                 \
+#define LIANA__ARCHITECTURE_ROWS_OF(type, shape)                                                                       \
     LIANA__FIELD_ROW(type, input_shape, INTS, .default_text = (shape), .minimum = 1, .maximum = INT32_MAX,             \
-               .doc = "height, width and channels of an image"),                                                 \
+                     .doc = "height, width and channels of an image"),                                                 \
         LIANA__FIELD_ROW(type, include_top, BOOL, .default_text = "true", .doc = "whether it has its own classifier"), \
-        LIANA__COUNT_ROW(type, classes, .default_text = "1000", .doc = "classes of its own classifier"),         \
+        LIANA__COUNT_ROW(type, classes, .default_text = "1000", .doc = "classes of its own classifier"),               \
         LIANA__FIELD_ROW(type, classifier_activation, STRING, .default_text = "softmax",                               \
-                   .doc = "activation of its own classifier; linear gives logits"),                              \
+                         .doc = "activation of its own classifier; linear gives logits"),                              \
         LIANA__FIELD_ROW(type, pooling, ENUM, .default_text = "none", .names = liana__pooling_names,                   \
-                   .doc = "without its own classifier: how images become vectors of features")
+                         .doc = "without its own classifier: how images become vectors of features")
 extern const char *const liana__pooling_names[];
 
 /* Adds an architecture to a model. `options` is a map (NULL: all defaults); `where` is its dotted key for messages. The

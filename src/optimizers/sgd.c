@@ -10,8 +10,9 @@ typedef struct sgd_options {
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(sgd_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The share of the last step that is added to this one."),
-    LIANA__FIELD_ROW(sgd_options, nesterov, BOOL, .default_text = "false",
-                     .doc = "Whether to use Nesterov's momentum: the gradient counts as if taken after the momentum step."),
+    LIANA__FIELD_ROW(
+        sgd_options, nesterov, BOOL, .default_text = "false",
+        .doc = "Whether to use Nesterov's momentum: the gradient counts as if taken after the momentum step."),
 };
 static const liana__fields options_table = LIANA__FIELD_TABLE("SGD", sgd_options, fields);
 

@@ -111,8 +111,7 @@ static liana_status find_scheme(const char *name, const liana__scheme **scheme, 
     size_t index = liana__named_find(LIANA__NAMED_POINTERS(liana__scheme, SCHEMES, NUM_SCHEMES), word, &nearest);
     *scheme = index < NUM_SCHEMES ? SCHEMES[index] : NULL;
     if (*scheme) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "'%s://' cannot be read; expected https, gs or s3%s", word,
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s://' cannot be read; expected https, gs or s3%s", word,
                        liana__hint(nearest).text);
 }
 

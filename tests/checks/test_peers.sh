@@ -73,7 +73,7 @@ small="MobileNetV2 --image-size 32 --batch 2 --infer --warmup 0 --steps 1"
 case $peer in
 torch)
     report mnist --batch 8 --converged --steps 1
-    expect_loss 0 1e-4
+    expect_loss 0 1e-3 # learned by heart: before, it is about 2.3
     [ "$(number denormals)" -gt 0 ] || fail "the converged state has no denormal numbers"
     # shellcheck disable=SC2086
     report $small

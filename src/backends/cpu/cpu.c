@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* From so many bytes on a worker's tensors are worth computing a part of them twice. */
+/* Smallest workspace for which cheap recomputation is tried, in bytes. */
 static const size_t LEAST_LIGHT_WORKSPACE = (size_t)64 << 20;
 
 static void close_cpu(liana__device *base)
@@ -192,7 +192,7 @@ static double count_flops(const liana__cpu_executable *executable)
     return flops;
 }
 
-/* Where memory is no limit, what takes little of it had better be kept. */
+/* Without a memory limit, small tensors are kept: recomputing them would save little. */
 static bool may_recompute_light(const liana__cpu_executable *executable)
 {
     const liana_context *context = executable->base.device->context;

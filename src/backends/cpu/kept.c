@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Runs whole, alone, and is not larger than the weights it is made of: else it had better be made again. */
+/* Keeps a node that runs whole and alone, and is not larger than its weights; otherwise recomputing is cheaper. */
 static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
 {
     const liana__segment *segment = liana__execution_order_segment(&executable->schedule, node->id);

@@ -179,7 +179,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
 
 /* The region of src that liana__augment_apply reads for this address. */
 void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
-                              liana__image_region *region);
+                                liana__image_region *region);
 
 /* Applies only the first num_stages stages, to measure them. The result stays in the scratch memory. */
 liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,

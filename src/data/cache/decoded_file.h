@@ -56,14 +56,14 @@ typedef struct liana__decoded_file liana__decoded_file;
  * file open can still read it. A read-only file is only read. Errors, with the path: IO_ERROR, NOT_FOUND,
  * OUT_OF_MEMORY, OUT_OF_RANGE (too large). */
 liana_status liana__decoded_file_open(const char *path, const liana__decoded_file_contents *contents,
-                                    liana__decoded_file **file, char *replaced, size_t replaced_size, liana__error *error)
-    LIANA_MUST_USE;
+                                      liana__decoded_file **file, char *replaced, size_t replaced_size,
+                                      liana__error *error) LIANA_MUST_USE;
 void liana__decoded_file_close(liana__decoded_file *file);
 
 /* Reads the entry of a record below num_records, and verifies its checksum. If the entry is not complete, the room may
  * hold anything. */
 liana__decoded_file_state liana__decoded_file_find(const liana__decoded_file *file, uint64_t record,
-                                               liana__decoded_file_room *room, liana__decoded_file_entry *entry);
+                                                   liana__decoded_file_room *room, liana__decoded_file_entry *entry);
 
 /* Asks the system to fetch the entry of a record, which will be read soon. False: there seems to be none. */
 bool liana__decoded_file_expect(const liana__decoded_file *file, uint64_t record);
@@ -71,7 +71,7 @@ bool liana__decoded_file_expect(const liana__decoded_file *file, uint64_t record
 /* Writes an entry, also over a damaged one. One thread of the process at a time for each record. If the id is too long,
  * the entry stays as it is. Errors: IO_ERROR (the disk is full, ...). */
 liana_status liana__decoded_file_write(const liana__decoded_file *file, uint64_t record,
-                                     const liana__decoded_file_entry *entry, liana__error *error) LIANA_MUST_USE;
+                                       const liana__decoded_file_entry *entry, liana__error *error) LIANA_MUST_USE;
 
 const char *liana__decoded_file_path(const liana__decoded_file *file);
 /* The size of the complete file, in bytes. */

@@ -168,9 +168,9 @@ struct liana__cursor {
     bool ended;
     void *own;
     liana__holder store;
-    liana__reader *reader;        /* for a random-access stage, or one that applies a function */
+    liana__reader *reader;      /* for a random-access stage, or one that applies a function */
     struct liana__ahead *ahead; /* makes elements ahead, instead of the reader; or NULL */
-    size_t num_inputs;            /* opened */
+    size_t num_inputs;          /* opened */
     liana__cursor **inputs;
 };
 

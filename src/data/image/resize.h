@@ -87,14 +87,14 @@ liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_sh
 
 /* The region of the input from which a region of the output is computed. Errors as above. */
 liana_status liana__resize_find_region(liana__resizer *resizer, const liana__resize_shape *shape,
-                                     const liana__image_region *region, liana__image_region *needed, liana__error *error)
-    LIANA_MUST_USE;
+                                       const liana__image_region *region, liana__image_region *needed,
+                                       liana__error *error) LIANA_MUST_USE;
 /* Computes only a region of the output, at its place in dst [to_height, to_width, channels]; other pixels stay. The bits
  * are those of the whole. `src` has at least the needed region of the input, which begins at its top left. Errors as
  * above. */
 liana_status liana__resize_region_u8(liana__resizer *resizer, const liana__resize_shape *shape,
-                                   const liana__image_region *region, const liana__image *src, uint8_t *dst,
-                                   liana__error *error) LIANA_MUST_USE;
+                                     const liana__image_region *region, const liana__image *src, uint8_t *dst,
+                                     liana__error *error) LIANA_MUST_USE;
 
 void liana__resizer_free(liana__resizer *resizer);
 

@@ -8,46 +8,46 @@
 
 #include <liana/augment.h>
 
-/* What to do with the examples left at the end of an epoch when batch_size does not divide the number of records.
- * With steps_per_epoch there are none. */
+/* What happens to the examples left at the end of an epoch, if batch_size does not divide the number of records. With
+ * steps_per_epoch there are none. */
 typedef enum liana__remainder {
     LIANA__REMAINDER_KEEP,   /* a smaller last batch */
-    LIANA__REMAINDER_DROP,   /* no last batch; those examples open the next epoch (with a sampler: are left out) */
+    LIANA__REMAINDER_DROP,   /* no last batch; these examples open the next epoch (with a sampler: they are left out) */
     LIANA__REMAINDER_REFUSE, /* an error when the loader is created */
 } liana__remainder;
 
-/* What happens between resizing and the batch: augmentation. `apply` makes an image of the batch's shape from one of
- * its own, on any thread; its random numbers are a function of the address, so that the same example looks the
- * same after a resume and on any number of threads. */
+/* Augmentation: what happens between resizing and the batch. `apply` makes an image of the batch's shape from one of
+ * the stage's own shape, on any thread. Its random numbers are a function of the address. So an example looks the same
+ * after a resume, and on any number of threads. */
 typedef struct liana__augmenter {
     const char *name;
-    int64_t height; /* of the images that `apply` gets: what is decoded, and cached */
+    int64_t height; /* of the images that `apply` gets: they are decoded, and cached, in this shape */
     int64_t width;
     liana_status (*apply)(const struct liana__augmenter *augmenter, const liana_example_address *address,
                           const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error);
     const void *options;
-    size_t scratch_size; /* bytes of memory that one thread needs to apply it, aligned; its contents do not last */
-    /* The region of the image that `apply` will look at for this address, never empty; the rest may then be anything.
-     * NULL: all of it. */
+    size_t scratch_size; /* bytes of aligned scratch memory that one thread needs for `apply` */
+    /* The part of the image that `apply` reads for this address, never empty. Other pixels may be anything. NULL: all
+     * of it. */
     void (*find_region)(const struct liana__augmenter *augmenter, const liana_example_address *address,
                         liana__image_region *region);
 } liana__augmenter;
 
 struct liana__batch;
 
-/* What happens to a batch once all its examples are there: pairs of them are mixed. `apply` sets partners and shares;
- * it is a function of the seed and the batch's positions. */
+/* Mixing: what happens to a batch when all its examples are there. `apply` sets partners and shares. It is a function
+ * of the seed and the batch's positions. */
 typedef struct liana__mixer {
     void (*apply)(const struct liana__mixer *mixer, struct liana__batch *batch, uint64_t seed, void *scratch);
     const void *options;
-    int64_t microbatch; /* examples of a shard: who is mixed with whom stays within one */
+    int64_t microbatch; /* examples in a shard: an example is only mixed with one of its shard */
     size_t scratch_size;
 } liana__mixer;
 
 typedef struct liana__loader_options {
     liana__decode_options image; /* the shape of every image */
     int64_t batch_size;
-    int64_t steps_per_epoch; /* 0: an epoch is every record once */
+    int64_t steps_per_epoch; /* 0: each record once in an epoch */
     int64_t num_epochs;      /* 0: endless */
     liana__remainder remainder;
     bool shuffle;
@@ -55,35 +55,36 @@ typedef struct liana__loader_options {
     int64_t num_classes;  /* labels are checked against it; 0: unknown */
     int64_t label_offset; /* added to the labels of the file */
     int num_threads;      /* 0: the cores this process may use */
-    size_t memory; /* for batches read ahead, in bytes; 0: 1 GiB. There are 2 to 32: about 4, more of small ones */
-    size_t cache_memory; /* bytes in which decoded images are kept: as many records as fit; 0: no cache */
-    /* ... or all of them in a file (NULL: not); its `image` is what the loader decodes. Not kept. */
+    size_t memory; /* bytes for batches made ahead; 0: 1 GiB. There are 2 to 32 batches: about 4, more of small ones */
+    size_t cache_memory; /* bytes for decoded images that are kept, as many as fit; 0: no cache */
+    /* ... or all of them are kept in a file (NULL: not). Its `image` is what the loader decodes. The pointer is not
+     * kept. */
     const liana__image_cache_file_options *cache_file;
-    const liana__augmenter *augmenter; /* NULL: none; must outlive the loader, as the mixer must */
+    const liana__augmenter *augmenter; /* NULL: none; must outlive the loader, like the mixer */
     const liana__mixer *mixer;         /* NULL: none */
     const liana__sampler *sampler;     /* NULL: each record once in a pass; must outlive the loader */
-    /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` tells this list of it,
-     * which must outlive the loader and be used by the thread that calls `next` only. */
+    /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` reports it to this list.
+     * The list must outlive the loader, and only the thread that calls `next` may use it. */
     liana__bad_records *bad_records;
-    const char *part; /* what the list calls these data: "train" */
+    const char *part; /* the name of these data in the list: "train" */
 } liana__loader_options;
 
-/* A batch covers num_positions positions; where records could not be used, its examples are the others, closed up, and
- * may be none at all. Each knows its position, so neither its order nor its draws depend on what is missing. */
+/* A batch covers num_positions positions. Its examples are those whose records can be used, without gaps between them;
+ * there may be none. Each knows its position, so neither its order nor its draws depend on missing examples. */
 typedef struct liana__batch {
     int64_t count;           /* of examples */
     int64_t num_positions;   /* batch_size, or fewer at the end of an epoch */
     uint64_t first_position; /* in the endless stream */
     uint8_t *images;         /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
     int32_t *labels;         /* [count]; -1 where the data have no labels */
-    int32_t *partners;       /* [count] labels of the examples that were mixed in; NULL without a mixer */
-    float *shares;           /* [count] of an example's own image and label, 0 to 1; the rest is the partner's */
+    int32_t *partners;       /* [count] labels of the partners with which examples were mixed; NULL without a mixer */
+    float *shares;           /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
     uint64_t *positions;     /* [count] in the endless stream, ascending */
     uint64_t *records;       /* [count] indices in the source */
     char **ids;              /* [count], NULL where the data have no ids */
     uint64_t epoch;          /* from 0 */
     uint64_t step;           /* in the epoch, from 0 */
-    double wait_seconds;     /* how long liana__loader_next waited for this batch */
+    double wait_seconds;     /* seconds that liana__loader_next waited for this batch */
 } liana__batch;
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct liana__batch_norm_attributes {
     double epsilon;
     int activation; /* liana__fused_activation, in the ops of batch_norm_activation.c; elsewhere nothing */
-    int64_t rows;   /* rows of the images over which the sums are, if x is a part of them; else 0. Users never see it. */
+    int64_t rows; /* rows of the images over which the sums are, if x is a part of them; else 0. Users never see it. */
 } liana__batch_norm_attributes;
 
 /* [2, channels]: for each channel, the sum of dy and the sum of dy xhat. */

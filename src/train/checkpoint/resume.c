@@ -31,9 +31,8 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
     if (status != LIANA_OK) {
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
-        return liana__fail_within(error,
-                                  "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder",
-                                  folder);
+        return liana__fail_within(
+            error, "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder", folder);
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {

@@ -1,3 +1,4 @@
+/* Inflates and writes gzip through zlib. */
 #define ZLIB_CONST /* makes zlib declare its input as const */
 #include "formats/gzip.h"
 

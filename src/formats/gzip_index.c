@@ -1,3 +1,4 @@
+/* Notes places in a compressed file from which reading can begin, and begins there. */
 #define ZLIB_CONST /* makes zlib declare its input as const */
 #include "formats/gzip_index.h"
 

@@ -1,5 +1,5 @@
 /* Asks servers about files: one by one, many at a time, or by lists. */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* https://: any web server. It has no lists of files, so patterns are refused. http:// works only on this machine,
  * since its answers could come from anybody. */
-#include "remote/scheme.h"
+#include "remote/remote_internal.h"
 
 #include <string.h>
 

@@ -35,6 +35,7 @@ typedef struct bench {
     liana__device *device;
     liana__variables variables;
     liana__trainer *trainer;
+    liana__objective objective;
     liana__trainer_batch batch;
     float *outputs; /* [batch, classes] */
     liana__arena arena;
@@ -81,8 +82,8 @@ static bool draw_batch(bench *b)
         if (b->converged && same != i) memcpy(images + i * image, images + same * image, image);
     }
     b->batch = (liana__trainer_batch){.count = what->batch_size,
-                                      .images = images,
-                                      .labels = b->infer ? NULL : labels,
+                                      .inputs = {images},
+                                      .targets = {b->infer ? NULL : labels},
                                       .positions = positions};
     return true;
 }
@@ -103,11 +104,11 @@ static liana_status set_up(bench *b, liana__error *error)
     void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.options->size);
     if (!adam) return liana__fail_memory(error, "the optimizer's options");
     LIANA_TRY(liana__fields_default(liana__optimizer_Adam.options, &b->arena, adam, error));
+    LIANA_TRY(liana__objective_create(&(liana__objective_request){.model = b->model}, !b->infer, &b->arena,
+                                      &b->objective, error));
     liana__trainer_options options = {
         .model = b->model,
-        .loss = &liana__loss_sparse_categorical_crossentropy,
-        .metrics = {&liana__metric_accuracy},
-        .num_metrics = 1,
+        .objective = &b->objective,
         .optimizer = b->infer ? NULL : &liana__optimizer_Adam,
         .optimizer_options = adam,
         .batch_size = b->what.batch_size,
@@ -123,12 +124,12 @@ static liana_status set_up(bench *b, liana__error *error)
 
 static liana_status run_step(bench *b, int step, liana__error *error)
 {
-    liana__trainer_sums sums;
+    const float *sums;
     if (b->infer) {
         LIANA_TRY(liana__trainer_evaluate(b->trainer, &b->batch, b->outputs, &sums, error));
     } else {
         LIANA_TRY(liana__trainer_step(b->trainer, &b->batch, b->what.learning_rate, step + 1, &sums, error));
-        b->loss = sums.values[0];
+        b->loss = sums[0];
     }
     return LIANA_OK;
 }

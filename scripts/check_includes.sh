@@ -42,7 +42,7 @@ function rules(    lines, count, i, parts) {
         "layers: ops;" \
         "models: layers;" \
         "losses: ops;" \
-        "metrics: ops;" \
+        "metrics: losses;" \
         "optimizers: ops;" \
         "formats: base;" \
         "remote: formats;" \

@@ -2,6 +2,8 @@
  * input keep them, and the caller's thread has its own setting back afterwards. */
 #include "harness/harness.h"
 
+#include "harness/objective.h"
+
 #include "harness/graph_run.h"
 
 #include "backends/cpu/cpu.h"
@@ -373,7 +375,7 @@ static void open_fixture(fixture *own, int threads, bool mixed)
     assert_non_null(adam);
     assert_ok(liana__fields_default(liana__optimizer_Adam.options, &own->arena, adam, &error), &error);
     liana__trainer_options options = {.model = own->model,
-                                      .loss = &liana__loss_sparse_categorical_crossentropy,
+                                      .objective = liana__test_objective(own->model, "[]"),
                                       .optimizer = &liana__optimizer_Adam,
                                       .optimizer_options = adam,
                                       .batch_size = BATCH,
@@ -403,11 +405,11 @@ static void take_steps(fixture *own, int count)
         labels[i] = i % CLASSES;
         positions[i] = (uint64_t)i;
     }
-    liana__trainer_batch batch = {.count = BATCH, .images = images, .labels = labels, .positions = positions};
+    liana__trainer_batch batch = {.count = BATCH, .inputs = {images}, .targets = {labels}, .positions = positions};
     for (int i = 1; i <= count; i++) {
-        liana__trainer_sums sums = {{0}};
+        liana__test_sums sums = {{0}};
         liana__error error = {0};
-        assert_ok(liana__trainer_step(own->trainer, &batch, 0, i, &sums, &error), &error);
+        assert_ok(liana__test_step(own->trainer, &batch, 0, i, &sums, &error), &error);
     }
 }
 

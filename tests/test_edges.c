@@ -1,6 +1,7 @@
 /* Whole networks at the edges: images of one pixel, numbers of channels that fit no vector, shards of unequal size,
  * denormal and infinite numbers, memory that cannot be had. */
 #include "harness/command_run.h"
+#include "harness/objective.h"
 #include "harness/graph_run.h"
 
 #include "backends/host.h"
@@ -64,7 +65,7 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
     if (!sgd) return liana__fail_memory(error, "the optimizer's options");
     LIANA_TRY(liana__fields_default(liana__optimizer_SGD.options, &own->arena, sgd, error));
     liana__trainer_options options = {.model = own->model,
-                                      .loss = &liana__loss_sparse_categorical_crossentropy,
+                                      .objective = liana__test_objective(own->model, "[]"),
                                       .optimizer = &liana__optimizer_SGD,
                                       .optimizer_options = sgd,
                                       .batch_size = wanted->batch_size,
@@ -86,8 +87,8 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
         own->positions[i] = (uint64_t)i;
     }
     own->batch = (liana__trainer_batch){.count = wanted->batch_size,
-                                        .images = own->images,
-                                        .labels = own->labels,
+                                        .inputs = {own->images},
+                                        .targets = {own->labels},
                                         .positions = own->positions};
     return LIANA_OK;
 }
@@ -104,9 +105,9 @@ static void tear_down(fixture *own)
 
 static double step(fixture *own, int iteration)
 {
-    liana__trainer_sums sums = {{0}};
+    liana__test_sums sums = {{0}};
     liana__error error = {0};
-    assert_ok(liana__trainer_step(own->trainer, &own->batch, 0.05, iteration, &sums, &error), &error);
+    assert_ok(liana__test_step(own->trainer, &own->batch, 0.05, iteration, &sums, &error), &error);
     return (double)sums.values[0] / (double)own->batch.count;
 }
 
@@ -404,12 +405,12 @@ static void fail_each_allocation(bool mixed)
     for (int count = WITHOUT_FAILURE;; count++) {
         liana__error error = {0};
         fixture own;
-        liana__trainer_sums sums = {{0}};
+        liana__test_sums sums = {{0}};
         memory.left = count;
         memory.failed = false;
         memory.armed = count != WITHOUT_FAILURE;
         liana_status status = set_up(&own, &wanted, "cpu", &error);
-        if (status == LIANA_OK) status = liana__trainer_step(own.trainer, &own.batch, 0.1, 1, &sums, &error);
+        if (status == LIANA_OK) status = liana__test_step(own.trainer, &own.batch, 0.1, 1, &sums, &error);
         memory.armed = false;
         tear_down(&own);
         if (count == WITHOUT_FAILURE) {

@@ -2,6 +2,8 @@
  * of their results on the cpu device. */
 #include "harness/harness.h"
 
+#include "harness/objective.h"
+
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
 #include "base/random.h"
@@ -347,9 +349,7 @@ static training make_training(const liana_model *model, const liana__optimizer *
     assert_non_null(options);
     assert_ok(liana__fields_default(optimizer->options, &made.arena, options, &error), &error);
     made.options = (liana__trainer_options){.model = model,
-                                            .loss = &liana__loss_sparse_categorical_crossentropy,
-                                            .metrics = {&liana__metric_accuracy, &liana__metric_top_5_accuracy},
-                                            .num_metrics = 2,
+                                            .objective = liana__test_objective(model, "[accuracy, top_5_accuracy]"),
                                             .optimizer = optimizer,
                                             .optimizer_options = options,
                                             .seed = UINT64_C(0xfedcba9876543210),

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "harness/graph_run.h"
+#include "ir/graph.h"
 #include "ir/shape.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
@@ -27,6 +28,11 @@ static int tear_down(void **state)
 }
 
 enum { MAX_BATCH = 16, MAX_CLASSES = 40 };
+
+/* Losses whose targets are classes. */
+static const liana__loss *const of_classes[] = {&liana__loss_sparse_categorical_crossentropy,
+                                                &liana__loss_categorical_crossentropy};
+enum { NUM_OF_CLASSES = sizeof of_classes / sizeof *of_classes };
 
 /* A batch, and what a loss makes of it. */
 typedef struct trial {
@@ -62,7 +68,13 @@ static void try_loss(trial *t, const liana__loss *loss, bool from_logits, liana_
     liana_tensor scores = liana_graph_input(graph, "scores", dtype, liana_shape_of(t->batch, t->classes));
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(t->batch)), gradient;
     liana_tensor output = from_logits ? liana_op_softmax(scores) : scores;
-    liana_tensor each = loss->per_example(output, from_logits ? scores : (liana_tensor){0}, labels);
+    void *options = liana__arena_allocate(&graph->arena, loss->options->size + 1);
+    assert_ok(liana__fields_default(loss->options, &graph->arena, options, &context->error), &context->error);
+    const liana__loss_call call = {.options = options,
+                                   .output = output,
+                                   .logits = from_logits ? scores : (liana_tensor){0},
+                                   .target = {LIANA__TARGET_CLASSES, labels}};
+    liana_tensor each = loss->elements(&call);
     liana_gradients(each, &scores, 1, &gradient);
     liana_graph_output(graph, "loss", each);
     liana_graph_output(graph, "gradient", gradient);
@@ -141,10 +153,10 @@ static void check_torch(const liana__loss *loss, liana__device *device, liana_dt
 static void test_losses_agree_with_pytorch(void **state)
 {
     (void)state;
-    for (size_t i = 0; liana__losses[i]; i++) {
-        check_torch(liana__losses[i], devices[0], LIANA_F64, 1e-14);
-        check_torch(liana__losses[i], devices[0], LIANA_F32, 5e-7);
-        check_torch(liana__losses[i], devices[1], LIANA_F32, 5e-7);
+    for (size_t i = 0; i < NUM_OF_CLASSES; i++) {
+        check_torch(of_classes[i], devices[0], LIANA_F64, 1e-14);
+        check_torch(of_classes[i], devices[0], LIANA_F32, 5e-7);
+        check_torch(of_classes[i], devices[1], LIANA_F32, 5e-7);
     }
 }
 
@@ -181,9 +193,9 @@ static void test_gradient_is_softmax_minus_one_hot(void **state)
                 expected[i * classes + k] = exp(logits[i * classes + k]) / sum - (k == labels[i]);
             }
         }
-        for (size_t i = 0; liana__losses[i]; i++) {
+        for (size_t i = 0; i < NUM_OF_CLASSES; i++) {
             trial t = {.batch = batch, .classes = classes, .scores = logits, .labels = labels};
-            try_loss(&t, liana__losses[i], true, devices[1], LIANA_F32);
+            try_loss(&t, of_classes[i], true, devices[1], LIANA_F32);
             assert_close("gradient", t.gradient, expected, batch * classes, 1e-6);
         }
     }
@@ -213,10 +225,10 @@ static void test_extreme_logits_stay_finite(void **state)
     static const int32_t labels[3] = {2, 0, 0};
     static const double loss[3] = {2e4, 5e4, 0.69314718055994529};
     static const double gradient[9] = {1, 0, -1, -1, 0, 1, -0.5, 0.5, 0};
-    for (size_t i = 0; liana__losses[i]; i++) {
+    for (size_t i = 0; i < NUM_OF_CLASSES; i++) {
         for (int d = 0; d < 2; d++) {
             trial t = {.batch = 3, .classes = 3, .scores = logits, .labels = labels};
-            try_loss(&t, liana__losses[i], true, devices[d], LIANA_F32);
+            try_loss(&t, of_classes[i], true, devices[d], LIANA_F32);
             assert_close("loss", t.loss, loss, 3, 1e-6);
             assert_close("gradient", t.gradient, gradient, 9, 1e-6);
         }
@@ -231,12 +243,12 @@ static void test_probabilities_are_clipped(void **state)
     static const int32_t labels[2] = {0, 1};
     static const double loss[2] = {16.118095650958319, 1.0000000494736474e-07};
     static const double none[6] = {0};
-    for (size_t i = 0; liana__losses[i]; i++) {
+    for (size_t i = 0; i < NUM_OF_CLASSES; i++) {
         trial t = {.batch = 2, .classes = 3, .scores = outputs, .labels = labels};
-        try_loss(&t, liana__losses[i], false, devices[0], LIANA_F64);
+        try_loss(&t, of_classes[i], false, devices[0], LIANA_F64);
         assert_close("loss", t.loss, loss, 2, 1e-9);
         assert_close("gradient", t.gradient, none, 6, 0);
-        try_loss(&t, liana__losses[i], false, devices[1], LIANA_F32);
+        try_loss(&t, of_classes[i], false, devices[1], LIANA_F32);
         assert_close("loss", t.loss, loss, 2, 1e-6);
         assert_close("gradient", t.gradient, none, 6, 0);
     }
@@ -252,7 +264,10 @@ static void check_metric(const liana__metric *metric, int64_t batch, int64_t cla
         assert_ok(liana_graph_create(context, &graph), &context->error);
         liana_tensor output = liana_graph_input(graph, "output", LIANA_F32, liana_shape_of(batch, classes));
         liana_tensor truth = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(batch));
-        liana_tensor each = metric->per_example(output, truth);
+        const liana__metric_call call = {.output = output,
+                                         .activation = LIANA__ACTIVATION_SOFTMAX,
+                                         .target = {LIANA__TARGET_CLASSES, truth}};
+        liana_tensor each = metric->elements(&call);
         assert_int_equal(liana_tensor_dtype(each), LIANA_F32);
         liana_graph_output(graph, "metric", each);
         assert_ok(liana_graph_status(graph), &context->error);
@@ -307,7 +322,9 @@ static void test_names(void **state)
     assert_ptr_equal(liana__loss_find("categorical_crossentropy", &nearest), &liana__loss_categorical_crossentropy);
     assert_null(liana__loss_find("sparse_categorical_cross_entropy", &nearest));
     assert_string_equal(nearest, "sparse_categorical_crossentropy");
-    assert_null(liana__loss_find("mse", &nearest));
+    assert_ptr_equal(liana__loss_find("mse", &nearest), &liana__loss_mean_squared_error);
+    assert_ptr_equal(liana__loss_find("CategoricalCrossentropy", &nearest), &liana__loss_categorical_crossentropy);
+    assert_null(liana__loss_find("wasserstein", &nearest));
     assert_null(nearest);
     assert_ptr_equal(liana__metric_find("top_5_accuracy", &nearest), &liana__metric_top_5_accuracy);
     assert_null(liana__metric_find("acuracy", &nearest));

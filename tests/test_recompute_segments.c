@@ -1,6 +1,7 @@
 /* train.recompute: the same bits with less memory, what is said of it, what is recorded, and what a resume keeps.
  * (tests/test_memory_plan.c follows the memory of random graphs whose segments run twice.) */
 #include "harness/command_run.h"
+#include "harness/objective.h"
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -56,7 +57,7 @@ static liana_status make_trainer(trained *t, const char *architecture, bool mixe
     void *adam = liana__arena_allocate(&t->arena, liana__optimizer_Adam.options->size);
     assert_ok(liana__fields_default(liana__optimizer_Adam.options, &t->arena, adam, error), error);
     liana__trainer_options options = {.model = t->model,
-                                      .loss = &liana__loss_sparse_categorical_crossentropy,
+                                      .objective = liana__test_objective(t->model, "[]"),
                                       .optimizer = &liana__optimizer_Adam,
                                       .optimizer_options = adam,
                                       .batch_size = BATCH,
@@ -83,9 +84,9 @@ static void train_steps(trained *t)
             labels[i] = (i + step) % CLASSES;
             positions[i] = (uint64_t)(step * BATCH + i);
         }
-        liana__trainer_batch batch = {.count = BATCH, .images = images, .labels = labels, .positions = positions};
-        liana__trainer_sums sums;
-        assert_ok(liana__trainer_step(t->trainer, &batch, 1e-3, step + 1, &sums, &t->context->error),
+        liana__trainer_batch batch = {.count = BATCH, .inputs = {images}, .targets = {labels}, .positions = positions};
+        liana__test_sums sums;
+        assert_ok(liana__test_step(t->trainer, &batch, 1e-3, step + 1, &sums, &t->context->error),
                   &t->context->error);
     }
 }

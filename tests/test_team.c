@@ -2,6 +2,8 @@
  * threads. */
 #include "harness/harness.h"
 
+#include "harness/objective.h"
+
 #include "backends/host.h"
 #include "base/context.h"
 #include "models/models.h"
@@ -24,7 +26,7 @@ typedef struct problem {
 typedef struct answer {
     float *values;
     size_t count;
-    liana__trainer_sums sums;
+    liana__test_sums sums;
 } answer;
 
 typedef struct fixture {
@@ -96,9 +98,7 @@ static void set_up(fixture *own, const problem *p, int num_threads)
     void *adam = liana__arena_allocate(&own->arena, liana__optimizer_Adam.options->size);
     assert_ok(liana__fields_default(liana__optimizer_Adam.options, &own->arena, adam, &error), &error);
     const liana__trainer_options options = {.model = own->model,
-                                            .loss = &liana__loss_sparse_categorical_crossentropy,
-                                            .metrics = {&liana__metric_accuracy},
-                                            .num_metrics = 1,
+                                            .objective = liana__test_objective(own->model, "[accuracy]"),
                                             .optimizer = p->training ? &liana__optimizer_Adam : NULL,
                                             .optimizer_options = adam,
                                             .batch_size = p->batch,
@@ -143,19 +143,19 @@ static answer run(const problem *p, int num_threads)
     assert_non_null(images);
     for (size_t i = 0; i < (size_t)p->batch * size; i++) images[i] = (uint8_t)((i * 2654435761u) >> 13);
     for (int64_t i = 0; i < p->batch; i++) labels[i] = (int32_t)(i % CLASSES), positions[i] = (uint64_t)i;
-    const liana__trainer_batch batch = {.count = p->batch, .images = images, .labels = labels, .positions = positions};
+    const liana__trainer_batch batch = {.count = p->batch, .inputs = {images}, .targets = {labels}, .positions = positions};
     liana__error error = {0};
     answer given = {0};
     if (p->training) {
         for (int step = 1; step <= 2; step++) {
-            assert_ok(liana__trainer_step(own.trainer, &batch, 1e-3, step, &given.sums, &error), &error);
+            assert_ok(liana__test_step(own.trainer, &batch, 1e-3, step, &given.sums, &error), &error);
         }
         read_weights(&own, &given);
     } else {
         given.count = (size_t)(p->batch * CLASSES);
         given.values = calloc(given.count, sizeof *given.values);
         for (int step = 1; step <= 2; step++) {
-            assert_ok(liana__trainer_evaluate(own.trainer, &batch, given.values, &given.sums, &error), &error);
+            assert_ok(liana__test_evaluate(own.trainer, &batch, given.values, &given.sums, &error), &error);
         }
     }
     free(images);

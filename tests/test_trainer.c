@@ -1,5 +1,6 @@
 /* One update, in its three parts: what the shards' sums are, what they are divided by, and what a step costs. */
 #include "harness/command_run.h"
+#include "harness/objective.h"
 
 #include "base/context.h"
 #include "base/threads.h"
@@ -128,9 +129,7 @@ static void set_up(fixture *own, const recipe *wanted)
     own->optimizer_options = liana__arena_allocate(&own->arena, wanted->optimizer->options->size);
     assert_ok(liana__fields_default(wanted->optimizer->options, &own->arena, own->optimizer_options, &error), &error);
     liana__trainer_options options = {.model = own->model,
-                                      .loss = &liana__loss_sparse_categorical_crossentropy,
-                                      .metrics = {&liana__metric_accuracy},
-                                      .num_metrics = 1,
+                                      .objective = liana__test_objective(own->model, "[accuracy]"),
                                       .optimizer = wanted->optimizer,
                                       .optimizer_options = own->optimizer_options,
                                       .batch_size = wanted->batch_size,
@@ -164,8 +163,8 @@ static void tear_down(fixture *own)
 static liana__trainer_batch first(const fixture *own, int64_t count)
 {
     return (liana__trainer_batch){.count = count,
-                                  .images = own->images,
-                                  .labels = own->labels,
+                                  .inputs = {own->images},
+                                  .targets = {own->labels},
                                   .positions = own->positions};
 }
 
@@ -184,18 +183,18 @@ static liana__trainer_batch with_gaps(const fixture *own, fixture *left, int64_t
         left->positions[there++] = own->positions[i];
     }
     return (liana__trainer_batch){.count = there,
-                                  .images = left->images,
-                                  .labels = left->labels,
+                                  .inputs = {left->images},
+                                  .targets = {left->labels},
                                   .positions = left->positions,
                                   .num_positions = count};
 }
 
-static liana__trainer_sums step(fixture *own, int64_t count, double rate, int64_t iteration)
+static liana__test_sums step(fixture *own, int64_t count, double rate, int64_t iteration)
 {
     liana__trainer_batch batch = first(own, count);
-    liana__trainer_sums sums = {{0}};
+    liana__test_sums sums = {{0}};
     liana__error error = {0};
-    assert_ok(liana__trainer_step(own->trainer, &batch, rate, iteration, &sums, &error), &error);
+    assert_ok(liana__test_step(own->trainer, &batch, rate, iteration, &sums, &error), &error);
     return sums;
 }
 
@@ -271,7 +270,7 @@ static void test_a_partial_batch_against_formulas(void **state)
             for (int k = 0; k < PIXELS; k++) gradient[k][c] += error * own.images[n * PIXELS + k] / 255.0;
         }
     }
-    liana__trainer_sums sums = step(&own, COUNT, 1, 1);
+    liana__test_sums sums = step(&own, COUNT, 1, 1);
     assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);
     assert_true(sums.values[1] == (float)right);
     float *after = read_variable(&own, "dense/kernel", &count), *bias = read_variable(&own, "dense/bias", &count);
@@ -307,12 +306,12 @@ static void test_mixed_labels_and_class_weights_against_formulas(void **state)
     int32_t partners[COUNT];
     float shares[COUNT];
     liana__trainer_batch batch = first(&own, COUNT);
-    liana__trainer_sums sums;
+    liana__test_sums sums;
     liana__error error = {0};
-    assert_fails(liana__trainer_step(own.trainer, &batch, 1, 1, &sums, &error), LIANA_INVALID_ARGUMENT, &error,
+    assert_fails(liana__test_step(own.trainer, &batch, 1, 1, &sums, &error), LIANA_INVALID_ARGUMENT, &error,
                  "partners");
     static float outputs[COUNT * CLASSES];
-    assert_ok(liana__trainer_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
+    assert_ok(liana__test_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
     double loss = 0, right = 0, bias_gradient[CLASSES] = {0};
     for (int n = 0; n < COUNT; n++) {
         const float *row = outputs + n * CLASSES;
@@ -330,7 +329,7 @@ static void test_mixed_labels_and_class_weights_against_formulas(void **state)
     }
     batch.partners = partners;
     batch.shares = shares;
-    assert_ok(liana__trainer_step(own.trainer, &batch, 1, 1, &sums, &error), &error);
+    assert_ok(liana__test_step(own.trainer, &batch, 1, 1, &sums, &error), &error);
     assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);
     assert_true(fabs((double)sums.values[1] - right) < 1e-4);
     size_t count;
@@ -352,7 +351,7 @@ static void test_shards_give_the_gradient_of_the_whole(void **state)
                                  .batch_size = 32,
                                  .microbatch = 32,
                                  .num_threads = 1});
-        liana__trainer_sums expected = step(&whole, counts[i], 1, 1);
+        liana__test_sums expected = step(&whole, counts[i], 1, 1);
         static const int64_t microbatches[] = {1, 5, 16};
         for (int k = 0; k < 3; k++) {
             fixture cut;
@@ -361,7 +360,7 @@ static void test_shards_give_the_gradient_of_the_whole(void **state)
                                    .batch_size = 32,
                                    .microbatch = microbatches[k],
                                    .num_threads = 2});
-            liana__trainer_sums sums = step(&cut, counts[i], 1, 1);
+            liana__test_sums sums = step(&cut, counts[i], 1, 1);
             assert_true(fabs((double)(sums.values[0] - expected.values[0])) < 1e-4);
             assert_true(sums.values[1] == expected.values[1]);
             double difference = compare_variables(&whole, &cut);
@@ -386,9 +385,9 @@ static void test_evaluation_sums_its_outputs(void **state)
     enum { COUNT = 29 };
     static float outputs[COUNT * CLASSES];
     liana__trainer_batch batch = first(&own, COUNT);
-    liana__trainer_sums sums;
+    liana__test_sums sums;
     liana__error error = {0};
-    assert_ok(liana__trainer_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
+    assert_ok(liana__test_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);
     double loss = 0;
     int right = 0;
     for (int n = 0; n < COUNT; n++) {
@@ -659,7 +658,7 @@ static void test_a_step_allocates_nothing(void **state)
 /* ---- replicas ---- */
 
 /* Full batches, partial ones, and batches with missing examples; then an evaluation. */
-static void train_for_comparison(fixture *own, float *outputs, liana__trainer_sums *sums)
+static void train_for_comparison(fixture *own, float *outputs, liana__test_sums *sums)
 {
     static const int64_t gaps[] = {0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 29};
     static const int64_t counts[] = {30, 17, 30, 1, 30, 9};
@@ -669,10 +668,10 @@ static void train_for_comparison(fixture *own, float *outputs, liana__trainer_su
     for (int i = 0; i < 6; i++) {
         liana__trainer_batch batch = first(own, counts[i]);
         if (i % 2 == 0) batch = with_gaps(own, left, counts[i], gaps, sizeof gaps / sizeof *gaps);
-        assert_ok(liana__trainer_step(own->trainer, &batch, 0.01, i + 1, &sums[i], &error), &error);
+        assert_ok(liana__test_step(own->trainer, &batch, 0.01, i + 1, &sums[i], &error), &error);
     }
     liana__trainer_batch batch = first(own, 23);
-    assert_ok(liana__trainer_evaluate(own->trainer, &batch, outputs, &sums[6], &error), &error);
+    assert_ok(liana__test_evaluate(own->trainer, &batch, outputs, &sums[6], &error), &error);
     free(left);
 }
 
@@ -695,7 +694,7 @@ static void test_replicas_give_one_devices_bits(void **state)
                                                  {{"cpu", 1, 1}, {"cpu", 1, 1}, {"cpu", 2, 1}, {"cpu", 1, 1}}};
     fixture one;
     float expected[NUM_OUTPUTS], outputs[NUM_OUTPUTS];
-    liana__trainer_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
+    liana__test_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
     set_up_replicas(&one, &liana__optimizer_Adam, NULL, 0);
     train_for_comparison(&one, expected, right);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -719,7 +718,7 @@ static void test_devices_of_different_kinds_work_together(void **state)
                                                  {{"reference", 0, 1}, {"cpu", 1, 1}}};
     fixture one;
     float expected[NUM_OUTPUTS], outputs[NUM_OUTPUTS];
-    liana__trainer_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
+    liana__test_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
     set_up_replicas(&one, &liana__optimizer_SGD, NULL, 0);
     train_for_comparison(&one, expected, right);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {

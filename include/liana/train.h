@@ -14,18 +14,21 @@
 
 #include <liana/dataset.h>
 #include <liana/model.h>
+#include <liana/objective.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { LIANA_MAX_METRICS = 8 };
-
 /* Results: means over examples. */
 typedef struct liana_results {
     int64_t num_examples; /* 0: nothing was measured */
     double loss;
-    double metrics[LIANA_MAX_METRICS]; /* in the order of the options */
+    /* Of a model with several outputs first the loss of each, then the metrics; in the order of the options. Names are
+     * "accuracy", or "OUTPUT_loss", "OUTPUT_accuracy"; valid until the model is fitted or evaluated with others. */
+    size_t num_metrics;
+    double metrics[LIANA_MAX_METRICS];
+    const char *metric_names[LIANA_MAX_METRICS];
     int64_t bad_records;               /* records that were left out */
 } liana_results;
 
@@ -60,8 +63,11 @@ typedef struct liana_fit_options {
     int64_t microbatch;              /* examples computed together; 0: chosen from the model and batch size */
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
     const char *optimizer;
-    const char *loss;                       /* NULL: "sparse_categorical_crossentropy" */
-    const char *metrics[LIANA_MAX_METRICS]; /* none: "accuracy" */
+    const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */
+    const char *metrics[LIANA_MAX_METRICS]; /* names; none: "accuracy", if the loss is of probabilities */
+    /* Instead of `loss`, and besides `metrics`: with options, and for each of several outputs. */
+    liana_loss losses[LIANA_MAX_OUTPUTS];
+    liana_metric output_metrics[LIANA_MAX_METRICS];
     liana_strategy strategy;
     /* The model keeps it (liana_model_precision). With `resume`, AUTO is the precision of the checkpoint. */
     liana_precision precision;
@@ -100,6 +106,8 @@ typedef struct liana_evaluate_options {
     int64_t batch_size;
     const char *loss;
     const char *metrics[LIANA_MAX_METRICS];
+    liana_loss losses[LIANA_MAX_OUTPUTS];
+    liana_metric output_metrics[LIANA_MAX_METRICS];
 } liana_evaluate_options;
 
 /* Measures the model; `options` may be NULL. */

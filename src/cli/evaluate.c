@@ -42,11 +42,12 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status =
         liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
-    liana__totals totals;
+    liana__totals totals = {0};
     if (status == LIANA_OK) {
         status = liana__evaluate(run.core.trainer, run.validation.loader, true, &totals, NULL, NULL, error);
     }
     if (status == LIANA_OK) print(invocation, &run, checkpoint, &totals);
+    liana__totals_free(&totals);
     liana__run_close(&run);
     return status;
 }

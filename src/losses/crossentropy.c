@@ -1,44 +1,120 @@
-/* Cross-entropy with class indices and with one-hot rows: the same numbers in two ways.
+/* Cross-entropies: with class indices, with rows of probabilities, and of probabilities each by itself.
  *
- * If the model ends in a softmax, the loss uses its logits, as Keras does, which is accurate for any margin. If other
- * layers follow the softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras (keras.backend.epsilon()), after
- * dividing each row by its sum. Outputs that are not probabilities would give meaningless numbers, so such models are
- * not trained (liana__model_check_probabilities). */
+ * If the model ends in the loss's activation, or gives logits, the loss uses the logits, as Keras does, which is
+ * accurate for any margin. If other layers follow a softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras
+ * (keras.backend.epsilon()), after dividing each row by its sum. Outputs that are not probabilities would give
+ * meaningless numbers, so such models are not trained (train/core/objective.h). */
 #include "losses/loss.h"
 
 static const double EPSILON = 1e-7;
 
-static liana_tensor log_probabilities(liana_tensor output, liana_tensor logits)
+static liana_tensor clip_probabilities(liana_tensor probabilities)
 {
-    if (logits.id) return liana_op_log_softmax(logits);
-    liana_tensor sum = liana_op_reduce_sum(output, LIANA_AXES(-1), true);
-    return liana_op_log(liana_op_clip(liana_op_divide(output, sum), EPSILON, 1 - EPSILON));
+    return liana_op_clip(probabilities, EPSILON, 1 - EPSILON);
 }
 
-static liana_tensor categorical(liana_tensor output, liana_tensor logits, liana_tensor labels)
+static liana_tensor log_probabilities(const liana__loss_call *call)
 {
-    liana_tensor logs = log_probabilities(output, logits);
+    if (call->logits.id) return liana_op_log_softmax(call->logits);
+    liana_tensor sum = liana_op_reduce_sum(call->output, LIANA_AXES(-1), true);
+    return liana_op_log(clip_probabilities(liana_op_divide(call->output, sum)));
+}
+
+typedef struct smoothing_options {
+    double label_smoothing;
+} smoothing_options;
+
+static const liana__field smoothing_fields[] = {
+    LIANA__FIELD_ROW(smoothing_options, label_smoothing, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+                     .doc = "The share of a target that is spread evenly over all classes."),
+};
+
+/* target * (1 - smoothing) + smoothing / parts: Szegedy et al. 2015, "Rethinking the Inception architecture", section
+ * 7; Keras's label_smoothing, with 2 parts for binary targets. */
+static liana_tensor smooth(const smoothing_options *options, liana_tensor target, double parts)
+{
+    const double smoothing = options->label_smoothing;
+    if (smoothing == 0) return target;
+    liana_tensor kept = liana_op_multiply(target, liana__scalar_like(target, 1 - smoothing));
+    return liana_op_add(kept, liana__scalar_like(target, smoothing / parts));
+}
+
+static liana_tensor minus_dot(liana_tensor target, liana_tensor logs)
+{
+    return liana_op_negate(liana_op_reduce_sum(liana_op_multiply(target, logs), LIANA_AXES(-1), false));
+}
+
+static liana_tensor categorical(const liana__loss_call *call)
+{
+    liana_tensor logs = log_probabilities(call), target = liana__target_rows(&call->target, logs);
     liana_shape shape = liana_tensor_shape(logs);
-    liana_tensor truth = liana_op_one_hot(labels, shape.dims[1], liana_tensor_dtype(logs));
-    return liana_op_negate(liana_op_reduce_sum(liana_op_multiply(truth, logs), LIANA_AXES(-1), false));
+    double classes = shape.rank ? (double)shape.dims[shape.rank - 1] : 1;
+    return minus_dot(smooth(call->options, target, classes), logs);
 }
 
-static liana_tensor sparse_categorical(liana_tensor output, liana_tensor logits, liana_tensor labels)
+static liana_tensor sparse_categorical(const liana__loss_call *call)
 {
-    if (logits.id) return liana_op_sparse_softmax_cross_entropy(logits, labels);
-    return categorical(output, logits, labels);
+    if (!call->logits.id) {
+        liana_tensor logs = log_probabilities(call);
+        return minus_dot(liana__target_rows(&call->target, logs), logs);
+    }
+    liana_tensor each = liana_op_sparse_softmax_cross_entropy(liana__as_rows(call->logits),
+                                                              liana__as_column(call->target.tensor));
+    liana_shape shape = liana_tensor_shape(call->target.tensor);
+    return shape.rank <= 1 ? each : liana_op_reshape(each, shape);
 }
+
+/* -(t log p + (1 - t) log(1 - p)). Of logits x: max(x, 0) - x t + log1p(e^-|x|), which cannot overflow. */
+static liana_tensor binary(const liana__loss_call *call)
+{
+    liana_tensor target = smooth(call->options, liana__target_rows(&call->target, call->output), 2), each;
+    if (call->logits.id) {
+        liana_tensor x = call->logits, zero = liana__scalar_like(x, 0);
+        liana_tensor tail = liana_op_log1p(liana_op_exp(liana_op_negate(liana_op_abs(x))));
+        each = liana_op_subtract(liana_op_maximum(x, zero), liana_op_multiply(x, target));
+        each = liana_op_add(each, tail);
+    } else {
+        liana_tensor p = clip_probabilities(call->output), one = liana__scalar_like(p, 1);
+        liana_tensor right = liana_op_multiply(target, liana_op_log(p));
+        liana_tensor wrong =
+            liana_op_multiply(liana_op_subtract(one, target), liana_op_log(liana_op_subtract(one, p)));
+        each = liana_op_negate(liana_op_add(right, wrong));
+    }
+    return liana_op_reduce_mean(each, LIANA_AXES(-1), false);
+}
+
+static const liana__fields no_options = {"sparse_categorical_crossentropy", 0, 0, NULL};
+static const liana__fields categorical_options =
+    LIANA__FIELD_TABLE("categorical_crossentropy", smoothing_options, smoothing_fields);
+static const liana__fields binary_options =
+    LIANA__FIELD_TABLE("binary_crossentropy", smoothing_options, smoothing_fields);
 
 const liana__loss liana__loss_sparse_categorical_crossentropy = {
     .name = "sparse_categorical_crossentropy",
+    .aliases = {"SparseCategoricalCrossentropy"},
     .doc = "-log of the probability of the true class, given by its index.",
-    .of_probabilities = true,
-    .per_example = sparse_categorical,
+    .options = &no_options,
+    .activation = LIANA__ACTIVATION_SOFTMAX,
+    .targets = LIANA__TARGET_CLASSES,
+    .elements = sparse_categorical,
 };
 
 const liana__loss liana__loss_categorical_crossentropy = {
     .name = "categorical_crossentropy",
-    .doc = "The same, with the true class as a one-hot row.",
-    .of_probabilities = true,
-    .per_example = categorical,
+    .aliases = {"CategoricalCrossentropy"},
+    .doc = "The same, with the true class as a one-hot row, or with a probability for each class.",
+    .options = &categorical_options,
+    .activation = LIANA__ACTIVATION_SOFTMAX,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .elements = categorical,
+};
+
+const liana__loss liana__loss_binary_crossentropy = {
+    .name = "binary_crossentropy",
+    .aliases = {"bce", "BinaryCrossentropy"},
+    .doc = "-log of the probability of being right, for several answers that are each yes (1) or no (0).",
+    .options = &binary_options,
+    .activation = LIANA__ACTIVATION_SIGMOID,
+    .targets = LIANA__TARGET_VALUES,
+    .elements = binary,
 };

@@ -1,25 +1,113 @@
-/* How often the true class is the one the model thinks most likely, or among its five. */
+/* How often the model is right: about the most likely class, one of the k most likely ones, or answers of yes and
+ * no. */
 #include "metrics/metric.h"
 
-static liana_tensor accuracy(liana_tensor output, liana_tensor labels)
+/* f32: each element's share of right answers, by a threshold. Mean over the last axis, as Keras's binary_accuracy. */
+static liana_tensor share_above(const liana__metric_call *call, double threshold)
 {
-    liana_tensor right = liana_op_equal(liana_op_argmax(output, -1), labels);
+    liana_tensor target = liana__target_rows(&call->target, call->output);
+    liana_tensor yes = liana_op_greater(call->output, liana__scalar_like(call->output, threshold));
+    liana_tensor right = liana_op_equal(liana_op_cast(yes, LIANA_F32), target);
+    return liana_op_reduce_mean(liana_op_cast(right, LIANA_F32), LIANA_AXES(-1), false);
+}
+
+/* s32: the true class. */
+static liana_tensor true_class(const liana__metric_call *call)
+{
+    if (call->target.kind == LIANA__TARGET_CLASSES) return call->target.tensor;
+    return liana_op_argmax(call->target.tensor, -1);
+}
+
+static bool has_one_answer(const liana__metric_call *call)
+{
+    liana_shape shape = liana_tensor_shape(call->output);
+    return shape.rank && shape.dims[shape.rank - 1] == 1;
+}
+
+/* Keras's rule for the name 'accuracy', with one difference: answers that are each yes or no (a sigmoid's) are judged
+ * each by itself, however many there are. */
+static liana_tensor accuracy(const liana__metric_call *call)
+{
+    if (has_one_answer(call) || call->activation == LIANA__ACTIVATION_SIGMOID) return share_above(call, 0.5);
+    liana_tensor right = liana_op_equal(liana_op_argmax(call->output, -1), true_class(call));
     return liana_op_cast(right, LIANA_F32);
 }
 
-static liana_tensor top_5_accuracy(liana_tensor output, liana_tensor labels)
+typedef struct threshold_options {
+    double threshold;
+} threshold_options;
+
+static const liana__field threshold_fields[] = {
+    LIANA__FIELD_ROW(threshold_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+                     .doc = "Predictions above it are yes."),
+};
+static const liana__fields binary_options =
+    LIANA__FIELD_TABLE("binary_accuracy", threshold_options, threshold_fields);
+
+static liana_tensor binary_accuracy(const liana__metric_call *call)
 {
-    return liana_op_cast(liana_op_in_top_k(output, labels, 5), LIANA_F32);
+    const threshold_options *options = call->options;
+    return share_above(call, options->threshold);
+}
+
+static liana_tensor among_best(const liana__metric_call *call, int64_t k)
+{
+    liana_tensor labels = true_class(call);
+    liana_tensor found = liana_op_in_top_k(liana__as_rows(call->output), liana__as_column(labels), k);
+    liana_shape shape = liana_tensor_shape(labels);
+    found = liana_op_cast(found, LIANA_F32);
+    return shape.rank <= 1 ? found : liana_op_reshape(found, shape);
+}
+
+static liana_tensor top_5_accuracy(const liana__metric_call *call)
+{
+    return among_best(call, 5);
+}
+
+typedef struct top_k_options {
+    int64_t k;
+} top_k_options;
+
+static const liana__field top_k_fields[] = {
+    LIANA__FIELD_ROW(top_k_options, k, INT, .default_text = "5", .minimum = 1, .maximum = 1000000,
+                     .doc = "How many of the most likely classes count."),
+};
+static const liana__fields top_k_table = LIANA__FIELD_TABLE("top_k_accuracy", top_k_options, top_k_fields);
+
+static liana_tensor top_k_accuracy(const liana__metric_call *call)
+{
+    const top_k_options *options = call->options;
+    return among_best(call, options->k);
 }
 
 const liana__metric liana__metric_accuracy = {
     .name = "accuracy",
     .doc = "The share of examples whose true class has the largest probability (the first of equals).",
-    .per_example = accuracy,
+    .options = &liana__no_metric_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .elements = accuracy,
+};
+
+const liana__metric liana__metric_binary_accuracy = {
+    .name = "binary_accuracy",
+    .doc = "The share of right answers, where each is yes (1) or no (0).",
+    .options = &binary_options,
+    .targets = LIANA__TARGET_VALUES,
+    .elements = binary_accuracy,
 };
 
 const liana__metric liana__metric_top_5_accuracy = {
     .name = "top_5_accuracy",
     .doc = "The share of examples whose true class is among the five most likely.",
-    .per_example = top_5_accuracy,
+    .options = &liana__no_metric_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .elements = top_5_accuracy,
+};
+
+const liana__metric liana__metric_top_k_accuracy = {
+    .name = "top_k_accuracy",
+    .doc = "The share of examples whose true class is among the k most likely.",
+    .options = &top_k_table,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .elements = top_k_accuracy,
 };

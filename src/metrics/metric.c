@@ -1,6 +1,7 @@
-/* The list of metrics, and finding one by its name. */
+/* The list of metrics, finding one by its name, and reading its options. */
 #include "metrics/metric.h"
 
+#include "base/choice.h"
 #include "base/named.h"
 
 const liana__metric *const liana__metrics[] = {
@@ -12,8 +13,50 @@ const liana__metric *const liana__metrics[] = {
 
 enum { NUM_METRICS = sizeof liana__metrics / sizeof *liana__metrics - 1 };
 
+const liana__fields liana__no_metric_options = {"metric", 0, 0, NULL};
+
 const liana__metric *liana__metric_find(const char *name, const char **nearest)
 {
     const liana__named list = LIANA__NAMED_POINTERS(liana__metric, liana__metrics, NUM_METRICS);
     return liana__metrics[liana__named_find(list, name, nearest)];
+}
+
+liana_tensor liana__metric_weighted(const liana__metric_call *call, liana_tensor each)
+{
+    return call->weights.id ? liana_op_multiply(each, call->weights) : each;
+}
+
+/* ---- reading ---- */
+
+/* The name under which it is reported. */
+static liana_status read_name(const liana__value *value, const char *where, liana__metric_choice *choice,
+                              liana__error *error)
+{
+    char found[128];
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (value->kind != LIANA__VALUE_STRING || !*value->string) {
+        return liana__fail_at(error, &value->place, where, "as: found %s, expected the name to report it under",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    choice->name = value->string;
+    return LIANA_OK;
+}
+
+liana_status liana__metric_read(const liana__value *value, const char *where, liana__arena *arena,
+                                liana__metric_choice *choice, liana__error *error)
+{
+    static const char *const ignored[] = {"name", "as", NULL};
+    const char *name, *nearest = NULL;
+    const liana__value *map;
+    *choice = (liana__metric_choice){0};
+    LIANA_TRY(liana__choice_read(value, where, "the name of a metric, or a mapping such as {name: top_k_accuracy, k: 3}",
+                                 &name, &map, error));
+    choice->metric = liana__metric_find(name, &nearest);
+    if (!choice->metric) {
+        return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",
+                              name, liana__hint(nearest).text);
+    }
+    choice->name = choice->metric->name;
+    LIANA_TRY(read_name(liana__value_get(map, "as"), where, choice, error));
+    return liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error);
 }

@@ -59,13 +59,9 @@ static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 
 static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
-    const liana__trainer_batch data = {
-        .count = batch->count,
-        .images = batch->images,
-        .labels = batch->labels,
-        .positions = batch->positions,
-    };
-    liana__trainer_sums sums;
+    const liana__trainer *trainer = own->run->core.trainer;
+    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch, true);
+    const float *sums;
     return liana__trainer_evaluate(own->run->core.trainer, &data, own->outputs, &sums, own->error);
 }
 
@@ -93,7 +89,7 @@ static liana_status gather(gathering *own)
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error)
 {
     gathering own = {.run = run, .error = error};
-    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_num_classes(run->core.trainer));
+    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_row_size(run->core.trainer));
     own.outputs = malloc(num_outputs * sizeof *own.outputs);
     liana_status status = own.outputs ? gather(&own) : liana__fail_memory(error, "the model's outputs");
     if (status == LIANA_OK) {

@@ -83,7 +83,7 @@ static bool state_checksum(const liana__value *state, uint32_t *checksum)
 }
 
 static liana_status write_state(const char *path, const liana__variables *variables, const liana__training_state *state,
-                                size_t num_metrics, uint32_t checksum, liana__arena *arena, liana__error *error)
+                                uint32_t checksum, liana__arena *arena, liana__error *error)
 {
     const char *isa = liana__isa_name(variables->device->context->isa);
     liana__value *map = liana__value_map(arena);
@@ -96,8 +96,8 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
-    liana__value_set(arena, map, "running", liana__totals_value(&state->running, num_metrics, arena));
-    liana__value_set(arena, map, "history", liana__history_state(&state->history, num_metrics, arena));
+    liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
+    liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     liana__value_set(arena, map, "variables_crc32", liana__value_int(arena, checksum));
     uint32_t own;
     if (arena->failed || !state_checksum(map, &own)) return liana__fail_memory(error, "a checkpoint");
@@ -147,7 +147,7 @@ static liana_status remove_old(const char *folder, int64_t keep, liana__arena *a
 }
 
 static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
-                                     const liana__training_state *state, size_t num_metrics, liana__arena *arena,
+                                     const liana__training_state *state, liana__arena *arena,
                                      liana__error *error)
 {
     const char *variables_path = liana__path_join(arena, unfinished, VARIABLES);
@@ -156,11 +156,11 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
     LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
-    return write_state(state_path, variables, state, num_metrics, checksum, arena, error);
+    return write_state(state_path, variables, state, checksum, arena, error);
 }
 
 static liana_status save(const char *folder, const liana__variables *variables, const liana__training_state *state,
-                         size_t num_metrics, int64_t keep, liana__arena *arena, liana__error *error)
+                         int64_t keep, liana__arena *arena, liana__error *error)
 {
     const char *final = liana__arena_format(arena, "%s/%s%010lld", folder, PREFIX, (long long)state->iteration);
     const char *unfinished = liana__arena_format(arena, "%s/unfinished", folder);
@@ -168,7 +168,7 @@ static liana_status save(const char *folder, const liana__variables *variables, 
     /* The state after an update is always the same, so one that is there already need not be written again. */
     if (liana__folder_exists(final)) return LIANA_OK;
     LIANA_TRY(liana__folder_remove(unfinished, error));
-    liana_status status = write_checkpoint(unfinished, variables, state, num_metrics, arena, error);
+    liana_status status = write_checkpoint(unfinished, variables, state, arena, error);
     if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
     if (status != LIANA_OK) {
         /* Removes useless files from a full disk. If that fails too, the next save tries again. */
@@ -180,11 +180,11 @@ static liana_status save(const char *folder, const liana__variables *variables, 
 }
 
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__training_state *state, size_t num_metrics, int64_t keep,
+                                    const liana__training_state *state, int64_t keep,
                                     liana__error *error)
 {
     liana__arena arena = {0};
-    liana_status status = save(folder, variables, state, num_metrics, keep, &arena, error);
+    liana_status status = save(folder, variables, state, keep, &arena, error);
     liana__arena_free(&arena);
     return status == LIANA_OK ? status : liana__fail_within(error, "the checkpoint could not be saved");
 }
@@ -301,10 +301,10 @@ static int64_t recorded_memory(const liana__value *state)
     return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
 }
 
-static liana_status read_state(const liana__value *value, size_t num_metrics, liana__training_state *state,
+static liana_status read_state(const liana__value *value, liana__training_state *state,
                                liana__error *error)
 {
-    *state = (liana__training_state){.data = state->data};
+    *state = (liana__training_state){.data = state->data, .running = state->running};
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
     if (version != FORMAT_VERSION) {
@@ -322,8 +322,8 @@ static liana_status read_state(const liana__value *value, size_t num_metrics, li
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
     snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
-    LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), num_metrics, &state->running, error));
-    return liana__history_read(liana__value_get(value, "history"), num_metrics, &state->history, error);
+    LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
+    return liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error);
 }
 
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
@@ -369,7 +369,7 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
     return state ? recorded_memory(state) : -1;
 }
 
-static liana_status load(const char *path, liana__variables *variables, size_t num_metrics,
+static liana_status load(const char *path, liana__variables *variables,
                          liana__training_state *state, liana__arena *arena, liana__error *error)
 {
     const char *state_path = liana__path_join(arena, path, STATE);
@@ -380,18 +380,18 @@ static liana_status load(const char *path, liana__variables *variables, size_t n
     if (status != LIANA_OK) return call_damaged(state_path, status, error);
     int64_t checksum;
     status = read_count(value, "variables_crc32", &checksum, error);
-    if (status == LIANA_OK && state) status = read_state(value, num_metrics, state, error);
+    if (status == LIANA_OK && state) status = read_state(value, state, error);
     if (status != LIANA_OK) return liana__fail_within(error, "'%s'", state_path);
     status = load_variables(variables_path, (uint32_t)checksum, variables, error);
     if (status != LIANA_OK && state) liana__history_free(&state->history);
     return status;
 }
 
-liana_status liana__checkpoint_load(const char *path, liana__variables *variables, size_t num_metrics,
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables,
                                     liana__training_state *state, liana__error *error)
 {
     liana__arena arena = {0};
-    liana_status status = load(path, variables, num_metrics, state, &arena, error);
+    liana_status status = load(path, variables, state, &arena, error);
     liana__arena_free(&arena);
     return status;
 }

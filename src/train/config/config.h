@@ -145,8 +145,9 @@ typedef struct liana__train_config {
     /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
      * and the schedule's options. Never NULL. */
     const liana__value *optimizer;
-    const char *loss;
-    liana__strings metrics;
+    const liana__value *loss;         /* of train/core/objective.h, as are the next two */
+    const liana__value *loss_weights; /* NULL: all 1 */
+    const liana__value *metrics;      /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
     const char *device;   /* a backend's name */

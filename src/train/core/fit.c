@@ -1,6 +1,8 @@
 /* The loop of a training. */
 #include "train/core/fit.h"
+
 #include "base/clock.h"
+#include "train/core/batch_components.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,19 +19,8 @@ typedef struct fit_run {
     liana__timing_epoch timing;
     double rate;
     bool stopping;
+    liana__totals validation; /* the newest; count 0: none yet */
 } fit_run;
-
-static liana__trainer_batch batch_of(const liana__batch *batch, bool has_labels)
-{
-    return (liana__trainer_batch){.count = batch->count,
-                                  .images = batch->images,
-                                  .labels = has_labels ? batch->labels : NULL,
-                                  .positions = batch->positions,
-                                  .partners = batch->partners,
-                                  .shares = batch->shares,
-                                  .num_positions = batch->num_positions,
-                                  .first_position = batch->first_position};
-}
 
 /* Data are drawn anew in each epoch, those of earlier fits included. */
 static uint64_t data_epoch(const liana__training_state *state, int64_t epoch)
@@ -67,26 +58,35 @@ static bool checkpoint_due(const fit_run *fit)
     return options->every_minutes > 0 && liana__clock_seconds() - fit->last_checkpoint >= 60 * options->every_minutes;
 }
 
-static liana_status check_finite(const fit_run *fit, const liana__trainer_sums *sums)
+/* The first loss that is not finite, or the last one. */
+static double worst_loss(const liana__objective *objective, const float *sums)
 {
-    if (isfinite(sums->values[0])) return LIANA_OK;
+    size_t worst = 0;
+    while (worst + 1 < objective->num_outputs && isfinite(sums[worst])) worst++;
+    return (double)sums[worst];
+}
+
+static liana_status check_finite(const fit_run *fit, const float *sums)
+{
+    double loss = worst_loss(fit->training->objective, sums);
+    if (isfinite(loss)) return LIANA_OK;
     return liana__fail(
         fit->error, LIANA_OUT_OF_RANGE,
         "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
         "learning rate or a warm-up",
-        (double)sums->values[0], (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->rate);
+        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->rate);
 }
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
-    liana__trainer_batch data = batch_of(batch, true);
-    liana__trainer_sums sums = {{0}};
+    liana__trainer_batch data = liana__trainer_batch_of(fit->training->trainer, batch, true);
+    const float *sums;
     fit->rate = liana__learning_rate_at(&fit->learning_rate, state->iteration);
     LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
-    LIANA_TRY(check_finite(fit, &sums));
-    liana__totals_add(&state->running, &sums, batch->count, batch->num_positions - batch->count);
+    LIANA_TRY(check_finite(fit, sums));
+    liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
     for (int64_t i = 0; options->seen_classes && i < batch->count; i++) options->seen_classes[batch->labels[i]] = true;
     state->iteration++;
     state->step++;
@@ -151,15 +151,17 @@ static liana_status finish_epoch(fit_run *fit)
 {
     liana__training_state *state = fit->state;
     const liana__fit_options *options = fit->options;
-    liana__history_epoch epoch = {.training = state->running, .learning_rate = fit->rate};
     if (options->validation) {
         validation progress = {.fit = fit,
-                               .totals = &epoch.validation,
+                               .totals = &fit->validation,
                                .begin = liana__clock_seconds(),
                                .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
-        LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, true, &epoch.validation,
+        LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, true, &fit->validation,
                                   report_validation, &progress, fit->error));
     }
+    const liana__history_epoch epoch = {.training = liana__totals_finish(&state->running),
+                                        .validation = liana__totals_finish(&fit->validation),
+                                        .learning_rate = fit->rate};
     if (!liana__history_add(&state->history, &epoch, &fit->timing))
         return liana__fail_memory(fit->error, "the history");
     report(fit, (liana__fit_event){.kind = LIANA__FIT_EPOCH,
@@ -168,11 +170,11 @@ static liana_status finish_epoch(fit_run *fit)
                                    .seconds = fit->timing.seconds,
                                    .wait = fit->timing.wait,
                                    .images = fit->timing.images,
-                                   .training = &epoch.training,
-                                   .validation = &epoch.validation});
+                                   .training = &state->running,
+                                   .validation = &fit->validation});
     state->epoch++;
     state->step = 0;
-    state->running = (liana__totals){0};
+    liana__totals_clear(&state->running);
     bool last = state->epoch == options->epochs;
     return options->every_epoch || last ? save_checkpoint(fit) : LIANA_OK;
 }
@@ -240,38 +242,47 @@ static void begin_schedule(fit_run *fit)
     fit->learning_rate.total_steps = fit->state->iteration - count_done(fit) + count_steps(fit);
 }
 
-liana_status liana__fit(liana__training *training, const liana__fit_options *given, liana__error *error)
+/* From where the training is to the end of the last epoch. */
+static liana_status run_epochs(fit_run *fit)
 {
-    liana__fit_options options = *given;
-    liana__training_state *state = &training->state;
-    fit_run fit = {.options = &options,
-                   .training = training,
-                   .state = state,
-                   .error = error,
-                   .last_checkpoint = liana__clock_seconds()};
-    begin_schedule(&fit);
-    LIANA_TRY(prepare_validation(&fit));
-    if (state->epoch >= options.epochs) return LIANA_OK;
-    LIANA_TRY(prepare_epoch(&fit));
+    const liana__fit_options *options = fit->options;
+    liana__training_state *state = fit->state;
+    begin_schedule(fit);
+    LIANA_TRY(prepare_validation(fit));
+    if (state->epoch >= options->epochs) return LIANA_OK;
+    LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */
-    if (state->iteration) fit.rate = liana__learning_rate_at(&fit.learning_rate, state->iteration - 1);
-    bool epoch_trained = state->step >= fit.steps_per_epoch;
-    LIANA_TRY(liana__loader_begin(options.training, data_epoch(state, state->epoch + epoch_trained),
-                                  epoch_trained ? 0 : (uint64_t)state->step, error));
-    while (state->epoch < options.epochs) {
-        LIANA_TRY(train_epoch(&fit));
-        liana_status status = state->step >= fit.steps_per_epoch ? finish_epoch(&fit) : LIANA_OK;
-        if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit.stopping)) return status;
-        if (fit.stopping && state->epoch < options.epochs) return stop(&fit);
-        if (state->epoch < options.epochs) LIANA_TRY(prepare_epoch(&fit));
+    if (state->iteration) fit->rate = liana__learning_rate_at(&fit->learning_rate, state->iteration - 1);
+    bool epoch_trained = state->step >= fit->steps_per_epoch;
+    LIANA_TRY(liana__loader_begin(options->training, data_epoch(state, state->epoch + epoch_trained),
+                                  epoch_trained ? 0 : (uint64_t)state->step, fit->error));
+    while (state->epoch < options->epochs) {
+        LIANA_TRY(train_epoch(fit));
+        liana_status status = state->step >= fit->steps_per_epoch ? finish_epoch(fit) : LIANA_OK;
+        if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit->stopping)) return status;
+        if (fit->stopping && state->epoch < options->epochs) return stop(fit);
+        if (state->epoch < options->epochs) LIANA_TRY(prepare_epoch(fit));
     }
     return LIANA_OK;
+}
+
+liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
+{
+    fit_run fit = {.options = options,
+                   .training = training,
+                   .state = &training->state,
+                   .error = error,
+                   .last_checkpoint = liana__clock_seconds()};
+    liana_status status = run_epochs(&fit);
+    liana__totals_free(&fit.validation);
+    return status;
 }
 
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, bool has_labels, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error)
 {
-    *totals = (liana__totals){0};
+    if (!totals->objective) LIANA_TRY(liana__totals_create(liana__trainer_objective(trainer), totals, error));
+    liana__totals_clear(totals);
     LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     float *outputs = NULL;
@@ -284,14 +295,14 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, boo
         if (on_outputs && batch->count > capacity) {
             free(outputs);
             capacity = batch->count;
-            outputs = malloc((size_t)(capacity * liana__trainer_num_classes(trainer)) * sizeof *outputs);
+            outputs = malloc((size_t)(capacity * liana__trainer_row_size(trainer)) * sizeof *outputs);
             if (!outputs) status = liana__fail_memory(error, "the model's outputs");
         }
-        liana__trainer_batch data = batch_of(batch, has_labels);
-        liana__trainer_sums sums = {{0}};
+        liana__trainer_batch data = liana__trainer_batch_of(trainer, batch, has_labels);
+        const float *sums;
         if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
         if (status == LIANA_OK) {
-            liana__totals_add(totals, &sums, batch->count, batch->num_positions - batch->count);
+            liana__totals_add(totals, sums, batch->count, batch->num_positions - batch->count);
             if (on_outputs) status = on_outputs(user, batch, outputs, error);
         }
         liana__loader_release(loader, batch);

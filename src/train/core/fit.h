@@ -51,11 +51,12 @@ typedef struct liana__fit_options {
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* What receives the model's outputs of a batch, in order: [batch->count, classes]. */
+/* What receives the predictions of a batch, in order: [batch->count, liana__trainer_row_size]. */
 typedef liana_status (*liana__on_outputs)(void *user, const liana__batch *batch, const float *outputs,
                                           liana__error *error);
 
-/* Runs over one epoch of a loader (epoch 0) as in inference; on_outputs and on_event may be NULL. */
+/* Runs over one epoch of a loader (epoch 0) as in inference; on_outputs may be NULL. `totals` is zeros at first; the
+ * caller frees it, after a failure too. */
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, bool has_labels, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error) LIANA_MUST_USE;
 

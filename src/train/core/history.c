@@ -4,16 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records)
+liana__measured liana__totals_finish(const liana__totals *totals)
 {
-    for (size_t i = 0; i <= LIANA__MAX_METRICS; i++) totals->values[i] += (double)sums->values[i];
-    totals->count += count;
-    totals->bad_records += bad_records;
-}
-
-double liana__totals_mean(const liana__totals *totals, size_t index)
-{
-    return totals->count ? totals->values[index] / (double)totals->count : 0;
+    liana__measured measured = {.count = totals->count, .bad_records = totals->bad_records};
+    for (size_t i = 0; totals->objective && i < totals->objective->num_values; i++) {
+        measured.values[i] = liana__totals_mean(totals, i);
+    }
+    return measured;
 }
 
 void liana__history_free(liana__history *history)
@@ -34,16 +31,16 @@ bool liana__history_add(liana__history *history, const liana__history_epoch *epo
     return true;
 }
 
-static void set_means(const liana__totals *totals, const char *prefix, const char *const *names, size_t num_metrics,
-                      liana__value *map, liana__arena *arena)
+static void set_values(const liana__measured *measured, const char *prefix, const liana__objective *objective,
+                       liana__value *map, liana__arena *arena)
 {
-    for (size_t i = 0; i <= num_metrics; i++) {
-        const char *key = liana__arena_format(arena, "%s%s", prefix, i ? names[i - 1] : "loss");
-        liana__value_set(arena, map, key, liana__value_float(arena, liana__totals_mean(totals, i)));
+    for (size_t i = 0; i < objective->num_values; i++) {
+        const char *key = liana__arena_format(arena, "%s%s", prefix, objective->value_names[i]);
+        liana__value_set(arena, map, key, liana__value_float(arena, measured->values[i]));
     }
 }
 
-liana__value *liana__history_value(const liana__history *history, const char *const *metric_names, size_t num_metrics,
+liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena)
 {
     liana__value *root = liana__value_map(arena), *epochs = liana__value_list(arena);
@@ -51,8 +48,8 @@ liana__value *liana__history_value(const liana__history *history, const char *co
         const liana__history_epoch *epoch = &history->epochs[i];
         liana__value *map = liana__value_map(arena);
         liana__value_set(arena, map, "epoch", liana__value_int(arena, (int64_t)i + 1));
-        set_means(&epoch->training, "", metric_names, num_metrics, map, arena);
-        if (epoch->validation.count) set_means(&epoch->validation, "val_", metric_names, num_metrics, map, arena);
+        set_values(&epoch->training, "", objective, map, arena);
+        if (epoch->validation.count) set_values(&epoch->validation, "val_", objective, map, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "bad_records", liana__value_int(arena, epoch->training.bad_records));
         if (epoch->validation.count) {
@@ -83,49 +80,83 @@ liana__value *liana__timing_value(const liana__history *history, liana__arena *a
 
 /* ---- exact state ---- */
 
-liana__value *liana__totals_value(const liana__totals *totals, size_t num_metrics, liana__arena *arena)
+static void set_counts(liana__arena *arena, liana__value *map, int64_t count, int64_t bad_records)
 {
-    liana__value *map = liana__value_map(arena), *sums = liana__value_list(arena);
-    for (size_t i = 0; i <= num_metrics; i++) {
-        liana__value_add(arena, sums, liana__value_float(arena, totals->values[i]));
-    }
-    liana__value_set(arena, map, "sums", sums);
-    liana__value_set(arena, map, "count", liana__value_int(arena, totals->count));
-    liana__value_set(arena, map, "bad_records", liana__value_int(arena, totals->bad_records));
+    liana__value_set(arena, map, "count", liana__value_int(arena, count));
+    liana__value_set(arena, map, "bad_records", liana__value_int(arena, bad_records));
+}
+
+static liana__value *list_of(const double *numbers, size_t count, liana__arena *arena)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < count; i++) liana__value_add(arena, list, liana__value_float(arena, numbers[i]));
+    return list;
+}
+
+/* Before the first example there are no sums to write. */
+liana__value *liana__totals_value(const liana__totals *totals, liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena);
+    size_t count = totals->objective && totals->count ? totals->objective->num_sums : 0;
+    liana__value_set(arena, map, "sums", list_of(totals->sums, count, arena));
+    set_counts(arena, map, totals->count, totals->bad_records);
     return map;
 }
 
-liana_status liana__totals_read(const liana__value *value, size_t num_metrics, liana__totals *totals,
-                                liana__error *error)
+/* Reads a list of `expected` numbers. */
+static bool read_numbers(const liana__value *list, double *numbers, size_t expected)
 {
-    *totals = (liana__totals){0};
-    const liana__value *sums = liana__value_get(value, "sums"), *count = liana__value_get(value, "count");
-    bool fits = sums && sums->kind == LIANA__VALUE_LIST && sums->count == num_metrics + 1 && count &&
-                count->kind == LIANA__VALUE_INT && count->integer >= 0;
-    for (size_t i = 0; fits && i <= num_metrics; i++) {
-        const liana__value *sum = sums->items[i];
-        fits = sum->kind == LIANA__VALUE_FLOAT || sum->kind == LIANA__VALUE_INT;
-        totals->values[i] = sum->number;
+    if (!list || list->kind != LIANA__VALUE_LIST || list->count != expected) return false;
+    for (size_t i = 0; i < expected; i++) {
+        const liana__value *item = list->items[i];
+        if (item->kind != LIANA__VALUE_FLOAT && item->kind != LIANA__VALUE_INT) return false;
+        numbers[i] = item->number;
     }
-    if (!fits) {
-        return liana__fail(error, LIANA_INVALID_DATA, "the sums do not belong to a loss and %zu metrics", num_metrics);
-    }
-    totals->count = count->integer;
-    /* An older liana wrote none. */
-    const liana__value *bad_records = liana__value_get(value, "bad_records");
-    totals->bad_records = bad_records ? bad_records->integer : 0;
-    return LIANA_OK;
+    return true;
 }
 
-liana__value *liana__history_state(const liana__history *history, size_t num_metrics, liana__arena *arena)
+static bool read_counts(const liana__value *map, int64_t *count, int64_t *bad_records)
+{
+    const liana__value *number = liana__value_get(map, "count");
+    if (!number || number->kind != LIANA__VALUE_INT || number->integer < 0) return false;
+    *count = number->integer;
+    /* An older liana wrote none. */
+    const liana__value *bad = liana__value_get(map, "bad_records");
+    *bad_records = bad ? bad->integer : 0;
+    return true;
+}
+
+liana_status liana__totals_read(const liana__value *value, liana__totals *totals, liana__error *error)
+{
+    const liana__value *sums = liana__value_get(value, "sums");
+    size_t expected = totals->objective->num_sums;
+    liana__totals_clear(totals);
+    bool fits = read_counts(value, &totals->count, &totals->bad_records);
+    bool none = fits && totals->count == 0 && sums && sums->kind == LIANA__VALUE_LIST && sums->count == 0;
+    if (fits && (none || read_numbers(sums, totals->sums, expected))) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the sums do not belong to these losses and metrics, which have %zu", expected);
+}
+
+static liana__value *measured_value(const liana__measured *measured, const liana__objective *objective,
+                                    liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena);
+    liana__value_set(arena, map, "values", list_of(measured->values, objective->num_values, arena));
+    set_counts(arena, map, measured->count, measured->bad_records);
+    return map;
+}
+
+liana__value *liana__history_state(const liana__history *history, const liana__objective *objective,
+                                   liana__arena *arena)
 {
     liana__value *list = liana__value_list(arena);
     for (size_t i = 0; i < history->count; i++) {
         const liana__history_epoch *epoch = &history->epochs[i];
         const liana__timing_epoch *timing = &history->timings[i];
         liana__value *map = liana__value_map(arena);
-        liana__value_set(arena, map, "training", liana__totals_value(&epoch->training, num_metrics, arena));
-        liana__value_set(arena, map, "validation", liana__totals_value(&epoch->validation, num_metrics, arena));
+        liana__value_set(arena, map, "training", measured_value(&epoch->training, objective, arena));
+        liana__value_set(arena, map, "validation", measured_value(&epoch->validation, objective, arena));
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
         liana__value_set(arena, map, "images", liana__value_int(arena, timing->images));
@@ -141,7 +172,24 @@ static double number_of(const liana__value *map, const char *key)
     return value ? value->number : 0;
 }
 
-liana_status liana__history_read(const liana__value *value, size_t num_metrics, liana__history *history,
+static liana_status read_measured(const liana__value *map, const liana__objective *objective, liana__measured *measured,
+                                  liana__error *error)
+{
+    size_t expected = objective->num_values;
+    *measured = (liana__measured){0};
+    bool fits = read_counts(map, &measured->count, &measured->bad_records);
+    if (fits && read_numbers(liana__value_get(map, "values"), measured->values, expected)) return LIANA_OK;
+    /* An older liana wrote sums over the examples. */
+    if (fits && read_numbers(liana__value_get(map, "sums"), measured->values, expected)) {
+        double count = measured->count ? (double)measured->count : 1;
+        for (size_t i = 0; i < expected; i++) measured->values[i] /= count;
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_DATA, "the values do not belong to these losses and metrics, which have %zu",
+                       expected);
+}
+
+liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error)
 {
     *history = (liana__history){0};
@@ -154,10 +202,9 @@ liana_status liana__history_read(const liana__value *value, size_t num_metrics, 
         liana__timing_epoch timing = {.seconds = number_of(map, "seconds"),
                                       .images = (int64_t)number_of(map, "images"),
                                       .wait = number_of(map, "wait")};
-        liana_status status =
-            liana__totals_read(liana__value_get(map, "training"), num_metrics, &epoch.training, error);
+        liana_status status = read_measured(liana__value_get(map, "training"), objective, &epoch.training, error);
         if (status == LIANA_OK) {
-            status = liana__totals_read(liana__value_get(map, "validation"), num_metrics, &epoch.validation, error);
+            status = read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error);
         }
         if (status != LIANA_OK) {
             liana__history_free(history);

@@ -5,20 +5,18 @@
 #include "base/value.h"
 #include "train/core/trainer.h"
 
-/* Sums over examples. The host adds them in f64, batch by batch in order, so a resumed epoch ends in the same bits. */
-typedef struct liana__totals {
-    double values[1 + LIANA__MAX_METRICS]; /* the loss, then each metric */
-    int64_t count;
-    int64_t bad_records; /* positions whose records were left out; not part of count */
-} liana__totals;
+/* What was measured over some examples, finished. */
+typedef struct liana__measured {
+    double values[LIANA__MAX_VALUES]; /* as liana__objective.value_names */
+    int64_t count;                    /* of examples; 0: nothing was measured */
+    int64_t bad_records;              /* positions whose records were left out; not part of count */
+} liana__measured;
 
-void liana__totals_add(liana__totals *totals, const liana__trainer_sums *sums, int64_t count, int64_t bad_records);
-/* The mean of value `index`; 0 if the count is 0. */
-double liana__totals_mean(const liana__totals *totals, size_t index);
+liana__measured liana__totals_finish(const liana__totals *totals);
 
 typedef struct liana__history_epoch {
-    liana__totals training;
-    liana__totals validation; /* count 0: there was none */
+    liana__measured training;
+    liana__measured validation; /* count 0: there was none */
     double learning_rate;     /* of the epoch's last update */
 } liana__history_epoch;
 
@@ -41,18 +39,19 @@ void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
 /* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
- * "val_bad_records"}, ...]}; keys with val_ only if there was a validation */
-liana__value *liana__history_value(const liana__history *history, const char *const *metric_names, size_t num_metrics,
+ * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. `objective` has the names. */
+liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
 /* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */
 liana__value *liana__timing_value(const liana__history *history, liana__arena *arena);
 
-/* The exact state, for checkpoints. Reading errors: INVALID_DATA. */
-liana__value *liana__totals_value(const liana__totals *totals, size_t num_metrics, liana__arena *arena);
-liana__value *liana__history_state(const liana__history *history, size_t num_metrics, liana__arena *arena);
-liana_status liana__totals_read(const liana__value *value, size_t num_metrics, liana__totals *totals,
-                                liana__error *error) LIANA_MUST_USE;
-liana_status liana__history_read(const liana__value *value, size_t num_metrics, liana__history *history,
+/* The exact state, for checkpoints. liana__totals_read writes into totals of the same objective. Reading errors:
+ * INVALID_DATA. */
+liana__value *liana__totals_value(const liana__totals *totals, liana__arena *arena);
+liana__value *liana__history_state(const liana__history *history, const liana__objective *objective,
+                                   liana__arena *arena);
+liana_status liana__totals_read(const liana__value *value, liana__totals *totals, liana__error *error) LIANA_MUST_USE;
+liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -24,12 +24,13 @@ static const struct level {
     const char *how;     /* it is computed, if not by instructions for products of bf16 */
     bool slower;         /* than float32 */
     bool chosen;         /* by `auto` */
+    bool multiplies;     /* bf16, and not f32 made of it */
 } levels[] = {
-    {LIANA__ISA_AMX, "AMX", "", false, true},
-    {LIANA__ISA_AVX512_BF16, "AVX512-BF16", "", false, true},
-    {LIANA__ISA_AVX512_BF16_STORAGE, "AVX512-BF16", "; bf16 is stored and multiplied in f32", false, true},
-    {LIANA__ISA_AVX2, NULL, "; bf16 is stored and multiplied in f32", false, false},
-    {LIANA__ISA_BASELINE, NULL, "; it is emulated", true, false},
+    {LIANA__ISA_AMX, "AMX", "", false, true, true},
+    {LIANA__ISA_AVX512_BF16, "AVX512-BF16", "", false, true, true},
+    {LIANA__ISA_AVX512_BF16_STORAGE, "AVX512-BF16", "; bf16 is stored and multiplied in f32", false, true, false},
+    {LIANA__ISA_AVX2, NULL, "; bf16 is stored and multiplied in f32", false, false, false},
+    {LIANA__ISA_BASELINE, NULL, "; it is emulated", true, false, false},
 };
 
 static const struct level *level_of(liana__isa isa)
@@ -75,7 +76,7 @@ liana__precision_choice liana__precision_choose(const liana__device *device, lia
 {
     const bool own = device->backend == &liana__backend_cpu;
     const struct level *level = level_of(own ? device->context->isa : LIANA__ISA_BASELINE);
-    liana__precision_choice choice = {.precision = asked};
+    liana__precision_choice choice = {.precision = asked, .evaluates_in_float32 = own && !level->multiplies};
     char why[200];
     const bool has_feature = describe_feature(device, why, sizeof why);
     if (asked == LIANA_PRECISION_AUTO) {

@@ -12,7 +12,10 @@ extern const char *const liana__precision_names[];
 liana_precision liana__precision_named(const char *name);
 
 typedef struct liana__precision_choice {
-    liana_precision precision; /* never AUTO */
+    liana_precision precision; /* of training */
+    /* Evaluation and prediction gain nothing from bf16: they keep no activations for a backward pass, and these
+     * instructions multiply in f32. */
+    bool evaluates_in_float32; /* never AUTO */
     char note[320];            /* a line for the user; empty if there is nothing to say */
 } liana__precision_choice;
 

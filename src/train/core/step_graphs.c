@@ -6,11 +6,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const liana__component_names[LIANA__NUM_COMPONENTS] = {
-    [LIANA__COMPONENT_IMAGES] = "images",       [LIANA__COMPONENT_LABELS] = "labels",
-    [LIANA__COMPONENT_POSITIONS] = "positions", [LIANA__COMPONENT_PARTNERS] = "partners",
-    [LIANA__COMPONENT_SHARES] = "shares",
-};
+liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input)
+{
+    if (options->inputs) return options->inputs[input];
+    liana__model_port port = liana__model_input(options->model, input);
+    bool is_image = port.shape.rank == 4;
+    return (liana__trainer_input){is_image ? LIANA_U8 : port.dtype, is_image};
+}
+
+liana__component_name liana__name_component(const liana__trainer_options *options, size_t component)
+{
+    static const char *const others[] = {"positions", "weights", "partners", "shares"};
+    liana__component_name name = {""};
+    if (component < LIANA__FIRST_TARGET) {
+        if (component >= liana__model_num_inputs(options->model)) return name;
+        snprintf(name.text, sizeof name.text, "inputs/%.200s", liana__model_input(options->model, component).name);
+    } else if (component < LIANA__COMPONENT_POSITIONS) {
+        size_t output = component - LIANA__FIRST_TARGET;
+        if (output >= options->objective->num_outputs) return name;
+        snprintf(name.text, sizeof name.text, "targets/%.200s", options->objective->outputs[output].name);
+    } else {
+        snprintf(name.text, sizeof name.text, "%s", others[component - LIANA__COMPONENT_POSITIONS]);
+    }
+    return name;
+}
 
 liana_status liana__leaf_sums_create(const liana_model *model, liana__leaf_sums *sums, liana__error *error)
 {
@@ -30,106 +49,108 @@ void liana__leaf_sums_free(liana__leaf_sums *sums)
 typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
-    liana_tensor loss; /* scalar: the sum over the shard */
+    liana__objective_call measured;
 } shard;
 
-static liana_tensor scaled_images(const liana__trainer_options *options, liana_graph *graph, int64_t size)
+static liana_tensor component(const liana__trainer_options *options, liana_graph *graph, size_t which,
+                              liana_dtype dtype, liana_shape shape)
 {
-    liana_shape shape = liana__model_input_shape(options->model);
+    return liana_graph_input(graph, liana__name_component(options, which).text, dtype, shape);
+}
+
+static liana_tensor build_input(const liana__trainer_options *options, liana_graph *graph, size_t index, int64_t size)
+{
+    liana__model_port port = liana__model_input(options->model, index);
+    liana__trainer_input data = liana__trainer_input_of(options, index);
+    port.shape.dims[0] = size;
+    liana_tensor x = component(options, graph, LIANA__FIRST_INPUT + index, data.dtype, port.shape);
+    if (data.is_image) return liana__preprocess(x, options->scale);
+    return data.dtype == port.dtype ? x : liana_op_cast(x, port.dtype);
+}
+
+static liana_tensor build_target(const liana__trainer_options *options, liana_graph *graph, size_t index, int64_t size)
+{
+    const liana__objective_output *output = &options->objective->outputs[index];
+    liana_shape shape = output->target_shape;
     shape.dims[0] = size;
-    return liana__preprocess(liana_graph_input(graph, "images", LIANA_U8, shape), options->scale);
-}
-
-/* Of the examples of a leaf: who they are, and, in training that mixes, who else. */
-typedef struct truth {
-    liana_tensor labels;
-    liana_tensor partners; /* invalid: nobody */
-    liana_tensor shares;
-    liana_tensor present; /* [size]: 1, or 0 where the example is missing; invalid: none is */
-} truth;
-
-/* What both labels give, each by its share. */
-static liana_tensor share_out(const truth *known, liana_tensor own, liana_tensor partner)
-{
-    liana_tensor shares = known->shares;
-    if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
-    liana_tensor one = liana_graph_scalar(shares.graph, liana_tensor_dtype(shares), 1);
-    return liana_op_add(liana_op_multiply(own, shares), liana_op_multiply(partner, liana_op_subtract(one, shares)));
-}
-
-static liana_tensor loss_of(const liana__trainer_options *options, const liana__model_results *results,
-                            liana_tensor labels, liana_tensor class_weights)
-{
-    liana_tensor loss = options->loss->per_example(results->output, results->logits, labels);
-    if (!class_weights.id) return loss;
-    return liana_op_multiply(loss, liana_op_gather(class_weights, labels, 0));
-}
-
-/* Missing examples add nothing. */
-static liana_tensor sum_of_present(const truth *known, liana_tensor each)
-{
-    if (known->present.id) each = liana_op_multiply(each, liana_op_cast(known->present, liana_tensor_dtype(each)));
-    return liana_op_reduce_sum(each, LIANA_ALL_AXES, false);
+    if (!output->choice.loss) return (liana_tensor){0};
+    return component(options, graph, LIANA__FIRST_TARGET + index, output->target_dtype, shape);
 }
 
 /* As in Keras, weights of classes are for the loss that is trained on, and not for metrics. */
-static liana_tensor class_weights_of(const liana__trainer_options *options, liana_graph *graph, liana_dtype dtype)
+static liana_tensor class_weights_of(const liana__trainer_options *options, liana_graph *graph)
 {
-    int64_t classes = liana__model_output_shape(options->model).dims[1];
+    const liana_shape *output = &options->objective->outputs[0].shape;
+    int64_t classes = output->dims[output->rank - 1];
     float *weights = liana__arena_allocate(&graph->arena, (size_t)classes * sizeof *weights);
     if (!weights) return (liana_tensor){0};
     for (int64_t i = 0; i < classes; i++)
         weights[i] = i < options->num_class_weights ? (float)options->class_weights[i] : 1;
-    liana_tensor constant = liana_graph_constant(graph, LIANA_F32, liana_shape_of(classes), weights);
-    return dtype == LIANA_F32 ? constant : liana_op_cast(constant, dtype);
+    return liana_graph_constant(graph, LIANA_F32, liana_shape_of(classes), weights);
 }
 
-static liana_tensor total_loss(const liana__trainer_options *options, liana_graph *graph,
-                               const liana__model_results *results, const truth *known, bool training)
+static liana__activation_kind activation_of(liana__logits_kind kind)
 {
-    liana_tensor weights = {0};
-    if (training && options->class_weights) {
-        weights = class_weights_of(options, graph, liana_tensor_dtype(results->output));
+    switch (kind) {
+    case LIANA__LOGITS_SOFTMAX: return LIANA__ACTIVATION_SOFTMAX;
+    case LIANA__LOGITS_SIGMOID: return LIANA__ACTIVATION_SIGMOID;
+    case LIANA__LOGITS_NONE: break;
     }
-    liana_tensor each = loss_of(options, results, known->labels, weights);
-    if (known->partners.id) each = share_out(known, each, loss_of(options, results, known->partners, weights));
-    return sum_of_present(known, each);
+    return LIANA__ACTIVATION_NONE;
 }
 
-static liana_tensor total_metric(const liana__metric *metric, const liana__model_results *results, const truth *known)
+/* What the batch says of the examples of a leaf beside inputs and targets. */
+static void add_components(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training,
+                           liana__objective_call *call)
 {
-    liana_tensor each = metric->per_example(results->output, known->labels);
-    if (known->partners.id) each = share_out(known, each, metric->per_example(results->output, known->partners));
-    return liana_op_reshape(sum_of_present(known, each), liana_shape_of(1));
+    const liana_shape column = liana_shape_of(size);
+    if (training && options->mixes) {
+        call->partners = component(options, graph, LIANA__COMPONENT_PARTNERS, LIANA_S32, column);
+        call->shares = component(options, graph, LIANA__COMPONENT_SHARES, LIANA_F32, column);
+    }
+    if (options->weighted) call->loss_weights = component(options, graph, LIANA__COMPONENT_WEIGHTS, LIANA_F32, column);
+    if (training && options->class_weights) call->class_weights = class_weights_of(options, graph);
+}
+
+static void take_results(const liana__model_results *results, liana__objective_call *call)
+{
+    for (size_t i = 0; i < results->num_outputs; i++) {
+        const liana__model_result *result = &results->outputs[i];
+        liana__keep_wide(result->value);
+        liana__keep_wide(result->logits);
+        call->outputs[i] = result->value;
+        call->logits[i] = result->logits;
+        call->activations[i] = activation_of(result->logits_kind);
+    }
 }
 
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool masked,
                          bool training)
 {
-    graph->mixed_precision = options->mixed_precision;
-    liana_tensor x = scaled_images(options, graph, size);
-    truth known = {.labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(size))};
-    liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
-    if (training && options->mixes) {
-        known.partners = liana_graph_input(graph, "partners", LIANA_S32, liana_shape_of(size));
-        known.shares = liana_graph_input(graph, "shares", LIANA_F32, liana_shape_of(size));
+    shard made = {0};
+    liana__objective_call *call = &made.measured;
+    liana_tensor inputs[LIANA__MAX_INPUTS];
+    graph->mixed_precision = options->mixed_precision && (training || !options->evaluates_in_float32);
+    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
+        inputs[i] = build_input(options, graph, i, size);
     }
-    if (masked) known.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
+    for (size_t i = 0; i < options->objective->num_outputs; i++) {
+        call->targets[i] = build_target(options, graph, i, size);
+    }
+    liana_tensor positions =
+        component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
+    add_components(options, graph, size, training, call);
+    if (masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
+    call->present = made.present;
     liana__model_mode mode = {.training = training,
                               .positions = positions,
-                              .present = known.present,
+                              .present = made.present,
                               .seed = options->seed};
-    shard made = {.present = known.present, .results = liana__model_call(options->model, x, &mode)};
-    const liana__model_results *results = &made.results;
-    liana__keep_wide(results->output);
-    liana__keep_wide(results->logits);
-    liana_tensor sums[1 + LIANA__MAX_METRICS];
-    made.loss = total_loss(options, graph, results, &known, training);
-    sums[0] = liana_op_reshape(made.loss, liana_shape_of(1));
-    for (size_t i = 0; i < options->num_metrics; i++) {
-        sums[1 + i] = total_metric(options->metrics[i], results, &known);
-    }
-    liana_graph_output(graph, "sums", liana_op_concat(sums, 1 + options->num_metrics, 0));
+    made.results = liana__model_call(options->model, inputs, &mode);
+    if (liana_graph_status(graph) != LIANA_OK) return made;
+    take_results(&made.results, call);
+    liana__objective_build(options->objective, call);
+    liana_graph_output(graph, "sums", call->sums);
     return made;
 }
 
@@ -157,7 +178,7 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
     for (size_t i = 0; i < model->num_weights; i++) {
         if (liana__weight_trainable(model, i)) wrt[count++] = made->results.weights[i];
     }
-    liana_gradients(made->loss, wrt, count, gradients);
+    liana_gradients(made->measured.loss, wrt, count, gradients);
     for (size_t i = 0; i < model->num_weights; i++) {
         if (!liana__weight_trainable(model, i)) continue;
         liana_graph_output(graph, model->weights[i].name, gradients[sums->count]);
@@ -199,6 +220,19 @@ liana_status liana__build_training_leaf(liana_context *context, const liana__tra
     return finish_graph(graph, out);
 }
 
+/* [size, values]: the predictions of all outputs, one after the other. */
+static liana_tensor predictions_in_rows(const liana__objective *objective, const liana__objective_call *call,
+                                        int64_t size)
+{
+    liana_tensor rows[LIANA__MAX_OUTPUTS];
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        liana_tensor predicted = call->predictions[i];
+        bool is_row = liana_tensor_shape(predicted).rank == 2;
+        rows[i] = is_row ? predicted : liana_op_reshape(predicted, liana_shape_of(size, -1));
+    }
+    return objective->num_outputs == 1 ? rows[0] : liana_op_concat(rows, objective->num_outputs, 1);
+}
+
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                           bool masked, liana_graph **out)
 {
@@ -206,7 +240,9 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
     shard made = build_shard(options, graph, size, masked, false);
-    liana_graph_output(graph, "output", made.results.output);
+    if (liana_graph_status(graph) == LIANA_OK) {
+        liana_graph_output(graph, "output", predictions_in_rows(options->objective, &made.measured, size));
+    }
     return finish_graph(graph, out);
 }
 

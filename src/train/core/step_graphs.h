@@ -4,17 +4,24 @@
 
 #include "train/core/trainer_options.h"
 
-/* The named parts of a batch that a leaf reads. */
+/* The parts of a batch that a leaf reads: inputs, targets, and these. */
 enum {
-    LIANA__COMPONENT_IMAGES,
-    LIANA__COMPONENT_LABELS,
-    LIANA__COMPONENT_POSITIONS,
+    LIANA__FIRST_INPUT,
+    LIANA__FIRST_TARGET = LIANA__MAX_INPUTS,
+    LIANA__COMPONENT_POSITIONS = LIANA__FIRST_TARGET + LIANA__MAX_OUTPUTS,
+    LIANA__COMPONENT_WEIGHTS, /* of the examples' losses, in a trainer that is weighted */
     /* Of training whose examples are mixed. */
     LIANA__COMPONENT_PARTNERS,
     LIANA__COMPONENT_SHARES,
     LIANA__NUM_COMPONENTS,
 };
-extern const char *const liana__component_names[LIANA__NUM_COMPONENTS];
+
+/* The name of a component as an input of the graphs, in `name`: "inputs/NAME", "targets/NAME", "positions"... Empty: the
+ * model has no such input or output. */
+typedef struct liana__component_name {
+    char text[256];
+} liana__component_name;
+liana__component_name liana__name_component(const liana__trainer_options *options, size_t component);
 
 /* How a moving average follows its statistic; see liana__model_update. */
 typedef struct liana__average {
@@ -40,8 +47,8 @@ void liana__leaf_sums_free(liana__leaf_sums *sums);
 liana_status liana__build_training_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                         bool masked, liana__leaf_sums *sums, liana_graph **graph) LIANA_MUST_USE;
 
-/* The graph of an evaluation leaf. Outputs: the vector of loss and metric sums; what the model gives,
- * [size, classes]. */
+/* The graph of an evaluation leaf. Outputs: the vector of loss and metric sums; the predictions of each example in a
+ * row, f32 [size, values]: those of the model's outputs one after the other. */
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                           bool masked, liana_graph **graph) LIANA_MUST_USE;
 

@@ -5,6 +5,7 @@
 #include "train/core/slice_update.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The scalars of an update. */
 enum { UPDATE_COUNT, UPDATE_RATE, UPDATE_ITERATION, NUM_UPDATE_SCALARS };
@@ -16,9 +17,11 @@ struct liana__trainer {
     const liana__strategy *strategy;
     liana__strategy_instance *instance;
     int64_t microbatch;
-    int64_t num_classes;
+    liana__component_name names[LIANA__NUM_COMPONENTS];
     liana__leaf_sums sums;
-    int32_t *no_labels;  /* zeros for a batch: predictions come without labels, and nobody reads their sums */
+    float *first_sum;    /* on the host: loss and metrics */
+    char *no_targets;    /* zeros for a batch: predictions come without targets, and nobody reads their sums */
+    float *no_weights;   /* ones for a batch */
     liana__leaf *leaves; /* of the running batch: those that have examples */
 };
 
@@ -38,7 +41,9 @@ void liana__trainer_destroy(liana__trainer *trainer)
     if (!trainer) return;
     if (trainer->instance) trainer->strategy->destroy(trainer->instance);
     liana__leaf_sums_free(&trainer->sums);
-    free(trainer->no_labels);
+    free(trainer->first_sum);
+    free(trainer->no_targets);
+    free(trainer->no_weights);
     free(trainer->leaves);
     free(trainer);
 }
@@ -115,7 +120,7 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
         .gives_rows = !training,
         .variables = trainer->variables,
     };
-    for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = liana__component_names[i];
+    for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = trainer->names[i].text;
     return plan;
 }
 
@@ -185,23 +190,28 @@ static liana_status add_variables(liana__trainer *trainer, liana__error *error)
     return LIANA_OK;
 }
 
+static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
+{
+    size_t count = liana__model_num_inputs(options->model);
+    if (count > LIANA__MAX_INPUTS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "the model has %zu inputs, expected at most %d", count,
+                           LIANA__MAX_INPUTS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        liana__model_port port = liana__model_input(options->model, i);
+        if (!liana__trainer_input_of(options, i).is_image || port.shape.rank == 4) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model's input '%s' is %s, expected images: [batch, height, width, channels]", port.name,
+                           liana__shape_print(&port.shape).text);
+    }
+    return LIANA_OK;
+}
+
 static liana_status check_model(const liana__trainer_options *options, liana__error *error)
 {
     LIANA_TRY(liana__model_check(options->model, error));
-    liana_shape input = liana__model_input_shape(options->model), output = liana__model_output_shape(options->model);
-    if (input.rank != 4) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the model's input is %s, expected images: [batch, height, width, channels]",
-                           liana__shape_print(&input).text);
-    }
-    if (output.rank != 2) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the model's output is %s, expected [batch, classes]; end it in a pooling or Flatten layer "
-                           "and a Dense layer",
-                           liana__shape_print(&output).text);
-    }
+    LIANA_TRY(check_inputs(options, error));
     if (!options->optimizer) return LIANA_OK;
-    if (options->loss->of_probabilities) LIANA_TRY(liana__model_check_probabilities(options->model, error));
     bool learns = false;
     for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
     if (learns) return LIANA_OK;
@@ -210,19 +220,38 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
                        "'trainable' and 'trainable_from'");
 }
 
+/* What stands in for what a batch does not have. */
+static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    size_t largest = 1;
+    for (size_t i = 0; i < options->objective->num_outputs; i++) {
+        const liana__objective_output *output = &options->objective->outputs[i];
+        size_t size = liana__byte_size(output->target_dtype, &output->target_shape);
+        if (size > largest) largest = size;
+    }
+    trainer->no_targets = calloc((size_t)options->batch_size, largest);
+    trainer->first_sum = calloc(options->objective->num_sums, sizeof *trainer->first_sum);
+    if (!trainer->no_targets || !trainer->first_sum) return liana__fail_memory(error, "the trainer");
+    if (!options->weighted) return LIANA_OK;
+    trainer->no_weights = malloc((size_t)options->batch_size * sizeof *trainer->no_weights);
+    if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
+    for (int64_t i = 0; i < options->batch_size; i++) trainer->no_weights[i] = 1;
+    return LIANA_OK;
+}
+
 static liana_status set_up(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     LIANA_TRY(check_model(options, error));
-    liana_shape output = liana__model_output_shape(options->model);
-    trainer->num_classes = output.dims[1];
+    for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) trainer->names[i] = liana__name_component(options, i);
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
     size_t num_leaves = (size_t)liana__cut_batch(options->batch_size, trainer->microbatch).count;
-    trainer->no_labels = calloc((size_t)options->batch_size, sizeof *trainer->no_labels);
     trainer->leaves = calloc(num_leaves, sizeof *trainer->leaves);
-    if (!trainer->no_labels || !trainer->leaves) return liana__fail_memory(error, "the trainer");
+    if (!trainer->leaves) return liana__fail_memory(error, "the trainer");
+    LIANA_TRY(make_stand_ins(trainer, error));
     LIANA_TRY(liana__leaf_sums_create(options->model, &trainer->sums, error));
     LIANA_TRY(add_variables(trainer, error));
     LIANA_TRY(make_strategy(trainer, error));
@@ -252,7 +281,31 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
 
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {
-    return trainer->num_classes;
+    const liana__objective_output *output = &trainer->options.objective->outputs[0];
+    return output->target == LIANA__TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
+}
+
+int64_t liana__trainer_row_size(const liana__trainer *trainer)
+{
+    int64_t size = 0;
+    const liana__objective *objective = trainer->options.objective;
+    for (size_t i = 0; i < objective->num_outputs; i++) size += liana_shape_size(&objective->outputs[i].shape);
+    return size;
+}
+
+const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer)
+{
+    return &trainer->options;
+}
+
+const char *liana__trainer_component_name(const liana__trainer *trainer, size_t component)
+{
+    return trainer->names[component].text;
+}
+
+const liana__objective *liana__trainer_objective(const liana__trainer *trainer)
+{
+    return trainer->options.objective;
 }
 
 int64_t liana__trainer_microbatch(const liana__trainer *trainer)
@@ -319,19 +372,23 @@ static liana_status check_batch(const liana__trainer *trainer, const liana__trai
 }
 
 static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
-                              liana__trainer_sums *sums, size_t *num_leaves, liana__error *error)
+                              size_t *num_leaves, liana__error *error)
 {
+    const liana__objective *objective = trainer->options.objective;
     LIANA_TRY(check_batch(trainer, batch, training, error));
     liana__leaf_batch leaves = cut_batch(trainer, batch);
-    leaves.rows[LIANA__COMPONENT_IMAGES] = batch->images;
-    leaves.rows[LIANA__COMPONENT_LABELS] = batch->labels ? batch->labels : trainer->no_labels;
+    for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
+    }
     leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
+    leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
     leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
     leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
-    return trainer->strategy->sum(trainer->instance, kind, &leaves, sums->values, error);
+    return trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error);
 }
 
 /* On the callers' track. */
@@ -348,20 +405,21 @@ static uint64_t clock_if_recorded(const liana__trainer *trainer)
 }
 
 /* Whether a batch has no example left; then its sums are of nothing. */
-static bool all_missing(const liana__trainer_batch *batch, liana__trainer_sums *sums)
+static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *batch)
 {
     if (batch->count > 0 || batch->num_positions == 0) return false;
-    *sums = (liana__trainer_sums){{0}};
+    memset(trainer->first_sum, 0, trainer->options.objective->num_sums * sizeof *trainer->first_sum);
     return true;
 }
 
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
-                                 int64_t iteration, liana__trainer_sums *sums, liana__error *error)
+                                 int64_t iteration, const float **sums, liana__error *error)
 {
-    if (all_missing(batch, sums)) return LIANA_OK;
+    *sums = trainer->first_sum;
+    if (all_missing(trainer, batch)) return LIANA_OK;
     size_t num_leaves;
     uint64_t begin = clock_if_recorded(trainer);
-    LIANA_TRY(sum_batch(trainer, batch, true, NULL, sums, &num_leaves, error));
+    LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
     record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
     begin = clock_if_recorded(trainer);
     const float scalars[NUM_UPDATE_SCALARS] = {[UPDATE_COUNT] = (float)batch->count,
@@ -373,9 +431,10 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
 }
 
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
-                                     liana__trainer_sums *sums, liana__error *error)
+                                     const float **sums, liana__error *error)
 {
     size_t num_leaves;
-    if (all_missing(batch, sums)) return LIANA_OK;
-    return sum_batch(trainer, batch, false, outputs, sums, &num_leaves, error);
+    *sums = trainer->first_sum;
+    if (all_missing(trainer, batch)) return LIANA_OK;
+    return sum_batch(trainer, batch, false, outputs, &num_leaves, error);
 }

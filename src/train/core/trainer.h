@@ -9,24 +9,20 @@
 #include "backends/variables.h"
 #include "train/core/trainer_options.h"
 
-/* Host data of up to batch_size examples. */
+/* Host data of up to batch_size examples. Shapes are those of the model's inputs and the objective's targets. */
 typedef struct liana__trainer_batch {
     int64_t count;
-    const uint8_t *images;     /* [count, height, width, channels] */
-    const int32_t *labels;     /* [count]; NULL for predictions: sums are then meaningless */
-    const uint64_t *positions; /* [count]: addresses in the run */
-    const int32_t *partners;   /* [count]: second labels, and what share the first have; for training that mixes */
+    const void *inputs[LIANA__MAX_INPUTS];   /* [count, ...] */
+    const void *targets[LIANA__MAX_OUTPUTS]; /* [count, ...]; NULL for predictions: sums are then meaningless */
+    const float *weights;                    /* [count]: of the examples' losses; NULL: all 1 */
+    const uint64_t *positions;               /* [count]: addresses in the run */
+    const int32_t *partners; /* [count]: second labels, and what share the first have; for training that mixes */
     const float *shares;
     /* Where examples are missing (loader.h): the positions that the batch covers, of which `count` are there; the
      * shards are those of all positions, each of what is left of it. 0: none is missing. */
     int64_t num_positions;
     uint64_t first_position;
 } liana__trainer_batch;
-
-/* Sums over a batch: the loss, then each metric. Divide by the number of examples. */
-typedef struct liana__trainer_sums {
-    float values[1 + LIANA__MAX_METRICS];
-} liana__trainer_sums;
 
 typedef struct liana__trainer liana__trainer;
 
@@ -42,18 +38,26 @@ void liana__trainer_destroy(liana__trainer *trainer);
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
     LIANA_MUST_USE;
 
-/* One update. `iteration` counts updates from 1. After liana__trainer_prepare for this count nothing is allocated,
+/* One update. `iteration` counts updates from 1. *sums receives the vector of sums of the objective, borrowed until the
+ * next call. After liana__trainer_prepare for this count nothing is allocated,
  * unless examples are missing: then shards of other sizes may have to be compiled. A batch without any example changes
  * nothing. */
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
-                                 int64_t iteration, liana__trainer_sums *sums, liana__error *error) LIANA_MUST_USE;
+                                 int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
 
-/* Runs the model as in inference. `outputs` [count, classes] receives what it gives; NULL if not wanted. */
+/* Runs the model as in inference. `outputs` [count, liana__trainer_row_size] receives the predictions; NULL if not
+ * wanted. *sums is as above. */
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
-                                     liana__trainer_sums *sums, liana__error *error) LIANA_MUST_USE;
+                                     const float **sums, liana__error *error) LIANA_MUST_USE;
 
-/* The number of classes: the size of the model's output. */
+/* The number of values that the model predicts for an example: those of all its outputs, one after the other. */
+int64_t liana__trainer_row_size(const liana__trainer *trainer);
+/* The number of classes that the first output's targets are of; 0: they are no classes. */
 int64_t liana__trainer_num_classes(const liana__trainer *trainer);
+const liana__objective *liana__trainer_objective(const liana__trainer *trainer);
+const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer);
+/* Of step_graphs.h; without making it again. */
+const char *liana__trainer_component_name(const liana__trainer *trainer, size_t component);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 
 /* What a full batch needs, and what it would need if there were no limit: bytes of weights, sums and

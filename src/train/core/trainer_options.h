@@ -3,31 +3,36 @@
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
 #include "distribute/strategy.h"
-#include "layers/model.h"
-#include "losses/loss.h"
-#include "metrics/metric.h"
 #include "optimizers/optimizer.h"
+#include "train/core/objective.h"
 
 #include <liana/dataset.h>
 
-enum { LIANA__MAX_METRICS = 8 };
+enum { LIANA__MAX_INPUTS = 8 };
+
+/* How the data of an input of the model arrive. */
+typedef struct liana__trainer_input {
+    liana_dtype dtype; /* of the data; the model's own dtype is made of them */
+    bool is_image;     /* u8 [height, width, channels], which enters by the scale of the options */
+} liana__trainer_input;
 
 typedef struct liana__trainer_options {
-    const liana_model *model; /* built; input [height, width, channels] */
-    const liana__loss *loss;
-    const liana__metric *metrics[LIANA__MAX_METRICS];
-    size_t num_metrics;
-    const liana__optimizer *optimizer; /* NULL: the trainer only evaluates and predicts */
+    const liana_model *model;           /* built */
+    const liana__objective *objective;
+    const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
+    const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
     int64_t batch_size;              /* the largest number of examples in a batch */
     int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
     uint64_t seed;                   /* of dropout */
-    liana_scale scale;               /* how images, which arrive as u8, enter the model */
+    liana_scale scale;               /* how images enter the model */
     bool mixes;                      /* training batches have partners and shares */
+    bool weighted;                   /* batches have a weight for each example's loss */
     const double *class_weights;     /* that the loss of a training example is multiplied by; NULL: all 1 */
     int64_t num_class_weights;       /* classes from here on have 1 */
     size_t memory_limit;             /* bytes that training may take; 0: any (liana__device.memory_limit) */
     bool mixed_precision;            /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
+    bool evaluates_in_float32;       /* ... but for evaluations and predictions */
     const liana__strategy *strategy; /* NULL: one_device */
     /* More devices to compute on, beside the one that the trainer is created with, and the speeds of all; see
      * liana__strategy_devices. */
@@ -35,5 +40,8 @@ typedef struct liana__trainer_options {
     size_t num_more_devices;
     const double *speeds;
 } liana__trainer_options;
+
+/* How an input arrives. */
+liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input);
 
 #endif

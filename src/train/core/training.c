@@ -13,12 +13,15 @@ static void note_recomputation(liana__training *training, const liana__training_
     if (*result.note) liana__note(&options->notes, "%s", result.note);
 }
 
-static void choose_precision(liana__training *training, const liana__training_options *options)
+static void choose_precision(liana__training *training, const liana__training_options *options,
+                             liana__trainer_options *wanted)
 {
     liana__precision_choice choice = liana__precision_choose(training->device, options->precision);
     training->precision = choice.precision;
     snprintf(training->state.precision, sizeof training->state.precision, "%s",
              liana__precision_names[choice.precision]);
+    wanted->mixed_precision = choice.precision == LIANA_MIXED_BFLOAT16;
+    wanted->evaluates_in_float32 = choice.evaluates_in_float32;
     if (*choice.note) liana__note(&options->notes, "%s", choice.note);
 }
 
@@ -42,16 +45,17 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   .seed = wanted.seed,
                                   .memory = options->memory,
                                   .recompute = options->recompute,
-                                  .num_metrics = wanted.num_metrics};
-    for (size_t i = 0; i < wanted.num_metrics; i++) training->metric_names[i] = wanted.metrics[i]->name;
+                                  .objective = wanted.objective,
+                                  .metric_names = wanted.objective->value_names + 1,
+                                  .num_metrics = wanted.objective->num_values - 1};
+    LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
     if (options->optimizer) {
         wanted.optimizer = options->optimizer->optimizer;
         wanted.optimizer_options = options->optimizer->options;
         training->learning_rate = options->optimizer->learning_rate;
     }
     LIANA_TRY(liana__device_open(training->context, options->device, &training->device, error));
-    choose_precision(training, options);
-    wanted.mixed_precision = training->precision == LIANA_MIXED_BFLOAT16;
+    choose_precision(training, options, &wanted);
     wanted.strategy = options->strategy;
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;

@@ -19,7 +19,9 @@ typedef struct liana__training {
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana__learning_rate learning_rate;
-    const char *metric_names[LIANA__MAX_METRICS];
+    const liana__objective *objective; /* borrowed */
+    /* What is reported beside the loss. */
+    const char *const *metric_names;
     size_t num_metrics;
     uint64_t seed;
     /* What `auto` came to. */

@@ -3,12 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DIFFERENCE_SIZE = 160 };
 
 void liana__training_state_free(liana__training_state *state)
 {
     liana__history_free(&state->history);
+    liana__totals_free(&state->running);
     *state = (liana__training_state){0};
 }
 
@@ -16,31 +18,38 @@ void liana__training_state_next_fit(liana__training_state *state)
 {
     state->earlier_epochs += state->epoch;
     state->epoch = state->step = 0;
-    state->running = (liana__totals){0};
+    liana__totals_clear(&state->running);
     liana__history_free(&state->history);
     state->history = (liana__history){0};
 }
 
-static bool same_totals(const liana__totals *a, const liana__totals *b, size_t num_metrics)
+static bool same_totals(const liana__totals *a, const liana__totals *b)
+{
+    size_t count = a->objective ? a->objective->num_sums : 0;
+    if (count != (b->objective ? b->objective->num_sums : 0)) return false;
+    return a->count == b->count && a->bad_records == b->bad_records &&
+           (count == 0 || memcmp(a->sums, b->sums, count * sizeof *a->sums) == 0);
+}
+
+static bool same_measured(const liana__measured *a, const liana__measured *b)
 {
     return a->count == b->count && a->bad_records == b->bad_records &&
-           memcmp(a->values, b->values, (1 + num_metrics) * sizeof *a->values) == 0;
+           memcmp(a->values, b->values, sizeof a->values) == 0;
 }
 
-static bool same_place(const liana__training_state *a, const liana__training_state *b, size_t num_metrics)
+static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
-           a->iteration == b->iteration && same_totals(&a->running, &b->running, num_metrics);
+           a->iteration == b->iteration && same_totals(&a->running, &b->running);
 }
 
-static bool same_history(const liana__history *a, const liana__history *b, size_t num_metrics)
+static bool same_history(const liana__history *a, const liana__history *b)
 {
     if (a->count != b->count) return false;
     for (size_t i = 0; i < a->count; i++) {
         const liana__history_epoch *left = &a->epochs[i], *right = &b->epochs[i];
-        if (!same_totals(&left->training, &right->training, num_metrics) ||
-            !same_totals(&left->validation, &right->validation, num_metrics) ||
-            left->learning_rate != right->learning_rate) {
+        if (!same_measured(&left->training, &right->training) ||
+            !same_measured(&left->validation, &right->validation) || left->learning_rate != right->learning_rate) {
             return false;
         }
     }
@@ -64,13 +73,13 @@ static liana_status same_variable(const liana__variable *a, const liana__variabl
 
 liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
                                          const liana__training_state *b, const liana__variables *b_variables,
-                                         size_t num_metrics, bool *equal, char *difference, liana__error *error)
+                                         bool *equal, char *difference, liana__error *error)
 {
     *equal = false;
-    const char *what = !same_place(a, b, num_metrics)                         ? "the place in training"
-                       : !same_history(&a->history, &b->history, num_metrics) ? "the history"
-                       : a_variables->count != b_variables->count             ? "the number of variables"
-                                                                              : NULL;
+    const char *what = !same_place(a, b)                          ? "the place in training"
+                       : !same_history(&a->history, &b->history)  ? "the history"
+                       : a_variables->count != b_variables->count ? "the number of variables"
+                                                                  : NULL;
     if (what) {
         snprintf(difference, DIFFERENCE_SIZE, "%s", what);
         return LIANA_OK;

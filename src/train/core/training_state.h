@@ -13,7 +13,7 @@ typedef struct liana__training_state {
     int64_t epoch;          /* of this fit, from 0: the one that is running, or is to begin */
     int64_t step;           /* updates done in it */
     int64_t iteration;      /* updates done in all */
-    liana__totals running;  /* of the running epoch */
+    liana__totals running;  /* of the running epoch; made by liana__training_open */
     liana__history history; /* of this fit */
     /* The instruction set that it was saved under, once it was loaded: another one rounds differently. */
     char isa[32];
@@ -31,7 +31,7 @@ void liana__training_state_next_fit(liana__training_state *state);
  * those of reading the devices. */
 liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
                                          const liana__training_state *b, const liana__variables *b_variables,
-                                         size_t num_metrics, bool *equal, char *difference, liana__error *error)
+                                         bool *equal, char *difference, liana__error *error)
     LIANA_MUST_USE;
 
 #endif

@@ -48,11 +48,9 @@ void liana__compiled_forget(liana_model *model)
 static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
-    liana__text_add(&text, "%s\n%s\n%s\n", request->strategy ? request->strategy : "",
-                    request->optimizer ? request->optimizer : "", request->loss ? request->loss : "");
-    for (size_t i = 0; request->metrics && i < LIANA_MAX_METRICS && request->metrics[i]; i++) {
-        liana__text_add(&text, "%s\n", request->metrics[i]);
-    }
+    liana__text_add(&text, "%s\n%s\n", request->strategy ? request->strategy : "",
+                    request->optimizer ? request->optimizer : "");
+    liana__describe_objective(&request->objective, &text);
     liana__text_add(&text, "%lld %lld %llu %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
                     (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
                     (int)request->mixes, (int)request->precision, (int)request->recompute, (long long)request->memory,
@@ -61,12 +59,6 @@ static char *make_key(const liana__compile_request *request)
 }
 
 /* ---- names ---- */
-
-static liana_status fail_unknown(const char *kind, const char *name, const char *nearest, liana__error *error)
-{
-    return liana__fail(error, LIANA_INVALID_CONFIG, "there is no %s '%s' among those that 'liana list' shows%s", kind,
-                       name, liana__hint(nearest).text);
-}
 
 static liana_status read_optimizer(const char *text, liana__arena *arena, liana__optimizer_choice *choice,
                                    liana__error *error)
@@ -80,33 +72,6 @@ static liana_status read_optimizer(const char *text, liana__arena *arena, liana_
     }
     if (!map) return liana__fail_memory(error, "the optimizer");
     return liana__optimizer_read(map, "optimizer", arena, choice, error);
-}
-
-static liana_status find_metrics(const liana__compile_request *request, liana__trainer_options *options,
-                                 liana__error *error)
-{
-    static const char *const usual[LIANA_MAX_METRICS] = {"accuracy"};
-    const char *const *names = request->metrics && request->metrics[0] ? request->metrics : usual;
-    for (size_t i = 0; i < LIANA_MAX_METRICS && names[i]; i++) {
-        const char *nearest = NULL;
-        options->metrics[i] = liana__metric_find(names[i], &nearest);
-        if (!options->metrics[i]) return fail_unknown("metric", names[i], nearest, error);
-        for (size_t before = 0; before < i; before++) {
-            if (options->metrics[before] != options->metrics[i]) continue;
-            return liana__fail(error, LIANA_INVALID_CONFIG, "the metric '%s' is named twice; name each metric once",
-                               names[i]);
-        }
-        options->num_metrics = i + 1;
-    }
-    return LIANA_OK;
-}
-
-static liana_status find_loss(const liana__compile_request *request, liana__trainer_options *options,
-                              liana__error *error)
-{
-    const char *name = request->loss ? request->loss : "sparse_categorical_crossentropy", *nearest = NULL;
-    options->loss = liana__loss_find(name, &nearest);
-    return options->loss ? LIANA_OK : fail_unknown("loss", name, nearest, error);
 }
 
 /* ---- compiling ---- */
@@ -134,8 +99,11 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
     if (request->optimizer) LIANA_TRY(read_optimizer(request->optimizer, &item->arena, &optimizer, error));
-    LIANA_TRY(find_loss(request, &options.trainer, error));
-    LIANA_TRY(find_metrics(request, &options.trainer, error));
+    liana__objective *objective = liana__arena_allocate(&item->arena, sizeof *objective);
+    if (!objective) return liana__fail_memory(error, "the loss");
+    options.trainer.objective = objective;
+    LIANA_TRY(liana__read_objective(&request->objective, request->model, request->optimizer, &item->arena, objective,
+                                    error));
     if (request->strategy) LIANA_TRY(liana__strategy_find(request->strategy, &options.strategy, error));
     return liana__training_open(&item->training, &options, error);
 }

@@ -4,14 +4,14 @@
 #define LIANA_TRAIN_COMPILED_H
 
 #include "train/core/training.h"
+#include "train/model/named_objective.h"
 
 /* What is asked for, by name, as public options say it. */
 typedef struct liana__compile_request {
     liana_model *model;
     const char *strategy;       /* NULL: one_device */
     const char *optimizer;      /* of a fit, as YAML; NULL: none */
-    const char *loss;           /* NULL: sparse_categorical_crossentropy */
-    const char *const *metrics; /* LIANA_MAX_METRICS, those before the first NULL count; NULL or none: accuracy */
+    liana__named_objective objective;
     int64_t batch_size, microbatch;
     uint64_t seed;
     liana_scale scale;

@@ -205,12 +205,18 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
     return liana__loader_create(opened->source, &options, &opened->loader, error);
 }
 
-static liana_results means(const liana__totals *totals, size_t num_metrics)
+static liana_results results_of(const liana__totals *totals)
 {
     liana_results results = {.num_examples = totals->count,
                              .loss = liana__totals_mean(totals, 0),
                              .bad_records = totals->bad_records};
-    for (size_t i = 0; i < num_metrics; i++) results.metrics[i] = liana__totals_mean(totals, i + 1);
+    const liana__objective *objective = totals->objective;
+    size_t count = objective ? objective->num_values - 1 : 0;
+    results.num_metrics = count < LIANA_MAX_METRICS ? count : LIANA_MAX_METRICS;
+    for (size_t i = 0; i < results.num_metrics; i++) {
+        results.metrics[i] = liana__totals_mean(totals, i + 1);
+        results.metric_names[i] = objective->value_names[i + 1];
+    }
     return results;
 }
 
@@ -228,11 +234,10 @@ static bool watch(void *user, const liana__fit_event *event)
     const liana_fit_options *options = own->options;
     if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->warnings);
     if (event->kind != LIANA__FIT_EPOCH || !options->on_epoch) return true;
-    const size_t num_metrics = own->own->training->num_metrics;
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
-                         .training = means(event->training, num_metrics),
-                         .validation = means(event->validation, num_metrics),
+                         .training = results_of(event->training),
+                         .validation = results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
     return options->on_epoch(options->user, &epoch);
@@ -245,7 +250,7 @@ static liana_status save(void *user, liana__error *error)
     const watcher *own = user;
     const liana__training *training = own->own->training;
     return liana__checkpoint_save(own->options->checkpoints, &training->variables, &training->state,
-                                  training->num_metrics, KEPT_CHECKPOINTS, error);
+                                  KEPT_CHECKPOINTS, error);
 }
 
 static liana_status open_data(session *own, const liana_fit_options *options, liana__error *error)
@@ -339,8 +344,8 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
     liana__compile_request request = {.model = own->model,
                                       .strategy = options->strategy.name,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
-                                      .loss = options->loss,
-                                      .metrics = options->metrics,
+                                      .objective = {options->loss, options->losses, options->metrics,
+                                                    options->output_metrics},
                                       .batch_size = own->batch_size,
                                       .microbatch = options->microbatch,
                                       .seed = options->seed,
@@ -407,7 +412,7 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     LIANA_TRY(check_sizes(request->batch_size, 0, 0, error));
     LIANA_TRY(liana__model_check(model, error));
     session own = {.model = model, .batch_size = request->batch_size, .data_bytes = data_bytes(0)};
-    liana__totals totals;
+    liana__totals totals = {0};
     liana_status status = find_preprocessing(&own, data, false, error);
     request->scale = own.scale;
     request->precision = model->precision;
@@ -417,7 +422,8 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
         status = liana__evaluate(own.training->trainer, own.measured.loader, has_labels(data), &totals, on_outputs,
                                  user, error);
     }
-    if (status == LIANA_OK && results) *results = means(&totals, own.training->num_metrics);
+    if (status == LIANA_OK && results) *results = results_of(&totals);
+    liana__totals_free(&totals);
     close_session(&own);
     return status;
 }
@@ -430,8 +436,8 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
                                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
-                                      .loss = options->loss,
-                                      .metrics = options->metrics};
+                                      .objective = {options->loss, options->losses, options->metrics,
+                                                    options->output_metrics}};
     if (dataset && !has_labels(dataset)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }

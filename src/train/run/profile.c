@@ -45,15 +45,8 @@ static liana_status step(profiler *own, int64_t number)
     uint64_t begin = liana__clock();
     LIANA_TRY(liana__loader_next(run->training.loader, &batch, own->error));
     note_step(own, LIANA__EVENT_WAIT, begin, number);
-    liana__trainer_batch data = {.count = batch->count,
-                                 .images = batch->images,
-                                 .labels = batch->labels,
-                                 .positions = batch->positions,
-                                 .partners = batch->partners,
-                                 .shares = batch->shares,
-                                 .num_positions = batch->num_positions,
-                                 .first_position = batch->first_position};
-    liana__trainer_sums sums;
+    liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch, true);
+    const float *sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, own->error);
     own->profile->images += batch->count;

@@ -43,7 +43,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         .data_memory = liana__run_data_memory(run),
         .notes = {options->on_note, options->user},
     };
-    LIANA_TRY(liana__run_find_loss(run, &wanted.trainer, error));
+    LIANA_TRY(liana__run_find_objective(run, options->training, &wanted.trainer.objective, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
     LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
@@ -110,7 +110,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
                            folder);
     }
     if (loaded) *loaded = path;
-    return liana__checkpoint_load(path, &run->core.variables, run->core.num_metrics, NULL, error);
+    return liana__checkpoint_load(path, &run->core.variables, NULL, error);
 }
 
 static liana_status resume(liana__run *run, const liana__run_options *options, bool *resumed, liana__error *error)
@@ -215,7 +215,7 @@ static liana_status save(void *user, liana__error *error)
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_check_there(run, error));
-    return liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state, run->core.num_metrics,
+    return liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state,
                                   run->config->checkpoint.keep, error);
 }
 

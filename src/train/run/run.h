@@ -98,7 +98,7 @@ typedef enum liana__prediction_columns {
  * their number. Examples that cannot be read have no row. *totals (may be NULL) counts both. `options` (may be NULL) is
  * called for each batch and may stop: CANCELLED, no file. */
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__totals *totals,
+                                const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error) LIANA_MUST_USE;
 
 /* Opens data for prediction: patterns, a folder or IDX images. Labels are not read. */

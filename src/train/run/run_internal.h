@@ -57,7 +57,8 @@ size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part
 /* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
 liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error);
-liana_status liana__run_find_loss(liana__run *run, liana__trainer_options *options, liana__error *error);
+liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,
+                                       liana__error *error);
 
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */

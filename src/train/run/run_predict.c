@@ -67,8 +67,8 @@ static bool report(predictions *own, const liana__batch *batch)
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
-    int64_t num_classes = liana__trainer_num_classes(own->run->core.trainer);
-    for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * num_classes);
+    int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
+    for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * row_size);
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
@@ -76,7 +76,7 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
 }
 
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__totals *totals,
+                                const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error)
 {
     static const char *const headers[] = {
@@ -97,6 +97,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
         liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read", path,
                         (long long)own.totals.bad_records, (long long)(own.totals.bad_records + own.totals.count));
     }
-    if (totals) *totals = own.totals;
+    if (measured) *measured = liana__totals_finish(&own.totals);
+    liana__totals_free(&own.totals);
     return status;
 }

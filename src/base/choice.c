@@ -1,0 +1,30 @@
+/* Reads what is chosen by name, with options. */
+#include "base/choice.h"
+
+liana_status liana__choice_read(const liana__value *value, const char *where, const char *expected, const char **name,
+                                const liana__value **map, liana__error *error)
+{
+    char found[128];
+    *map = value->kind == LIANA__VALUE_MAP ? value : NULL;
+    const liana__value *named = *map ? liana__value_get(value, "name") : value;
+    if (*map && !named) {
+        return liana__fail_at(error, &value->place, where, "the key 'name' is missing, expected %s", expected);
+    }
+    if (named->kind != LIANA__VALUE_STRING) {
+        return liana__fail_at(error, &named->place, where, "%sfound %s, expected %s", *map ? "name: " : "",
+                              liana__value_describe(named, found, sizeof found), expected);
+    }
+    *name = named->string;
+    return LIANA_OK;
+}
+
+liana_status liana__choice_options(const liana__fields *fields, const liana__value *map, const char *where,
+                                   const char *const *ignored, liana__arena *arena, const void **options,
+                                   liana__error *error)
+{
+    void *read = liana__arena_allocate(arena, fields->size + 1);
+    if (!read) return liana__fail_memory(error, fields->name);
+    LIANA_TRY(liana__fields_read(fields, map, where, ignored, arena, read, error));
+    *options = fields->count ? read : NULL;
+    return LIANA_OK;
+}

@@ -1,0 +1,104 @@
+/* objective.h - what a training minimises and measures: for each output of the model a loss, a target and metrics.
+ *
+ * A leaf (shard) gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
+ * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then the
+ * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras. */
+#ifndef LIANA_TRAIN_OBJECTIVE_H
+#define LIANA_TRAIN_OBJECTIVE_H
+
+#include "layers/model.h"
+#include "losses/loss.h"
+#include "metrics/metric.h"
+
+#include <liana/element.h>
+
+enum { LIANA__MAX_OUTPUTS = 8, LIANA__MAX_METRICS = 24, LIANA__MAX_VALUES = 1 + LIANA__MAX_OUTPUTS + LIANA__MAX_METRICS };
+
+/* An output of the model. */
+typedef struct liana__objective_output {
+    const char *name;           /* the output's */
+    liana__loss_choice choice;  /* loss NULL: it is only predicted */
+    double weight;              /* of its loss in the whole one */
+    liana_shape shape;          /* of the output, with a batch of 1 */
+    liana__target_kind target;
+    liana_dtype target_dtype;   /* s32 for classes, else f32 */
+    liana_shape target_shape;   /* with a batch of 1 */
+    int64_t elements;           /* of the loss, in one example */
+    liana__activation_kind activation; /* of the loss; what metrics and predictions see has gone through it */
+} liana__objective_output;
+
+typedef struct liana__objective_metric {
+    liana__metric_choice choice;
+    const char *name;           /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
+    size_t output;
+    size_t first_sum, num_sums; /* in a leaf's vector */
+} liana__objective_metric;
+
+typedef struct liana__objective {
+    liana__objective_output outputs[LIANA__MAX_OUTPUTS];
+    size_t num_outputs;
+    liana__objective_metric metrics[LIANA__MAX_METRICS];
+    size_t num_metrics;
+    size_t num_sums;
+    /* What is reported: value_names[0] is "loss". */
+    const char *value_names[LIANA__MAX_VALUES];
+    size_t num_values;
+} liana__objective;
+
+/* How it is asked for. */
+typedef struct liana__objective_request {
+    const liana_model *model;
+    /* A loss (liana__loss_read), or {OUTPUT: loss or null, ...}; NULL: sparse_categorical_crossentropy. */
+    const liana__value *loss;
+    const liana__value *loss_weights; /* {OUTPUT: number}; NULL: all 1 */
+    /* A list of metrics (liana__metric_read), or {OUTPUT: list}; NULL: accuracy where the loss has an activation. */
+    const liana__value *metrics;
+    /* Where these were written, in messages: "train" for train.loss; NULL: an option of a C function. */
+    const char *where;
+    /* What the data have for each output, with the shape of an example; NULL: not known. A loss that takes classes and
+     * values takes what they are. */
+    const liana_component *const *targets;
+} liana__objective_request;
+
+/* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what
+ * the losses need. Errors: INVALID_CONFIG with keys and names; OUT_OF_MEMORY. */
+liana_status liana__objective_create(const liana__objective_request *request, bool for_training, liana__arena *arena,
+                                     liana__objective *objective, liana__error *error) LIANA_MUST_USE;
+
+/* Builds the vector of sums, and the loss to differentiate: the sum over the leaf's examples. */
+typedef struct liana__objective_call {
+    liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* what the model gives */
+    liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */
+    liana__activation_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
+    liana_tensor targets[LIANA__MAX_OUTPUTS];
+    liana_tensor partners;      /* second targets of the first output, of mixed examples; invalid: none */
+    liana_tensor shares;        /* f32 [size]: how much the first ones count */
+    liana_tensor present;       /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
+    liana_tensor loss_weights;  /* f32 [size]: of the examples' losses; invalid: all 1 */
+    liana_tensor class_weights; /* f32 [classes] of the first output's loss; invalid: all 1 */
+    /* Filled in. */
+    liana_tensor predictions[LIANA__MAX_OUTPUTS];
+    liana_tensor sums; /* f32 [num_sums] */
+    liana_tensor loss; /* scalar */
+} liana__objective_call;
+void liana__objective_build(const liana__objective *objective, liana__objective_call *call);
+
+/* Sums over batches, on the host. */
+typedef struct liana__totals {
+    const liana__objective *objective; /* NULL: nothing was measured */
+    double *sums;                      /* [num_sums] */
+    int64_t count;                     /* of examples */
+    int64_t bad_records;               /* positions whose records were left out; not part of count */
+} liana__totals;
+
+liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals,
+                                  liana__error *error) LIANA_MUST_USE;
+void liana__totals_free(liana__totals *totals);
+void liana__totals_clear(liana__totals *totals);
+void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records);
+/* Value `index` of those that are reported; 0 if the count is 0. */
+double liana__totals_mean(const liana__totals *totals, size_t index);
+/* The metric that is a matrix, and its sums; NULL: there is none. *classes is its number of rows. */
+const double *liana__totals_matrix(const liana__totals *totals, int64_t *classes);
+
+#endif

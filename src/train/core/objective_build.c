@@ -1,0 +1,167 @@
+/* The graph of an objective: predictions, loss and the vector of sums of a leaf. */
+#include "ir/graph.h"
+#include "train/core/objective.h"
+
+/* Missing examples add nothing. `each` is [size, ...]. */
+static liana_tensor by_example(liana_tensor each, liana_tensor weights)
+{
+    if (!weights.id) return each;
+    if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
+        weights = liana_op_cast(weights, liana_tensor_dtype(each));
+    }
+    liana_shape shape = liana_tensor_shape(each), column = liana_tensor_shape(weights);
+    while (column.rank < shape.rank) column.dims[column.rank++] = 1;
+    if (column.rank > 1) weights = liana_op_reshape(weights, column);
+    return liana_op_multiply(each, weights);
+}
+
+static liana_tensor sum_all(liana_tensor each)
+{
+    return liana_op_reduce_sum(each, LIANA_ALL_AXES, false);
+}
+
+/* What both targets give, each by its share. */
+static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tensor partner)
+{
+    if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
+    liana_tensor one = liana__scalar_like(shares, 1);
+    return liana_op_add(liana_op_multiply(own, shares), liana_op_multiply(partner, liana_op_subtract(one, shares)));
+}
+
+/* ---- losses ---- */
+
+/* The output as the loss's activation gives it, and what it is of. */
+static void activate(const liana__objective *objective, liana__objective_call *call, size_t index)
+{
+    const liana__objective_output *output = &objective->outputs[index];
+    liana_tensor value = call->outputs[index];
+    if (output->choice.from_logits) {
+        call->logits[index] = value;
+        value = output->activation == LIANA__ACTIVATION_SOFTMAX ? liana_op_softmax(value) : liana_op_logistic(value);
+        liana__keep_wide(value);
+    } else if (call->activations[index] != output->activation) {
+        call->logits[index] = (liana_tensor){0};
+    }
+    call->predictions[index] = value;
+}
+
+static liana_tensor loss_elements(const liana__objective_output *output, const liana__objective_call *call,
+                                  size_t index, liana_tensor target)
+{
+    const liana__loss_call wanted = {.options = output->choice.options,
+                                     .output = call->predictions[index],
+                                     .logits = call->logits[index],
+                                     .target = {output->target, target}};
+    liana_tensor each = output->choice.loss->elements(&wanted);
+    if (index > 0 || !call->class_weights.id) return each;
+    liana_tensor weights = call->class_weights;
+    if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
+        weights = liana_op_cast(weights, liana_tensor_dtype(each));
+    }
+    return liana_op_multiply(each, liana_op_gather(weights, target, 0));
+}
+
+static liana_tensor total_loss(const liana__objective *objective, const liana__objective_call *call, size_t index)
+{
+    const liana__objective_output *output = &objective->outputs[index];
+    liana_tensor each = loss_elements(output, call, index, call->targets[index]);
+    if (index == 0 && call->partners.id) {
+        each = share_out(call->shares, each, loss_elements(output, call, index, call->partners));
+    }
+    each = by_example(each, call->loss_weights);
+    return sum_all(by_example(each, call->present));
+}
+
+/* The loss of an output as a part of the whole one. */
+static liana_tensor weighted(const liana__objective_output *output, liana_tensor loss)
+{
+    double factor = output->weight / (double)output->elements;
+    return factor == 1 ? loss : liana_op_multiply(loss, liana__scalar_like(loss, factor));
+}
+
+/* ---- metrics ---- */
+
+static liana__metric_call metric_call(const liana__objective *objective, const liana__objective_metric *item,
+                                      const liana__objective_call *call, liana_tensor target)
+{
+    const liana__objective_output *output = &objective->outputs[item->output];
+    return (liana__metric_call){.options = item->choice.options,
+                                .output = call->predictions[item->output],
+                                .activation = output->activation,
+                                .target = {output->target, target}};
+}
+
+static liana_tensor sum_of_elements(const liana__objective *objective, const liana__objective_metric *item,
+                                    const liana__objective_call *call)
+{
+    const liana__metric *metric = item->choice.metric;
+    liana__metric_call wanted = metric_call(objective, item, call, call->targets[item->output]);
+    liana_tensor each = metric->elements(&wanted);
+    if (item->output == 0 && call->partners.id) {
+        wanted.target.tensor = call->partners;
+        each = share_out(call->shares, each, metric->elements(&wanted));
+    }
+    return liana_op_reshape(sum_all(by_example(each, call->present)), liana_shape_of(1));
+}
+
+/* A weight for each element of the target's shape without values: [size, ...]. */
+static liana_tensor element_weights(const liana__objective_output *output, const liana__objective_call *call,
+                                    liana_tensor weights)
+{
+    if (!weights.id) return weights;
+    liana_shape shape = output->shape;
+    shape.rank--;
+    shape.dims[0] = liana_tensor_shape(weights).dims[0];
+    liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(weights, 1), shape);
+    (void)call;
+    return by_example(ones, weights);
+}
+
+static liana_tensor sums_of_metric(const liana__objective *objective, const liana__objective_metric *item,
+                                   const liana__objective_call *call)
+{
+    const liana__metric *metric = item->choice.metric;
+    const liana__objective_output *output = &objective->outputs[item->output];
+    bool mixed = item->output == 0 && call->partners.id;
+    liana_tensor present = call->present, own = present;
+    if (mixed) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
+    liana__metric_call wanted = metric_call(objective, item, call, call->targets[item->output]);
+    wanted.weights = element_weights(output, call, own);
+    liana_tensor sums = metric->add(&wanted);
+    if (!mixed) return sums;
+    liana_tensor others = liana_op_subtract(liana__scalar_like(call->shares, 1), call->shares);
+    wanted.target.tensor = call->partners;
+    wanted.weights = element_weights(output, call, present.id ? liana_op_multiply(present, others) : others);
+    return liana_op_add(sums, metric->add(&wanted));
+}
+
+/* ---- the whole ---- */
+
+/* f32 [1]: 0, for an output without a loss. */
+static liana_tensor nothing(liana_graph *graph)
+{
+    return liana_op_reshape(liana_graph_scalar(graph, LIANA_F32, 0), liana_shape_of(1));
+}
+
+void liana__objective_build(const liana__objective *objective, liana__objective_call *call)
+{
+    liana_tensor parts[LIANA__MAX_OUTPUTS + LIANA__MAX_METRICS];
+    liana_graph *graph = call->outputs[0].graph;
+    size_t count = 0;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        activate(objective, call, i);
+        if (!objective->outputs[i].choice.loss) {
+            parts[count++] = nothing(graph);
+            continue;
+        }
+        liana_tensor loss = total_loss(objective, call, i), part = weighted(&objective->outputs[i], loss);
+        call->loss = call->loss.id ? liana_op_add(call->loss, part) : part;
+        parts[count++] = liana_op_reshape(loss, liana_shape_of(1));
+    }
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        parts[count++] = item->choice.metric->elements ? sum_of_elements(objective, item, call)
+                                                       : sums_of_metric(objective, item, call);
+    }
+    call->sums = liana_op_concat(parts, count, 0);
+}

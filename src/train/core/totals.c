@@ -1,0 +1,84 @@
+/* Sums over batches, and what they come to. */
+#include "train/core/objective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals, liana__error *error)
+{
+    *totals = (liana__totals){.objective = objective, .sums = calloc(objective->num_sums, sizeof *totals->sums)};
+    return totals->sums ? LIANA_OK : liana__fail_memory(error, "the sums of loss and metrics");
+}
+
+void liana__totals_free(liana__totals *totals)
+{
+    free(totals->sums);
+    *totals = (liana__totals){0};
+}
+
+void liana__totals_clear(liana__totals *totals)
+{
+    if (totals->objective) memset(totals->sums, 0, totals->objective->num_sums * sizeof *totals->sums);
+    totals->count = totals->bad_records = 0;
+}
+
+void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records)
+{
+    for (size_t i = 0; i < totals->objective->num_sums; i++) totals->sums[i] += (double)sums[i];
+    totals->count += count;
+    totals->bad_records += bad_records;
+}
+
+/* ---- what they come to ---- */
+
+static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)
+{
+    return totals->sums[sum] / ((double)totals->count * (double)output->elements);
+}
+
+static double whole_loss(const liana__totals *totals)
+{
+    const liana__objective *objective = totals->objective;
+    if (objective->num_outputs == 1) return objective->outputs[0].weight * mean_of(totals, 0, &objective->outputs[0]);
+    double loss = 0;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        loss += objective->outputs[i].weight * mean_of(totals, i, &objective->outputs[i]);
+    }
+    return loss;
+}
+
+static double finish_metric(const liana__totals *totals, const liana__objective_metric *item)
+{
+    const liana__metric *metric = item->choice.metric;
+    if (metric->elements) return mean_of(totals, item->first_sum, &totals->objective->outputs[item->output]);
+    return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
+}
+
+double liana__totals_mean(const liana__totals *totals, size_t index)
+{
+    if (!totals->count || !totals->objective) return 0;
+    if (index == 0) return whole_loss(totals);
+    const liana__objective *objective = totals->objective;
+    size_t at = 1;
+    for (size_t i = 0; objective->num_outputs > 1 && i < objective->num_outputs; i++) {
+        if (objective->outputs[i].choice.loss && at++ == index) return mean_of(totals, i, &objective->outputs[i]);
+    }
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (!item->choice.metric->is_matrix && at++ == index) return finish_metric(totals, item);
+    }
+    return 0;
+}
+
+const double *liana__totals_matrix(const liana__totals *totals, int64_t *classes)
+{
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; objective && i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (!item->choice.metric->is_matrix) continue;
+        *classes = 1;
+        while ((size_t)(*classes * *classes) < item->num_sums) ++*classes;
+        return totals->sums + item->first_sum;
+    }
+    return NULL;
+}

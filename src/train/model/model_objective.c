@@ -1,0 +1,71 @@
+/* Keeps, writes and reads what a model was trained for. */
+#include "train/model/model_objective.h"
+
+#include "formats/json.h"
+
+#include <string.h>
+
+enum { NUM_PARTS = 3 };
+
+static const char *const keys[NUM_PARTS] = {"loss", "loss_weights", "metrics"};
+
+static liana_status keep(liana_model *model, const liana__value *const parts[NUM_PARTS], liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *known = liana__value_map(&arena);
+    for (int i = 0; i < NUM_PARTS; i++) liana__value_set(&arena, known, keys[i], liana__value_copy(&arena, parts[i]));
+    bool enough = known && !arena.failed;
+    /* Fits in a row would fill the model's arena with the same values. */
+    if (enough && !(model->objective && liana__value_equal(model->objective, known))) {
+        const liana__value *copy = liana__value_copy(&model->arena, known);
+        enough = copy && !model->arena.failed;
+        if (enough) model->objective = copy;
+    }
+    liana__arena_free(&arena);
+    return enough ? LIANA_OK : liana__fail_memory(error, "the losses");
+}
+
+liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
+                                         liana__error *error)
+{
+    const liana__value *const parts[NUM_PARTS] = {request->loss, request->loss_weights, request->metrics};
+    return keep(model, parts, error);
+}
+
+void liana__model_recall_objective(const liana_model *model, liana__objective_request *request)
+{
+    if (request->loss || request->loss_weights || request->metrics || !model->objective) return;
+    request->loss = liana__value_get(model->objective, keys[0]);
+    request->loss_weights = liana__value_get(model->objective, keys[1]);
+    request->metrics = liana__value_get(model->objective, keys[2]);
+}
+
+const char *liana__model_objective_text(const liana_model *model, liana__arena *arena)
+{
+    if (!model->objective) return "";
+    liana__text text = {0};
+    liana__value_write_json(model->objective, 0, &text);
+    const char *line = text.failed ? NULL : liana__arena_string(arena, text.data);
+    liana__text_free(&text);
+    return line;
+}
+
+liana_status liana__model_objective_read(liana_model *model, const char *text, const char *path, liana__error *error)
+{
+    if (!text || !*text) return LIANA_OK;
+    liana__arena arena = {0};
+    liana__value *map;
+    liana_status status = liana__json_parse(text, strlen(text), "objective", &arena, &map, error);
+    if (status == LIANA_OK) {
+        const bool is_map = map->kind == LIANA__VALUE_MAP;
+        const liana__value *parts[NUM_PARTS] = {0};
+        for (int i = 0; is_map && i < NUM_PARTS; i++) parts[i] = liana__value_get(map, keys[i]);
+        status = keep(model, parts, error);
+    } else if (status != LIANA_OUT_OF_MEMORY) {
+        if (error) error->status = LIANA_INVALID_DATA;
+        liana__fail_within(error, "'%s': the objective in its metadata", path);
+        status = LIANA_INVALID_DATA;
+    }
+    liana__arena_free(&arena);
+    return status;
+}

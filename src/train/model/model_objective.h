@@ -1,0 +1,21 @@
+/* model_objective.h - what a model was trained for: losses and metrics, which evaluations use unless told otherwise, and
+ * of which predictions know whether the model gives logits. */
+#ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
+#define LIANA_TRAIN_MODEL_OBJECTIVE_H
+
+#include "train/core/objective.h"
+
+/* Keeps copies of the values of a request. Errors: OUT_OF_MEMORY; the model then knows what it knew. */
+liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* Sets what the model knows in a request that says nothing. */
+void liana__model_recall_objective(const liana_model *model, liana__objective_request *request);
+
+/* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
+const char *liana__model_objective_text(const liana_model *model, liana__arena *arena);
+/* Reads that line from the file at `path`; NULL and "" change nothing. Errors: INVALID_DATA, OUT_OF_MEMORY. */
+liana_status liana__model_objective_read(liana_model *model, const char *text, const char *path, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

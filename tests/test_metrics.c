@@ -1,0 +1,422 @@
+/* Metrics that are sums: cut into leaves of any sizes, they are what counting one by one gives. */
+#include "harness/harness.h"
+
+#include "base/random.h"
+#include "formats/yaml.h"
+#include "harness/graph_run.h"
+#include "metrics/metric.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana_context *context;
+static liana__device *devices[2];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return liana__test_open_devices(1, &context, &devices[1], &devices[0]);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return liana__test_close_devices(context, devices[1], devices[0]);
+}
+
+enum { EXAMPLES = 61, CLASSES = 6 };
+
+/* Predictions, and what is true: a class for each example, and yes or no for each class. */
+typedef struct samples {
+    float outputs[EXAMPLES * CLASSES];
+    int32_t classes[EXAMPLES];
+    float answers[EXAMPLES * CLASSES];
+    float weights[EXAMPLES];
+} samples;
+
+/* Predictions lie in the middle between two of 200 thresholds, so that each of their orders shows. Class 4 never
+ * occurs, and class 5 is never predicted. */
+static samples draw(void)
+{
+    samples made;
+    liana__philox_key key = liana__philox_make_key(33, LIANA__STREAM_TEST, 1);
+    for (uint32_t i = 0; i < EXAMPLES; i++) {
+        uint32_t words[4];
+        liana__philox(key, (uint32_t[4]){i, 1, 0, 0}, words);
+        made.classes[i] = (int32_t)(words[0] % 5);
+        if (made.classes[i] == 4) made.classes[i] = 5;
+        made.weights[i] = (float)(words[1] % 5) / 4;
+        for (uint32_t k = 0; k < CLASSES; k++) {
+            liana__philox(key, (uint32_t[4]){i * CLASSES + k, 0, 0, 0}, words);
+            uint32_t place = k == 5 ? 0 : words[0] % 199;
+            made.outputs[i * CLASSES + k] = ((float)place + 0.5f) / 199;
+            made.answers[i * CLASSES + k] = (float)(words[1] % 3 == 0);
+        }
+    }
+    return made;
+}
+
+/* What is measured. */
+typedef struct measurement {
+    const char *written;
+    liana__activation_kind activation;
+    liana__target_kind target;
+    bool weighted;
+    int64_t last; /* values of an example: CLASSES or 1 */
+} measurement;
+
+static const float *targets_of(const samples *all, const measurement *m)
+{
+    return m->target == LIANA__TARGET_CLASSES ? (const float *)all->classes : all->answers;
+}
+
+/* The sums that the examples [begin, begin + count) add. */
+static void add_leaf(const measurement *m, liana__device *device, const samples *all, int64_t begin, int64_t count,
+                     double *sums, size_t size, const liana__metric_choice *choice)
+{
+    liana_graph *graph = liana__test_new_graph(context);
+    bool classes = m->target == LIANA__TARGET_CLASSES;
+    liana_shape rows = liana_shape_of(count, m->last), column = liana_shape_of(count);
+    liana__metric_call call = {.options = choice->options, .activation = m->activation};
+    call.output = liana_graph_input(graph, "output", LIANA_F32, rows);
+    call.target.kind = m->target;
+    call.target.tensor =
+        liana_graph_input(graph, "target", classes ? LIANA_S32 : LIANA_F32, classes ? column : rows);
+    if (m->weighted) call.weights = liana_graph_input(graph, "weights", LIANA_F32, column);
+    liana_tensor added = choice->metric->add(&call);
+    liana_graph_output(graph, "sums", added);
+    assert_ok(liana_graph_status(graph), &context->error);
+    const float *targets = targets_of(all, m) + begin * (classes ? 1 : m->last);
+    liana__test_value inputs[] = {{LIANA_F32, rows, (void *)(all->outputs + begin * m->last)},
+                                  {classes ? LIANA_S32 : LIANA_F32, classes ? column : rows, (void *)targets},
+                                  {LIANA_F32, column, (void *)(all->weights + begin)}};
+    liana__test_value result;
+    liana__test_run(device, graph, inputs, &result);
+    assert_int_equal(liana_shape_size(&result.shape), size);
+    for (size_t i = 0; i < size; i++) sums[i] += (double)((const float *)result.data)[i];
+    liana__test_free_values(&result, 1);
+    liana_graph_destroy(graph);
+}
+
+enum { MOST_SUMS = 512 };
+
+/* The metric's sums over all examples, in leaves of `leaf`. */
+static void measure(const measurement *m, liana__device *device, const samples *all, int64_t leaf, double *sums,
+                    double *value)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *written;
+    liana__metric_choice choice;
+    assert_ok(liana__yaml_parse(m->written, strlen(m->written), "metric", &arena, &written, &error), &error);
+    assert_ok(liana__metric_read(written, "metrics", &arena, &choice, &error), &error);
+    size_t size = choice.metric->size(choice.options, &liana_shape_of(1, m->last));
+    assert_true(size <= MOST_SUMS);
+    memset(sums, 0, MOST_SUMS * sizeof *sums);
+    for (int64_t begin = 0; begin < EXAMPLES; begin += leaf) {
+        int64_t left = EXAMPLES - begin;
+        add_leaf(m, device, all, begin, left < leaf ? left : leaf, sums, size, &choice);
+    }
+    *value = choice.metric->finish ? choice.metric->finish(choice.options, sums, size) : 0;
+    liana__arena_free(&arena);
+}
+
+/* For each cut and device: the value is `expected`, and the sums are the same numbers. */
+static void check(const measurement *m, double expected)
+{
+    const samples all = draw();
+    double first[MOST_SUMS], sums[MOST_SUMS], value;
+    measure(m, devices[1], &all, EXAMPLES, first, &value);
+    if (fabs(value - expected) > 1e-6) fail_msg("%s is %.9f, expected %.9f", m->written, value, expected);
+    static const int64_t leaves[] = {1, 7, 32};
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        for (int d = 0; d < 2; d++) {
+            double again;
+            measure(m, devices[d], &all, leaves[i], sums, &again);
+            assert_memory_equal(sums, first, sizeof sums);
+            assert_true(again == value);
+        }
+    }
+}
+
+/* ---- counting one by one ---- */
+
+static int likeliest(const float *row)
+{
+    int best = 0;
+    for (int k = 1; k < CLASSES; k++) {
+        if (row[k] > row[best]) best = k;
+    }
+    return best;
+}
+
+/* Whether example i has answer k, and is said to have it. */
+typedef struct answer {
+    bool truth, said;
+    double weight;
+} answer;
+
+static answer answer_of(const samples *all, const measurement *m, int i, int k, double threshold)
+{
+    const float *row = all->outputs + i * m->last;
+    bool each = m->activation == LIANA__ACTIVATION_SIGMOID || m->last == 1;
+    return (answer){
+        .truth = m->target == LIANA__TARGET_CLASSES ? all->classes[i] == k : all->answers[i * m->last + k] > 0,
+        .said = each ? (double)row[k] > threshold : likeliest(row) == k,
+        .weight = m->weighted ? (double)all->weights[i] : 1,
+    };
+}
+
+typedef struct counts {
+    double right, said, truth;
+} counts;
+
+static counts count(const samples *all, const measurement *m, int k, double threshold)
+{
+    counts found = {0};
+    for (int i = 0; i < EXAMPLES; i++) {
+        answer a = answer_of(all, m, i, k, threshold);
+        found.right += a.truth && a.said ? a.weight : 0;
+        found.said += a.said ? a.weight : 0;
+        found.truth += a.truth ? a.weight : 0;
+    }
+    return found;
+}
+
+static double divide(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* What 'p', 'r' or 'f' is of a class: F1 from precision and recall, not from the counts. */
+static double score(char kind, counts c)
+{
+    double precision = divide(c.right, c.said), recall = divide(c.right, c.truth);
+    if (kind == 'p') return precision;
+    if (kind == 'r') return recall;
+    return divide(2 * precision * recall, precision + recall);
+}
+
+static double average(const samples *all, const measurement *m, char kind, const char *how, double threshold)
+{
+    double sum = 0, weighted = 0, weights = 0;
+    counts total = {0};
+    for (int k = 0; k < m->last; k++) {
+        counts c = count(all, m, k, threshold);
+        sum += score(kind, c);
+        weighted += score(kind, c) * c.truth;
+        weights += c.truth;
+        total = (counts){total.right + c.right, total.said + c.said, total.truth + c.truth};
+    }
+    if (strcmp(how, "micro") == 0) return score(kind, total);
+    return strcmp(how, "macro") == 0 ? sum / (double)m->last : weighted / weights;
+}
+
+static void test_precision_recall_and_f1_score(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"precision", "recall", "f1_score"}, *const how[] = {"macro", "micro", "weighted"};
+    const samples all = draw();
+    for (size_t n = 0; n < 3; n++) {
+        for (size_t h = 0; h < 3; h++) {
+            for (int weighted = 0; weighted < 2; weighted++) {
+                char text[96];
+                snprintf(text, sizeof text, "{name: %s, average: %s, threshold: 0.25}", names[n], how[h]);
+                const measurement kinds[] = {
+                    {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted, CLASSES},
+                    {text, LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, CLASSES},
+                    {text, LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1},
+                };
+                for (size_t i = 0; i < 3; i++) {
+                    check(&kinds[i], average(&all, &kinds[i], names[n][0], how[h], 0.25));
+                }
+            }
+        }
+    }
+}
+
+static void test_confusion_matrix(void **state)
+{
+    (void)state;
+    const samples all = draw();
+    const measurement m = {"confusion_matrix", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+    double sums[MOST_SUMS], expected[CLASSES * CLASSES] = {0}, value;
+    for (int i = 0; i < EXAMPLES; i++) {
+        expected[all.classes[i] * CLASSES + likeliest(all.outputs + i * CLASSES)] += (double)all.weights[i];
+    }
+    for (int d = 0; d < 2; d++) {
+        measure(&m, devices[d], &all, 8, sums, &value);
+        assert_memory_equal(sums, expected, sizeof expected);
+    }
+    /* One answer of yes or no: the row is the truth, the column what is said. */
+    const measurement binary = {"confusion_matrix", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, 1};
+    double both[4] = {0};
+    for (int i = 0; i < EXAMPLES; i++) both[2 * (all.answers[i] > 0) + (all.outputs[i] > 0.5f)]++;
+    measure(&binary, devices[1], &all, EXAMPLES, sums, &value);
+    assert_memory_equal(sums, both, sizeof both);
+}
+
+/* ---- areas ---- */
+
+/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. */
+static double ranked(const samples *all, const measurement *m)
+{
+    double above = 0, pairs = 0;
+    for (int i = 0; i < EXAMPLES * m->last; i++) {
+        answer a = answer_of(all, m, i / (int)m->last, i % (int)m->last, 0.5);
+        for (int j = 0; a.truth && j < EXAMPLES * m->last; j++) {
+            answer b = answer_of(all, m, j / (int)m->last, j % (int)m->last, 0.5);
+            if (b.truth) continue;
+            double weight = a.weight * b.weight;
+            pairs += weight;
+            above += weight * (all->outputs[i] > all->outputs[j] ? 1 : all->outputs[i] == all->outputs[j] ? 0.5 : 0);
+        }
+    }
+    return above / pairs;
+}
+
+static void test_area_under_the_roc_curve(void **state)
+{
+    (void)state;
+    const samples all = draw();
+    const measurement kinds[] = {
+        {"auc", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, CLASSES},
+        {"auc", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, CLASSES},
+        {"{name: auc, curve: ROC}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
+        {"auc", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, false, CLASSES},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], ranked(&all, &kinds[i]));
+}
+
+/* Between two thresholds right and wrong answers grow evenly: the precision on the way, summed in small steps. */
+static double stepped(const samples *all, const measurement *m)
+{
+    double right[201] = {0}, wrong[201] = {0}, area = 0;
+    for (int i = 0; i < EXAMPLES * m->last; i++) {
+        answer a = answer_of(all, m, i / (int)m->last, i % (int)m->last, 0.5);
+        for (int t = 0; t < 200; t++) {
+            double threshold = t == 0 ? -1 : t == 199 ? 2 : t / 199.0;
+            if ((double)all->outputs[i] > threshold) *(a.truth ? &right[t] : &wrong[t]) += a.weight;
+        }
+    }
+    enum { STEPS = 20000 };
+    for (int t = 198; t >= 0; t--) {
+        double gained = right[t] - right[t + 1], added = gained + wrong[t] - wrong[t + 1];
+        for (int s = 0; s < STEPS && gained > 0; s++) {
+            double way = (s + 0.5) / STEPS, answers = right[t + 1] + wrong[t + 1] + added * way;
+            area += (right[t + 1] + gained * way) / answers * gained / STEPS;
+        }
+    }
+    return area / right[0];
+}
+
+static void test_area_under_the_precision_recall_curve(void **state)
+{
+    (void)state;
+    const samples all = draw();
+    const measurement kinds[] = {
+        {"{name: auc, curve: PR}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, CLASSES},
+        {"{name: auc, curve: PR}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], stepped(&all, &kinds[i]));
+}
+
+/* ---- means ---- */
+
+/* f32 [EXAMPLES] of a metric that is a mean. */
+static void run_elements(const char *name, const samples *all, liana__activation_kind activation, float *each)
+{
+    const liana__metric *metric = liana__metric_find(name, NULL);
+    liana__arena arena = {0};
+    void *options = liana__arena_allocate(&arena, metric->options->size + 1);
+    assert_ok(liana__fields_default(metric->options, &arena, options, &context->error), &context->error);
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_shape rows = liana_shape_of(EXAMPLES, CLASSES);
+    const liana__metric_call call = {
+        .options = options,
+        .output = liana_graph_input(graph, "output", LIANA_F32, rows),
+        .activation = activation,
+        .target = {LIANA__TARGET_VALUES, liana_graph_input(graph, "target", LIANA_F32, rows)},
+    };
+    liana_graph_output(graph, "each", metric->elements(&call));
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana__test_value inputs[] = {{LIANA_F32, rows, (void *)all->outputs}, {LIANA_F32, rows, (void *)all->answers}};
+    liana__test_value result;
+    liana__test_run(devices[1], graph, inputs, &result);
+    memcpy(each, result.data, EXAMPLES * sizeof *each);
+    liana__test_free_values(&result, 1);
+    liana_graph_destroy(graph);
+    liana__arena_free(&arena);
+}
+
+static void test_means_over_values(void **state)
+{
+    (void)state;
+    const samples all = draw();
+    static const char *const names[] = {"mean", "mean_squared_error", "mean_absolute_error", "binary_accuracy",
+                                        "accuracy"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        float each[EXAMPLES];
+        run_elements(names[n], &all, LIANA__ACTIVATION_SIGMOID, each);
+        for (int i = 0; i < EXAMPLES; i++) {
+            double sum = 0;
+            for (int k = 0; k < CLASSES; k++) {
+                double x = (double)all.outputs[i * CLASSES + k], t = (double)all.answers[i * CLASSES + k];
+                sum += n == 0 ? x : n == 1 ? (x - t) * (x - t) : n == 2 ? fabs(x - t) : (x > 0.5) == (t > 0.5);
+            }
+            assert_true(fabs((double)each[i] - sum / CLASSES) < 1e-6);
+        }
+    }
+}
+
+/* Rows of probabilities mean their largest. */
+static void test_top_k_of_rows(void **state)
+{
+    (void)state;
+    const samples all = draw();
+    float each[EXAMPLES];
+    run_elements("top_k_accuracy", &all, LIANA__ACTIVATION_SOFTMAX, each);
+    for (int i = 0; i < EXAMPLES; i++) {
+        int truth = likeliest(all.answers + i * CLASSES), above = 0;
+        for (int k = 0; k < CLASSES; k++) above += all.outputs[i * CLASSES + k] > all.outputs[i * CLASSES + truth];
+        assert_true(each[i] == (float)(above < 5));
+    }
+}
+
+static void check_refused(const char *written, const char *first, const char *second)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *value;
+    liana__metric_choice choice;
+    assert_ok(liana__yaml_parse(written, strlen(written), "metric", &arena, &value, &error), &error);
+    assert_fails(liana__metric_read(value, "train.metrics", &arena, &choice, &error), LIANA_INVALID_CONFIG, &error,
+                 "train.metrics", first, second);
+    liana__arena_free(&arena);
+}
+
+static void test_mistakes_are_named(void **state)
+{
+    (void)state;
+    check_refused("f2_score", "no metric 'f2_score'", "did you mean 'f1_score'");
+    check_refused("{name: top_k_accuracy, k: 0}", "k", "0");
+    check_refused("{name: accuracy, k: 3}", "k", "");
+    check_refused("{name: recall, average: harmonic}", "average", "macro");
+    check_refused("{name: auc, num_thresholds: 1}", "num_thresholds", "1");
+    check_refused("{name: auc, as: 3}", "as: found the number 3", "expected the name");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_precision_recall_and_f1_score),
+        cmocka_unit_test(test_confusion_matrix),
+        cmocka_unit_test(test_area_under_the_roc_curve),
+        cmocka_unit_test(test_area_under_the_precision_recall_curve),
+        cmocka_unit_test(test_means_over_values),
+        cmocka_unit_test(test_top_k_of_rows),
+        cmocka_unit_test(test_mistakes_are_named),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -153,11 +153,9 @@ static void test_usage_errors(void **state)
                        "train.memory=100\n");
     assert_usage_error(run("train", "x.yaml", "--zebra", "1"),
                        "liana: train: unknown option '--zebra'; 'liana train --help' lists them\n");
-    assert_usage_error(
-        run("train", "x.yaml", "--validation_split", "0.2"),
-        "liana: train: unknown option '--validation_split'; validation data must be separate files: "
-        "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train "
-        "and data.validation\n");
+    assert_usage_error(run("train", "x.yaml", "--validation_split", "0.2"),
+                       "liana: train: unknown option '--validation_split'; it is a key of the configuration, set as "
+                       "data.validation_split=0.2\n");
     /* Keys that another subcommand does not have. */
     assert_usage_error(run("synth", "flowers", "--epochs", "5"),
                        "liana: synth: unknown option '--epochs'; 'liana synth --help' lists them\n");

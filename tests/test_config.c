@@ -231,8 +231,28 @@ static void test_mistakes_are_named_with_their_place(void **state)
         {MODEL "train: {momentum: 0.9}\n",
          "c.yaml:2:9: train: unknown key 'momentum'; did you mean 'train.optimizer.momentum'?"},
         {MODEL "data: {validation_split: 0.2}\n",
-         "c.yaml:2:8: data: unknown key 'validation_split'; validation data must be separate files: 'liana convert "
-         "DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train and data.validation"},
+         "c.yaml:2:26: data.validation_split: it needs 'train', of which it takes a part"},
+        {MODEL "data: {train: a, validation: b, validation_split: 0.2}\n",
+         "c.yaml:2:51: data.validation_split: 'validation' and 'validation_split' exclude each other; keep one of "
+         "them"},
+        {MODEL "data: {train: a, validation_split: 1}\n",
+         "c.yaml:2:36: data.validation_split: found the number 1, expected a share below 1"},
+        {MODEL "data: {columns: [a]}\n",
+         "c.yaml:2:17: data.columns: found a list of 1, expected a mapping of components to columns"},
+        {MODEL "data: {columns: {a: {form: b}}}\n",
+         "c.yaml:2:22: data.columns.a: unknown key 'form'; did you mean 'from'?"},
+        {MODEL "data: {columns: {a: {length: 3, multi_hot: 2}}}\n",
+         "c.yaml:2:21: data.columns.a: 'length' and 'multi_hot' exclude each other; keep one of them"},
+        {MODEL "data: {columns: {a: {lengths: n}}}\n", "c.yaml:2:21: data.columns.a: 'lengths' needs 'length'"},
+        {MODEL "data: {columns: {a: {length: 3, lengths: b}, b: c}}\n",
+         "c.yaml:2:17: data.columns: there are two components 'b'; give the lengths of 'a' another name"},
+        {MODEL "data: {columns: {features: [a, b]}, inputs: {x: featurs}}\n",
+         "c.yaml:2:49: data.inputs.x: there is no component 'featurs'; did you mean 'features'?"},
+        {MODEL "data: {columns: {price: p}, targets: 3}\n",
+         "c.yaml:2:38: data.targets: found the number 3, expected a component, or a mapping of names of the model to "
+         "components"},
+        {MODEL "data: {columns: {weight: w}, example_weight: wieght}\n",
+         "c.yaml:2:46: data.example_weight: there is no component 'wieght'; did you mean 'weight'?"},
         {MODEL "train: {epochs: 0}\n",
          "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000"},
         {MODEL "train: {epochs: many}\n",
@@ -354,10 +374,7 @@ static void test_mistakes_on_the_command_line(void **state)
     static const char *const cases[][2] = {
         {"train.bach_size=3", "command line: train: unknown key 'bach_size'; did you mean 'batch_size'?"},
         {"trian.epochs=3", "command line: unknown key 'trian'; did you mean 'train'?"},
-        {"validation_split=0.2",
-         "command line: unknown key 'validation_split'; validation data must be separate files: "
-         "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and "
-         "DIR/val, for data.train and data.validation"},
+        {"validation_split=0.2", "command line: unknown key 'validation_split'; did you mean 'data.validation_split'?"},
         {"epochs=3", "command line: unknown key 'epochs'; did you mean 'train.epochs'?"},
         {"train.epochs=x", "command line: train.epochs: found the text 'x', expected a whole number from 1 to 1000000"},
         {"train.epochs", "command line: found 'train.epochs', expected key=value, such as train.epochs=3"},

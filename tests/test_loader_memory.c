@@ -174,7 +174,7 @@ static void test_a_million_records_of_a_file(void **state)
     liana__loader *loader;
     options.memory = 8 << 20;
     assert_fails(liana__loader_create(source, &options, &loader, &error), LIANA_INVALID_CONFIG, &error,
-                 "two batches of 256 images", "the index of the data 8.0 MiB", "data.memory", "1.1 times as large");
+                 "two batches of 256 examples", "the index of the data 8.0 MiB", "data.memory", "1.1 times as large");
     liana__source_close(source);
 }
 

@@ -170,6 +170,7 @@ static void test_csv(void **state)
     (void)state;
     static const char text[] = "path,label,id\n\"a, \"\"b\"\".jpg\",3,x\r\nc.jpg,4,\"two\nlines\"\n\nd.jpg,5,\n";
     try_mutants((const uint8_t *)text, sizeof text - 1, liana__try_csv);
+    try_mutants((const uint8_t *)text, sizeof text - 1, liana__try_csv_table);
 }
 
 /* A header of ustar with a right checksum, in front of `size` bytes that the caller fills in. */

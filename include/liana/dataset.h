@@ -30,6 +30,13 @@ extern "C" {
 
 typedef struct liana_dataset liana_dataset;
 
+/* Whether the first line of a table has the names of its columns. */
+typedef enum liana_header {
+    LIANA_HEADER_AUTO, /* if no cell of it is a number */
+    LIANA_HEADER_YES,
+    LIANA_HEADER_NO, /* the columns are called "0", "1", ... */
+} liana_header;
+
 /* Zeros are the defaults. */
 typedef struct liana_dataset_options {
     liana_scale scale;         /* LIANA_SCALE_AUTO: the model's scale (preprocessing.h) */
@@ -38,13 +45,18 @@ typedef struct liana_dataset_options {
     const char *image_feature; /* names of tf.Example features; NULL: the usual names are tried */
     const char *label_feature;
     const char *id_feature;
-    /* Folders and CSV lists: use the class numbers of this dataset. It must be open only for this call. An unknown
+    /* Use the class numbers and the vocabularies of this dataset. It must be open only for this call. An unknown
      * class name is refused; so are numbers where this dataset has names. NULL: classes are numbered in the byte order
      * of their names. Set it for validation data: if they lacked a class, all later classes would get other numbers. */
     const liana_dataset *classes_of;
     /* Instead of classes_of: the names in the order of their numbers, then NULL; for example a model's
      * (liana_model_preprocessing). If the labels are numbers, this gives their names. */
     const char *const *class_names;
+    /* More components, made of columns of CSV files or features of tf.Examples; as data.columns in YAML:
+     * "{features: [width, height], city: {category: true}, words: {length: 32}}". NULL: those of classes_of, if it has
+     * some; else of a table each column, of other files none. */
+    const char *columns;
+    liana_header header;  /* of tables */
     int64_t label_offset; /* added to every label; -1 if the files count classes from 1 */
     int64_t take;         /* use only the first `take` examples; 0: all */
     bool antialias;       /* average over all pixels when images are shrunk to the model's input. Pillow and torchvision
@@ -93,6 +105,14 @@ LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_data
  * - `image`: a string (the encoded file), or u8 [height, width, channels] if the files hold pixels;
  * - `label`: s64, with the offset added; missing if the data have no labels;
  * - `id`: a string, empty if there is none. */
+
+/* The rows of CSV or TSV tables. A column is s64 if all its cells are whole numbers, f32 if all are numbers, else a
+ * string; or what options->columns says. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
+ * names is the class label: `label` (s64), as in files of images. A column `id` or `image_id` is the `id`. An empty
+ * cell is an error, unless `columns` says what it stands for; messages name file, line and column. `options` may be
+ * NULL. Random-access. */
+LIANA_API liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern,
+                                           const liana_dataset_options *options);
 
 /* One element that consists of all arrays; or one element for each index of the arrays' first dimension, which must be
  * the same for all. Values are copied. */

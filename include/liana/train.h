@@ -57,10 +57,13 @@ typedef struct liana_strategy {
 typedef struct liana_fit_options {
     const liana_dataset *training;
     const liana_dataset *validation; /* NULL: none */
-    int64_t epochs;                  /* 0: 1 */
-    int64_t steps_per_epoch;         /* 0: every example once (a stream of unknown length is counted first) */
-    int64_t batch_size;              /* examples in one update; 0: 32 */
-    int64_t microbatch;              /* examples computed together; 0: chosen from the model and batch size */
+    /* Instead of `validation`: the share of `training` to validate with, above 0 and below 1; drawn by the seed, with
+     * the same share of each class. The rest is trained on. Not for streams. 0: none. */
+    double validation_split;
+    int64_t epochs;          /* 0: 1 */
+    int64_t steps_per_epoch; /* 0: every example once (a stream of unknown length is counted first) */
+    int64_t batch_size;      /* examples in one update; 0: 32 */
+    int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
     const char *optimizer;
     const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */

@@ -20,6 +20,7 @@ typedef enum liana__stream {
     LIANA__STREAM_TEST = 7,        /* inputs of tests */
     LIANA__STREAM_DATASET = 8,     /* stages of datasets: counter = index, epoch */
     LIANA__STREAM_RETRY = 9,       /* delay before a server is asked again: counter = request, attempt */
+    LIANA__STREAM_SPLIT = 10,      /* the division of data into training and validation */
 } liana__stream;
 
 typedef struct liana__philox_key {

@@ -60,6 +60,7 @@ static liana_status run(liana__invocation *invocation)
     liana_status status = liana__session_open(invocation, config_path, &session);
     const char *pattern = liana__invocation_text(invocation, "data");
     if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
+    if (pattern) session.config.data.validation_split = 0;
     if (status == LIANA_OK) status = evaluate(invocation, &session);
     liana__session_close(&session);
     return status;

@@ -37,10 +37,6 @@ static bool is_key(liana__invocation *invocation, const char *word, const char *
     const liana__command *command = invocation->command;
     char key[96];
     if (!command->overrides || command->own_keys) return false;
-    if (liana__config_advice(name)) {
-        refuse(invocation, "unknown option '%.100s'; %s", word, liana__config_advice(name));
-        return true;
-    }
     if (!liana__config_find_option(name, key, sizeof key)) return false;
     const char *equals = strchr(word, '=');
     if (equals) value = equals + 1;

@@ -184,6 +184,11 @@ static void list_configuration(entries *list)
     list_keys(list, liana__config_fields(), "");
 }
 
+static void list_columns(entries *list)
+{
+    list_keys(list, liana__column_fields(), "");
+}
+
 typedef struct kind {
     const char *name;
     const char *doc;
@@ -202,6 +207,7 @@ static const kind kinds[] = {
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
+    {"columns", "options of one column, for data.columns", list_columns, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},
     {"augmentations", "augmentations of training images, for data.augment", list_augmentations, NULL},
     {"devices", "devices that compute, for train.device", list_devices, NULL},

@@ -54,7 +54,8 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     LIANA_TRY(liana__folder_make(out, &invocation->error));
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
     print(invocation, curves);
-    if (!liana__config_has_source(&session->config.data.validation)) {
+    const liana__data_config *data = &session->config.data;
+    if (!liana__config_has_source(&data->validation) && !data->validation_split) {
         fprintf(invocation->err,
                 "the run has no validation data, so no predictions are drawn; data.validation=PATTERN sets some\n");
         return LIANA_OK;

@@ -2,6 +2,7 @@
 #include "harness/try_bytes.h"
 
 #include "base/crc32c.h"
+#include "data/source/csv_columns.h"
 #include "formats/csv.h"
 #include "formats/example.h"
 #include "formats/gzip_index.h"
@@ -227,6 +228,61 @@ bool liana__try_csv(const uint8_t *bytes, size_t size)
         }
         liana__csv_free(&csv);
         accepted = accepted || status == LIANA_OK;
+    }
+    return accepted;
+}
+
+/* Reads all rows with these columns (NULL: all); bad rows are left out. */
+static bool try_columns(const liana__csv *csv, const liana__columns *columns)
+{
+    liana__error error;
+    liana__arena arena = {0};
+    liana__csv_columns found;
+    liana__csv_table table = {NAME, csv, liana__csv_has_header(csv)};
+    liana__csv_request request = {.tables = &table, .count = 1, .columns = columns, .skip_damage = columns == NULL};
+    size_t num_rows = csv->num_rows - table.first_row;
+    liana_status status = liana__csv_columns_find(&request, num_rows, &arena, &found, &error);
+    if (status != LIANA_OK) demand_message(status, &error);
+    bool any = false;
+    for (size_t row = 0; status == LIANA_OK && row < num_rows; row++) {
+        liana_status own = liana__csv_columns_read(&found, &table, 0, row + table.first_row, row, &error);
+        if (own != LIANA_OK) demand_message(own, &error);
+        any = any || own == LIANA_OK;
+        for (size_t i = 0; own == LIANA_OK && i < found.components.count; i++) {
+            const char *values = found.values[i] + row * found.components.sizes[i];
+            touch(values, found.components.sizes[i]);
+            if (found.components.items[i].dtype != LIANA_STRING) continue;
+            const liana_bytes *text = (const liana_bytes *)values;
+            touch(text->data, text->size);
+        }
+    }
+    liana__csv_columns_free(&found);
+    liana__arena_free(&arena);
+    return any;
+}
+
+bool liana__try_csv_table(const uint8_t *bytes, size_t size)
+{
+    static const char *const all[] = {"*"};
+    liana__error error;
+    bool accepted = false;
+    for (int i = 0; i < 2; i++) {
+        liana__csv csv = {0};
+        bool whole = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i], &csv, &error) == LIANA_OK;
+        if (whole && csv.num_rows && csv.num_columns <= 64) {
+            liana__column ways[] = {
+                {.name = "a", .from = {1, all}, .stacked = true, .dtype = LIANA__DTYPE_DETECTED},
+                {.name = "b", .from = {1, all}, .length = 3, .padding = -1, .lengths = "n", .dtype = LIANA_S32},
+                {.name = "c", .from = {1, all}, .multi_hot = 5, .dtype = LIANA_U8},
+                {.name = "d", .from = {1, all}, .stacked = true, .category = true, .dtype = LIANA__DTYPE_DETECTED},
+                {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .value_if_missing = "1"},
+            };
+            accepted = try_columns(&csv, NULL) || accepted;
+            for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+                accepted = try_columns(&csv, &(liana__columns){1, &ways[k]}) || accepted;
+            }
+        }
+        liana__csv_free(&csv);
     }
     return accepted;
 }

@@ -18,6 +18,8 @@ bool liana__try_idx(const uint8_t *bytes, size_t size);
 /* Reads parts of gzip and zlib streams from their middle, and compares them with the whole. */
 bool liana__try_gzip_index(const uint8_t *bytes, size_t size);
 bool liana__try_csv(const uint8_t *bytes, size_t size);
+/* As a table: each column a component; and stacked, padded, multi-hot and named ones. */
+bool liana__try_csv_table(const uint8_t *bytes, size_t size);
 bool liana__try_tar(const uint8_t *bytes, size_t size);
 /* With the checksums of headers put right along the way. */
 bool liana__try_tar_repaired(const uint8_t *bytes, size_t size);

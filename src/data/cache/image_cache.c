@@ -84,7 +84,10 @@ static entry_state keep_in_memory(liana__image_cache *cache, uint64_t record, co
     char *copy = image->id ? malloc(image->id_size + 1) : NULL;
     if (image->id && !copy) return ENTRY_EMPTY;
     if (copy) memcpy(copy, image->id, image->id_size);
-    memcpy(cache->images + record * cache->image_size, image->pixels, cache->image_size);
+    uint8_t *place = cache->images + record * cache->image_size;
+    size_t size = cache->image_size - image->values_size;
+    memcpy(place, image->pixels, size);
+    if (image->values_size) memcpy(place + size, image->values, image->values_size);
     cache->labels[record] = image->label;
     cache->ids[record] = copy;
     cache->id_sizes[record] = image->id_size;
@@ -99,11 +102,13 @@ static liana__decoded_file_contents describe(const liana__source *source,
     const liana__decode_options *image = options->image;
     liana__decoded_file_contents contents = {.num_records = source->num_records};
     contents.image_size = (uint64_t)image->height * (uint64_t)image->width * (uint64_t)image->channels;
+    contents.image_size += options->values_size;
     const int64_t numbers[] = {image->height,    image->width, image->channels,
                                image->antialias, image->fast,  source->has_labels};
     liana__fingerprint_add(&contents.settings, numbers, sizeof numbers);
     liana__fingerprint_add_text(&contents.settings, source->kind->name);
     liana__fingerprint_add_text(&contents.settings, options->settings);
+    if (options->values_size) liana__fingerprint_add_text(&contents.settings, options->values_settings);
     liana__source_fingerprint(source, &contents.settings, &contents.sources);
     for (size_t i = 0; i < options->files.count; i++) {
         liana__fingerprint_add_file(&contents.settings, &contents.sources, options->files.items[i], 0);
@@ -176,7 +181,8 @@ static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__deco
         return false;
     case LIANA__DECODED_FILE_WHOLE: break;
     }
-    *image = (liana__cached_image){entry.pixels, entry.label, entry.id, entry.id_size};
+    *image =
+        (liana__cached_image){.pixels = entry.pixels, .label = entry.label, .id = entry.id, .id_size = entry.id_size};
     return true;
 }
 
@@ -185,7 +191,17 @@ static entry_state keep_in_file(liana__image_cache *cache, uint64_t record, cons
     if (atomic_load(&cache->unusable) || atomic_load(&cache->full)) return ENTRY_EMPTY;
     liana__error error = {0};
     liana__decoded_file_entry entry = {image->pixels, image->label, image->id, image->id_size};
-    if (liana__decoded_file_write(cache->file, record, &entry, &error) == LIANA_OK) return ENTRY_EMPTY;
+    uint8_t *both = NULL;
+    if (image->values_size) {
+        size_t size = cache->image_size - image->values_size;
+        entry.pixels = both = malloc(cache->image_size);
+        if (!both) return ENTRY_EMPTY;
+        memcpy(both, image->pixels, size);
+        memcpy(both + size, image->values, image->values_size);
+    }
+    liana_status status = liana__decoded_file_write(cache->file, record, &entry, &error);
+    free(both);
+    if (status == LIANA_OK) return ENTRY_EMPTY;
     if (!atomic_exchange(&cache->full, true)) {
         add_note(cache, "images are decoded in each epoch from now on: ", error.message);
     }

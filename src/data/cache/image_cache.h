@@ -13,15 +13,18 @@
 
 typedef struct liana__image_cache liana__image_cache;
 
-/* Borrowed from the cache, or from the room into which an image of a file was read. */
+/* Borrowed from the cache, or from the room into which an image of a file was read. It may come with values, which are
+ * kept behind its pixels: then image_size counts both. */
 typedef struct liana__cached_image {
     const uint8_t *pixels; /* image_size bytes */
     int32_t label;
     const char *id; /* not NUL-terminated; NULL if there is none */
     size_t id_size;
+    const uint8_t *values; /* for keeping: the values; a found image has them behind its pixels */
+    size_t values_size;
 } liana__cached_image;
 
-/* A cache in memory of the records below `count`. Errors: OUT_OF_MEMORY. */
+/* A cache in memory of the records below `count`, with image_size bytes for each. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_cache_create(uint64_t count, size_t image_size, liana__image_cache **cache,
                                        liana__error *error) LIANA_MUST_USE;
 
@@ -31,7 +34,9 @@ typedef struct liana__image_cache_file_options {
     /* Everything that labels, ids and pixels depend on, besides the source's files and `image`. */
     const char *settings;
     const liana__decode_options *image;
-    liana__strings files; /* files that labels depend on, besides the source's: a list of labels, ... */
+    size_t values_size;          /* bytes of values that are kept with each image */
+    const char *values_settings; /* what they depend on; NULL without values */
+    liana__strings files;        /* files that labels depend on, besides the source's: a list of labels, ... */
 } liana__image_cache_file_options;
 
 /* A cache of all records of a source, in a file that later runs find again, as long as each file of the source has the

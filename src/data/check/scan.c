@@ -85,7 +85,7 @@ static liana_status look_at(const scan *own, worker *self, uint64_t index, liana
         height = self->image.height;
         width = self->image.width;
         kept->hash = liana__hash_bytes(record->bytes, record->size);
-    } else {
+    } else if (record->pixels) {
         kept->hash = liana__hash_bytes(record->pixels, (size_t)(height * width * record->channels));
     }
     if (part->needs_labels) {

@@ -1,6 +1,8 @@
 /* Shows a dataset of labelled images as a source, and files as a dataset. */
 #include "data/dataset/dataset_source.h"
 
+#include "formats/yaml.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -109,8 +111,8 @@ typedef struct stream {
 typedef struct view {
     liana__source base;
     liana_dataset *dataset;
-    size_t image;
-    int label; /* component, or -1 */
+    int image; /* component, or -1 */
+    int label;
     int id;
     stream *stream; /* NULL: the dataset is random-access, of a finite length */
 } view;
@@ -284,7 +286,8 @@ static liana_status read_at(const liana__source *base, const liana_example_addre
     } else {
         LIANA_TRY(read_random(own, address, scratch, &element, error));
     }
-    liana__dataset_image(&element, own->image, record);
+    if (own->image >= 0) liana__dataset_image(&element, (size_t)own->image, record);
+    for (size_t i = 0; i < element.spec->count; i++) record->values[i] = element.data[i];
     record->has_label = own->label >= 0;
     if (own->label >= 0) {
         record->label = integer_at(element.spec->components[own->label].dtype, element.data[own->label]);
@@ -464,6 +467,29 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset)
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
+const liana__columns *liana__dataset_columns(const liana_dataset *dataset)
+{
+    while (!dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
+    return dataset->source ? dataset->source->columns : NULL;
+}
+
+/* The columns as written, or those of the dataset whose classes are used. */
+liana_status liana__dataset_ask_columns(const liana_dataset_options *options, liana__arena *arena,
+                                        liana__columns *columns, liana__source_options *wanted, liana__error *error)
+{
+    wanted->columns_optional = options->unlabelled;
+    wanted->header = (liana__header)options->header;
+    if (!options->columns) {
+        wanted->columns = options->classes_of ? liana__dataset_columns(options->classes_of) : NULL;
+        return LIANA_OK;
+    }
+    liana__value *map;
+    LIANA_TRY(liana__yaml_parse(options->columns, strlen(options->columns), "columns", arena, &map, error));
+    LIANA_TRY(liana__columns_read(map, "columns", arena, columns, error));
+    if (columns->count) wanted->columns = columns;
+    return LIANA_OK;
+}
+
 static bool is_batched(const liana_dataset *dataset)
 {
     bool batched = dataset->kind == &liana__stage_batch;
@@ -484,11 +510,46 @@ static liana_status fail_components(const liana_dataset *dataset, liana_status s
     return liana__fail_within(error, "the dataset '%s'", dataset->name);
 }
 
-liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
-                                 liana__error *error)
+static liana_status check_pictures(const view *own, liana__error *error)
 {
-    *source = dataset->source;
-    if (*source) return LIANA_OK;
+    size_t image;
+    int label;
+    LIANA_TRY(liana__dataset_check_image(&own->dataset->spec, &image, error));
+    return check_label(&own->dataset->spec, &label, error);
+}
+
+/* Values have the same shape in all examples. */
+static liana_status check_static(const view *own, liana__error *error)
+{
+    const liana__spec *spec = &own->dataset->spec;
+    for (size_t i = 0; i < spec->count; i++) {
+        const liana_component *component = &spec->components[i];
+        if (liana__component_rows(component) != LIANA_UNKNOWN_DIM) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the component '%s' is %s, expected a shape without unknown "
+                           "dimensions",
+                           component->name, liana__component_describe(component).text);
+    }
+    return LIANA_OK;
+}
+
+/* The components that have a meaning of their own, where they are what that needs. */
+static void find_components(view *own)
+{
+    const liana__spec *spec = &own->dataset->spec;
+    size_t image;
+    own->image = liana__dataset_check_image(spec, &image, NULL) == LIANA_OK ? (int)image : -1;
+    if (check_label(spec, &own->label, NULL) != LIANA_OK) own->label = -1;
+    own->id = find_id(spec);
+    own->base.lacks_images = own->image < 0;
+    own->base.has_labels = own->label >= 0;
+    own->base.num_components = spec->count;
+    own->base.components = spec->components;
+}
+
+static liana_status make_view(const liana_dataset *dataset, int64_t endless_length, bool pictures,
+                              liana__source **source, liana__error *error)
+{
     view *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "a dataset");
     own->base.kind = &view_kind;
@@ -498,11 +559,9 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     own->base.memory = liana__dataset_memory(dataset);
     own->base.num_blocks = dataset->num_blocks;
     own->base.block_starts = dataset->block_starts;
-    liana_status status = liana__dataset_check_image(&dataset->spec, &own->image, error);
-    if (status == LIANA_OK) status = check_label(&dataset->spec, &own->label, error);
+    find_components(own);
+    liana_status status = pictures ? check_pictures(own, error) : check_static(own, error);
     if (status != LIANA_OK) fail_components(dataset, status, error);
-    own->id = find_id(&dataset->spec);
-    own->base.has_labels = own->label >= 0;
     own->base.num_records = dataset->length > 0 ? (uint64_t)dataset->length : 0;
     if (status == LIANA_OK && (!dataset->random_access || dataset->length == LIANA_INFINITE)) {
         own->base.varies = true;
@@ -518,6 +577,24 @@ liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_l
     }
     *source = &own->base;
     return LIANA_OK;
+}
+
+liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
+                                 liana__error *error)
+{
+    *source = dataset->source;
+    if (!*source) return make_view(dataset, endless_length, true, source, error);
+    if (!(*source)->lacks_images) return LIANA_OK;
+    const char *file = liana__source_address(*source, 0).file;
+    *source = NULL;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is a table without images, which are needed here", file);
+}
+
+liana_status liana__dataset_view_values(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
+                                        liana__error *error)
+{
+    *source = dataset->source;
+    return *source ? LIANA_OK : make_view(dataset, endless_length, false, source, error);
 }
 
 static void visit_sources(const liana_dataset *dataset, void (*visit)(void *user, const liana__source *source),
@@ -546,7 +623,7 @@ liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *
 {
     liana__error *error = &dataset->context->error;
     liana__source *source;
-    LIANA_TRY(liana__dataset_view(dataset, 0, &source, error));
+    LIANA_TRY(liana__dataset_view_values(dataset, 0, &source, error));
     liana_status status = liana__source_count_classes(source, dataset->label_offset, num_classes, NULL, error);
     liana__dataset_close_view(source);
     return status;

@@ -1,9 +1,8 @@
-/* dataset_source.h - a dataset as a source of labelled images, of which the loader makes batches; and files as a
- * dataset.
+/* dataset_source.h - a dataset as a source of examples, of which the loader makes batches; and files as a dataset.
  *
- * Elements have a component `image` (an encoded file, or u8 pixels), and may have `label` (a whole number) and `id` (a
- * string). A random-access dataset is read at any index, like files. A replayed or endless one keeps its own order: it
- * is read at a position of the endless stream of its epochs, nearly in ascending order. */
+ * Components with a meaning: `image` (an encoded file, or u8 pixels), `label` (a whole number), `id` (a string). All are
+ * values too. A random-access dataset is read at any index, like files. A replayed or endless one keeps its own order:
+ * it is read at a position of the endless stream of its epochs, nearly in ascending order. */
 #ifndef LIANA_DATA_DATASET_SOURCE_H
 #define LIANA_DATA_DATASET_SOURCE_H
 
@@ -20,9 +19,14 @@
  * counts as `endless_length` records too: it is read to its end and then from its start again. With 0 its elements are
  * counted in one pass, which leaves out the stages that do not change their number.
  *
+ * `view` needs images, and labels that are whole numbers if there are labels; `view_values` takes any components with
+ * static shapes.
+ *
  * Errors: INVALID_ARGUMENT (missing or wrong components), INVALID_DATA (no elements), those of the elements. */
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__dataset_view_values(const liana_dataset *dataset, int64_t endless_length, liana__source **source,
+                                        liana__error *error) LIANA_MUST_USE;
 /* Closes a view, unless it is a dataset's own source. NULL is allowed. */
 void liana__dataset_close_view(liana__source *source);
 
@@ -39,6 +43,13 @@ bool liana__dataset_has_numbers(const liana_dataset *dataset);
 /* The class options of a program, as a source takes them. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
                                         liana__error *error) LIANA_MUST_USE;
+/* The columns of the files that the elements come from; NULL: none. */
+const liana__columns *liana__dataset_columns(const liana_dataset *dataset);
+/* The columns that a program wants, as a source takes them: written, read into `columns`; or those of classes_of. Both
+ * must live until the source is open. Errors: INVALID_CONFIG. */
+liana_status liana__dataset_ask_columns(const liana_dataset_options *options, liana__arena *arena,
+                                        liana__columns *columns, liana__source_options *wanted, liana__error *error)
+    LIANA_MUST_USE;
 /* Stores the options that a dataset keeps. Errors: OUT_OF_MEMORY. */
 liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dataset_options *options,
                                          liana__error *error) LIANA_MUST_USE;

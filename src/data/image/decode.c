@@ -73,6 +73,7 @@ liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_o
                                   liana__error *error)
 {
     if (record->bytes) return decode_bytes(decoder, options, record, region, dst, error);
+    if (!record->pixels) return liana__fail(error, LIANA_INVALID_DATA, "it has no image");
     decoder->shape = resize_from(options, record->height, record->width);
     if (record->channels != options->channels) {
         LIANA_TRY(convert_channels(record, options->channels, &decoder->image, error));
@@ -115,6 +116,10 @@ static liana_status probe_record(const liana__record *record, liana__probe *prob
 liana_status liana__decode_probe(const liana__source *source, liana__probe *probe, liana__error *error)
 {
     liana__record record;
+    if (source->lacks_images) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no images, which are needed here",
+                           liana__source_address(source, 0).file);
+    }
     void *scratch = liana__source_scratch_create(source);
     if (!scratch) return liana__fail_memory(error, "reading an image");
     liana_status status = LIANA_OK;

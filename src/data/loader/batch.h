@@ -1,4 +1,4 @@
-/* batch.h - what a loader gives, a batch of images, and what it is told to make it by. */
+/* batch.h - what a loader gives, a batch of named components, and what it is told to make it by. */
 #ifndef LIANA_DATA_BATCH_H
 #define LIANA_DATA_BATCH_H
 
@@ -7,6 +7,7 @@
 #include "data/loader/sampler.h"
 
 #include <liana/augment.h>
+#include <liana/element.h>
 
 /* What happens to the examples left at the end of an epoch, if batch_size does not divide the number of records. With
  * steps_per_epoch there are none. */
@@ -44,8 +45,28 @@ typedef struct liana__mixer {
     size_t scratch_size;
 } liana__mixer;
 
+/* How a component of a batch is made from a record. */
+typedef enum liana__component_maker {
+    LIANA__MAKE_VALUES, /* the values of one of its components, converted to the wanted dtype */
+    LIANA__MAKE_IMAGE,  /* its image, decoded as the loader's options say: u8 [height, width, channels] */
+    LIANA__MAKE_LABEL,  /* its label with label_offset, checked against num_classes: s32 [], -1 without labels */
+} liana__component_maker;
+
+/* One wanted component. Of MAKE_IMAGE and MAKE_LABEL there is one each at most. */
+typedef struct liana__batch_component {
+    liana__component_maker maker;
+    const char *name; /* in the batch, and in messages; must outlive the loader, like `from` */
+    /* For MAKE_VALUES: */
+    const char *from; /* name of the data's component; "label" also means the label of data that list no such component;
+                        * NULL: the same as `name` */
+    liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
+    liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
+} liana__batch_component;
+
 typedef struct liana__loader_options {
-    liana__decode_options image; /* the shape of every image */
+    liana__decode_options image;              /* the shape of every image; not used without one */
+    const liana__batch_component *components; /* what a batch consists of; not kept */
+    size_t num_components;                    /* 0: a MAKE_IMAGE "image" and a MAKE_LABEL "label" */
     int64_t batch_size;
     int64_t steps_per_epoch; /* 0: each record once in an epoch */
     int64_t num_epochs;      /* 0: endless */
@@ -75,16 +96,19 @@ typedef struct liana__batch {
     int64_t count;           /* of examples */
     int64_t num_positions;   /* batch_size, or fewer at the end of an epoch */
     uint64_t first_position; /* in the endless stream */
-    uint8_t *images;         /* [count, height, width, channels], aligned to LIANA__ALIGNMENT */
-    int32_t *labels;         /* [count]; -1 where the data have no labels */
-    int32_t *partners;       /* [count] labels of the partners with which examples were mixed; NULL without a mixer */
-    float *shares;           /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
-    uint64_t *positions;     /* [count] in the endless stream, ascending */
-    uint64_t *records;       /* [count] indices in the source */
-    char **ids;              /* [count], NULL where the data have no ids */
-    uint64_t epoch;          /* from 0 */
-    uint64_t step;           /* in the epoch, from 0 */
-    double wait_seconds;     /* seconds that liana__loader_next waited for this batch */
+    size_t num_components;
+    const liana__batch_component *components; /* as in the options, with dtype and shape for all makers */
+    void *rows[LIANA_MAX_COMPONENTS];         /* [count, shape...] of each, aligned to LIANA__ALIGNMENT */
+    uint8_t *images;                          /* the rows of the image; NULL without one */
+    int32_t *labels;                          /* the rows of the label; NULL without one */
+    int32_t *partners;   /* [count] labels of the partners with which examples were mixed; NULL without a mixer */
+    float *shares;       /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
+    uint64_t *positions; /* [count] in the endless stream, ascending */
+    uint64_t *records;   /* [count] indices in the source */
+    char **ids;          /* [count], NULL where the data have no ids */
+    uint64_t epoch;      /* from 0 */
+    uint64_t step;       /* in the epoch, from 0 */
+    double wait_seconds; /* seconds that liana__loader_next waited for this batch */
 } liana__batch;
 
 #endif

@@ -62,8 +62,10 @@ static liana_status fail_bound(const liana__example_maker *self, uint64_t index,
 typedef struct wanted {
     liana_example_address address;
     const liana__image_region *region; /* NULL: all of it, which the cache keeps */
-    int32_t *label;
-    uint8_t *pixels;
+    int32_t *label;                    /* NULL: not needed */
+    uint8_t *pixels;                   /* NULL: not needed */
+    liana__batch *batch;
+    int64_t example;
 } wanted;
 
 static liana_status read_record(liana__example_maker *self, const wanted *what, liana__error *error)
@@ -80,13 +82,19 @@ static liana_status decode_record(liana__example_maker *self, const wanted *what
 {
     const liana__example_plan *plan = self->plan;
     uint64_t index = what->address.record;
-    *what->label = -1;
-    if (plan->source->has_labels) {
+    liana_status status = LIANA_OK;
+    if (what->label) *what->label = -1;
+    if (what->label && plan->source->has_labels) {
         LIANA_TRY(liana__source_label(plan->source, index, &self->record, plan->options->label_offset,
                                       plan->options->num_classes, what->label, error));
     }
-    liana_status status =
-        liana__decode_record(&self->decoder, &plan->decoded, &self->record, what->region, what->pixels, error);
+    if (plan->rows.values_size) {
+        status = liana__batch_rows_put(&plan->rows, &self->record, plan->options->label_offset, what->batch,
+                                       what->example, error);
+    }
+    if (status == LIANA_OK && what->pixels) {
+        status = liana__decode_record(&self->decoder, &plan->decoded, &self->record, what->region, what->pixels, error);
+    }
     return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(plan->source, index, &self->record, error);
 }
 
@@ -125,9 +133,26 @@ static liana_status read_example(liana__example_maker *self, liana__ring_slot *s
     LIANA_TRY(status);
     const liana__record *record = &self->record;
     LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
-    liana__cached_image image = {what->pixels, *what->label, record->id, record->id_size};
-    if (!what->region) liana__image_cache_keep(self->plan->cache, what->address.record, &image);
+    if (what->region || !self->plan->cache) return LIANA_OK;
+    liana__cached_image image = {.pixels = what->pixels,
+                                 .label = what->label ? *what->label : -1,
+                                 .id = record->id,
+                                 .id_size = record->id_size,
+                                 .values = self->values,
+                                 .values_size = self->plan->rows.values_size};
+    if (self->values) liana__batch_rows_pack(&self->plan->rows, what->batch, i, self->values);
+    liana__image_cache_keep(self->plan->cache, what->address.record, &image);
     return LIANA_OK;
+}
+
+/* Takes the label and the values of an example from the cache. */
+static void take_cached(const liana__example_plan *plan, const liana__cached_image *cached, liana__batch *batch,
+                        int64_t i)
+{
+    if (batch->labels) batch->labels[i] = cached->label;
+    if (plan->rows.values_size) {
+        liana__batch_rows_unpack(&plan->rows, cached->pixels + plan->decoded_size, batch, i);
+    }
 }
 
 liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *slot, int64_t i, uint64_t pass,
@@ -137,19 +162,23 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
     const liana__augmenter *augmenter = plan->options->augmenter;
     liana__batch *batch = &slot->batch;
     uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
-    uint8_t *pixels = batch->images + (size_t)i * plan->image_size,
+    uint8_t *pixels = batch->images ? batch->images + (size_t)i * plan->image_size : NULL,
             *decoded = augmenter ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
     liana__decoded_file_room room;
-    room.pixels = decoded;
+    room.pixels = self->decoded ? self->decoded + LIANA__IMAGE_OFFSET : decoded;
     liana_example_address address = {seed, batch->epoch, position, index};
     *bad = false;
     if (liana__image_cache_find(plan->cache, index, &room, &cached)) {
-        batch->labels[i] = cached.label;
+        take_cached(plan, &cached, batch, i);
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
         if (!augmenter && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
     } else {
-        wanted what = {.address = {seed, pass, position, index}, .label = &batch->labels[i], .pixels = decoded};
+        wanted what = {.address = {seed, pass, position, index},
+                       .label = batch->labels ? &batch->labels[i] : NULL,
+                       .pixels = decoded,
+                       .batch = batch,
+                       .example = i};
         liana__image_region region;
         if (augmenter && augmenter->find_region && index >= liana__image_cache_count(plan->cache)) {
             augmenter->find_region(augmenter, &address, &region);
@@ -172,10 +201,16 @@ liana_status liana__example_maker_init(liana__example_maker *self, const liana__
     *self = (liana__example_maker){.plan = plan, .share = {.pool = plan->pool, .own = plan->share}};
     self->decoder.image.share = &self->share;
     if (!make_scratch(self)) return liana__fail_memory(error, "reading threads");
+    size_t values = plan->cache ? plan->rows.values_size : 0;
+    if (augmenter || values) {
+        self->decoded = liana__allocate_aligned(plan->decoded_size + values + LIANA__IMAGE_OFFSET);
+        if (!self->decoded) return liana__fail_memory(error, "reading threads");
+    }
+    if (values) self->values = liana__allocate_aligned(values);
+    if (values && !self->values) return liana__fail_memory(error, "reading threads");
     if (!augmenter) return LIANA_OK;
     self->augmenter_scratch = liana__allocate_aligned(augmenter->scratch_size);
-    self->decoded = liana__allocate_aligned(plan->decoded_size + LIANA__IMAGE_OFFSET);
-    return self->augmenter_scratch && self->decoded ? LIANA_OK : liana__fail_memory(error, augmenter->name);
+    return self->augmenter_scratch ? LIANA_OK : liana__fail_memory(error, augmenter->name);
 }
 
 void liana__example_maker_rest(liana__example_maker *self)
@@ -191,4 +226,5 @@ void liana__example_maker_free(liana__example_maker *self)
     liana__memory_share_settle(&self->share, 0);
     free(self->augmenter_scratch);
     free(self->decoded);
+    free(self->values);
 }

@@ -12,10 +12,11 @@ typedef struct liana__example_plan {
     const liana__loader_options *options;
     liana__decode_options decoded; /* shape and decoding of images before the augmenter */
     size_t decoded_size;           /* bytes of such an image */
-    size_t image_size;             /* bytes of an image in a batch */
-    liana__image_cache *cache;     /* NULL: none */
-    liana__memory_pool *pool;      /* from which records and decoders take what they need beyond ... */
-    size_t share;                  /* ... the bytes that each thread always has */
+    size_t image_size;             /* bytes of an image in a batch; 0: batches have none */
+    liana__batch_rows rows;
+    liana__image_cache *cache; /* NULL: none */
+    liana__memory_pool *pool;  /* from which records and decoders take what they need beyond ... */
+    size_t share;              /* ... the bytes that each thread always has */
 } liana__example_plan;
 
 /* The state of one thread. */
@@ -23,7 +24,9 @@ typedef struct liana__example_maker {
     const liana__example_plan *plan;
     void *scratch;
     void *augmenter_scratch;
-    uint8_t *decoded; /* memory for an image before the augmenter, which begins after LIANA__IMAGE_OFFSET bytes */
+    uint8_t *decoded; /* memory for an image before the augmenter, which begins after LIANA__IMAGE_OFFSET bytes; behind
+                       * it room for values from a cache */
+    uint8_t *values;  /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
     liana__record record; /* the last record, as far as it could be read */

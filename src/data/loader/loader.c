@@ -278,7 +278,7 @@ static void *thread_main(void *argument)
         if (whole && (mixer || slot->gaps.count)) {
             /* The last example of the batch, which no other thread uses until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
-            liana__ring_slot_close_gaps(slot, loader->plan.image_size);
+            liana__ring_slot_close_gaps(slot, &loader->plan.rows);
             if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
             pthread_mutex_lock(&loader->mutex);
         }
@@ -315,10 +315,8 @@ static liana_status start_threads(liana__loader *loader, liana__error *error)
 
 /* ---- making and ending ---- */
 
-static liana_status check_options(const liana__source *source, const liana__loader_options *options,
-                                  liana__error *error)
+static liana_status check_image(const liana__decode_options *image, liana__error *error)
 {
-    const liana__decode_options *image = &options->image;
     int64_t pixels;
     if (image->height < 1 || image->width < 1 || (image->channels != 1 && image->channels != 3) ||
         __builtin_mul_overflow(image->height, image->width, &pixels) || pixels > LIANA__IMAGE_MAX_PIXELS) {
@@ -327,6 +325,27 @@ static liana_status check_options(const liana__source *source, const liana__load
                            "%" PRId64 " pixels together, channels 1 or 3",
                            image->height, image->width, image->channels, LIANA__IMAGE_MAX_PIXELS);
     }
+    return LIANA_OK;
+}
+
+/* Whether batches have the image and the label that augmentation and mixing are about. */
+static liana_status check_rows(const liana__batch_rows *rows, const liana__loader_options *options, liana__error *error)
+{
+    if (rows->image >= 0) LIANA_TRY(check_image(&options->image, error));
+    if (options->augmenter && rows->image < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "'%s' augments images, but the batches have no image; leave the augmentation out",
+                           options->augmenter->name);
+    }
+    if (!options->mixer || (rows->image >= 0 && rows->label >= 0)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "examples are mixed by an image and a class label, but the batches have no %s; leave mixing out",
+                       rows->image < 0 ? "image" : "class label");
+}
+
+static liana_status check_options(const liana__source *source, const liana__loader_options *options,
+                                  liana__error *error)
+{
     if (options->batch_size < 1 || options->batch_size > INT32_MAX || options->steps_per_epoch < 0 ||
         options->steps_per_epoch > INT32_MAX || options->num_epochs < 0 || options->num_threads < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -378,6 +397,8 @@ static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
     size_t each = options->augmenter ? loader->plan.decoded_size + options->augmenter->scratch_size : 0, order = 0;
+    if (loader->plan.rows.values_size && !options->augmenter) each += loader->plan.decoded_size;
+    each += 2 * loader->plan.rows.values_size;
     if (options->mixer) each += options->mixer->scratch_size;
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
@@ -390,7 +411,7 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
 {
     const liana__loader_options *options = &loader->options;
     liana__ring_room room = {.memory = options->memory ? options->memory : DEFAULT_MEMORY,
-                             .image = loader->plan.image_size,
+                             .example = loader->plan.rows.example_size,
                              .batch_size = (size_t)options->batch_size,
                              .num_threads = (size_t)options->num_threads,
                              .source = loader->source->memory,
@@ -405,24 +426,37 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
-        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, room.image, options->mixer, error));
+        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, &loader->plan.rows, options->mixer, error));
     }
     return LIANA_OK;
+}
+
+static liana_status open_cache_file(liana__loader *loader, liana__error *error)
+{
+    liana__image_cache_file_options file = *loader->options.cache_file;
+    const liana__batch_rows *rows = &loader->plan.rows;
+    liana__text settings = {0};
+    liana__batch_rows_describe(rows, loader->options.label_offset, &settings);
+    file.image = &loader->plan.decoded;
+    file.values_size = rows->values_size;
+    file.values_settings = settings.data;
+    liana_status status = settings.failed ? liana__fail_memory(error, "the cache of decoded images")
+                                          : liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
+    liana__text_free(&settings);
+    return status;
 }
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
 {
     const liana__loader_options *options = &loader->options;
-    if (loader->source->varies) return LIANA_OK;
-    if (options->cache_file) {
-        liana__image_cache_file_options file = *options->cache_file;
-        file.image = &loader->plan.decoded;
-        return liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
-    }
-    uint64_t count = loader->options.cache_memory / loader->plan.decoded_size;
+    const liana__batch_rows *rows = &loader->plan.rows;
+    if (loader->source->varies || rows->image < 0) return LIANA_OK;
+    if (options->cache_file) return open_cache_file(loader, error);
+    size_t size = loader->plan.decoded_size + rows->values_size;
+    uint64_t count = loader->options.cache_memory / size;
     if (count > loader->source->num_records) count = loader->source->num_records;
     if (count == 0) return LIANA_OK;
-    return liana__image_cache_create(count, loader->plan.decoded_size, &loader->plan.cache, error);
+    return liana__image_cache_create(count, size, &loader->plan.cache, error);
 }
 
 static liana_status make_readers(liana__loader *loader, liana__error *error)
@@ -450,19 +484,14 @@ static size_t image_bytes(const liana__decode_options *image)
     return (size_t)image->height * (size_t)image->width * (size_t)image->channels;
 }
 
-liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
-                                  liana__loader **out, liana__error *error)
+static void make_plan(liana__loader *loader)
 {
-    *out = NULL;
-    LIANA_TRY(check_options(source, options, error));
-    liana__loader *loader = calloc(1, sizeof *loader);
-    if (!loader) return liana__fail_memory(error, "the input pipeline");
-    loader->source = source;
-    loader->options = *options;
-    if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
+    const liana__loader_options *options = &loader->options;
     liana__example_plan *plan = &loader->plan;
-    plan->source = source;
-    plan->options = &loader->options;
+    plan->source = loader->source;
+    plan->options = options;
+    plan->pool = &loader->pool;
+    if (plan->rows.image < 0) return;
     plan->decoded = options->image;
     if (options->augmenter) {
         plan->decoded.height = options->augmenter->height;
@@ -470,7 +499,24 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     }
     plan->image_size = image_bytes(&options->image);
     plan->decoded_size = image_bytes(&plan->decoded);
-    plan->pool = &loader->pool;
+}
+
+liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
+                                  liana__loader **out, liana__error *error)
+{
+    *out = NULL;
+    liana__batch_rows rows;
+    LIANA_TRY(check_options(source, options, error));
+    LIANA_TRY(liana__batch_rows_find(source, options, &rows, error));
+    LIANA_TRY(check_rows(&rows, options, error));
+    liana__loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return liana__fail_memory(error, "the input pipeline");
+    loader->source = source;
+    loader->options = *options;
+    loader->options.components = NULL; /* the plan has a copy */
+    if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
+    loader->plan.rows = rows;
+    make_plan(loader);
     liana__memory_pool_init(&loader->pool, 0);
     loader->paused = true;
     pthread_mutex_init(&loader->mutex, NULL);

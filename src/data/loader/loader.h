@@ -1,4 +1,4 @@
-/* loader.h - the input pipeline: batches of decoded images, in an order that depends only on the seed.
+/* loader.h - the input pipeline: batches of named components, in an order that depends only on the seed.
  *
  * The data are an endless stream of positions 0, 1, 2, ... Position p is record p % num_records of pass p /
  * num_records. The order is that of the files, or if shuffled the order that liana__permute gives for (seed, pass). The
@@ -21,8 +21,9 @@
 
 typedef struct liana__loader liana__loader;
 
-/* Creates a loader and starts its threads. The source must outlive it. Errors: INVALID_ARGUMENT, INVALID_CONFIG (a
- * remainder with REFUSE; fewer records than one batch with DROP), OUT_OF_MEMORY, IO_ERROR (no threads). */
+/* Creates a loader and starts its threads. The source must outlive it. Errors: INVALID_ARGUMENT (options, a component
+ * that the data lack or have in another shape), INVALID_CONFIG (a remainder with REFUSE; fewer records than one batch
+ * with DROP), OUT_OF_MEMORY, IO_ERROR (no threads). */
 liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
                                   liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 /* Stops the threads at once and frees the loader, with all batches that were not released. NULL is allowed. */
@@ -42,8 +43,8 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 
 /* Waits for the next batch, which belongs to the caller until it is released. *batch is NULL after the last batch of
  * num_epochs. An error is that of the first failing position in order, on any number of threads, and is repeated until
- * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (label); with a list of
- * bad records, those of liana__bad_records_meet. */
+ * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value); with a
+ * list of bad records, those of liana__bad_records_meet. */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
 /* From now on each reading thread records its work on a track of its own, beginning with track 0. NULL: no longer; when
  * this returns, nothing is written any more. */

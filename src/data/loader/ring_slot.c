@@ -10,7 +10,22 @@ enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32 };
 /* A ring of this size stays in a processor's last-level cache, so that decoding does not wait for memory. */
 #define NEAR_MEMORY ((size_t)32 << 20)
 
-liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, size_t image_size, bool mixed,
+/* Images are the part that is worth huge pages. */
+static bool make_rows(liana__batch *batch, size_t batch_size, const liana__batch_rows *rows)
+{
+    batch->num_components = rows->count;
+    batch->components = rows->components;
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t size = batch_size * rows->sizes[i];
+        batch->rows[i] = (int)i == rows->image ? liana__allocate_large(size) : liana__allocate_zeroed(size);
+        if (!batch->rows[i]) return false;
+    }
+    if (rows->image >= 0) batch->images = batch->rows[rows->image];
+    if (rows->label >= 0) batch->labels = batch->rows[rows->label];
+    return true;
+}
+
+liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, const liana__batch_rows *rows, bool mixed,
                                    liana__error *error)
 {
     liana__batch *batch = &slot->batch;
@@ -19,21 +34,18 @@ liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, si
         batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
         if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
     }
-    batch->images = liana__allocate_large(batch_size * image_size);
-    batch->labels = liana__allocate_zeroed(batch_size * sizeof *batch->labels);
     batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
     batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
     batch->ids = calloc(batch_size, sizeof *batch->ids);
     slot->id_memory = calloc(batch_size, sizeof *slot->id_memory);
     slot->id_capacities = calloc(batch_size, sizeof *slot->id_capacities);
-    if (batch->images && batch->labels && batch->positions && batch->records && batch->ids && slot->id_memory &&
+    if (make_rows(batch, batch_size, rows) && batch->positions && batch->records && batch->ids && slot->id_memory &&
         slot->id_capacities) {
         return LIANA_OK;
     }
     return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                       "out of memory for batches of %zu images of %zu bytes; make the "
-                       "batch or the images smaller",
-                       batch_size, image_size);
+                       "out of memory for batches of %zu examples of %zu bytes; make the batch or the examples smaller",
+                       batch_size, rows->example_size);
 }
 
 void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
@@ -42,8 +54,7 @@ void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
     for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
     free(slot->id_memory);
     free(slot->id_capacities);
-    free(slot->batch.images);
-    free(slot->batch.labels);
+    for (size_t i = 0; i < slot->batch.num_components; i++) free(slot->batch.rows[i]);
     free(slot->batch.partners);
     free(slot->batch.shares);
     free(slot->batch.positions);
@@ -69,11 +80,14 @@ liana_status liana__ring_slot_keep_id(liana__ring_slot *slot, int64_t i, const c
 }
 
 /* Puts example `from` where `to` is; their memory for ids changes places. */
-static void move_example(liana__ring_slot *slot, size_t size, int64_t to, int64_t from)
+static void move_example(liana__ring_slot *slot, const liana__batch_rows *rows, int64_t to, int64_t from)
 {
     liana__batch *batch = &slot->batch;
-    memcpy(batch->images + (size_t)to * size, batch->images + (size_t)from * size, size);
-    batch->labels[to] = batch->labels[from];
+    for (size_t i = 0; i < rows->count; i++) {
+        uint8_t *row = batch->rows[i];
+        size_t size = rows->sizes[i];
+        memcpy(row + (size_t)to * size, row + (size_t)from * size, size);
+    }
     batch->positions[to] = batch->positions[from];
     batch->records[to] = batch->records[from];
     batch->ids[to] = batch->ids[from];
@@ -85,7 +99,7 @@ static void move_example(liana__ring_slot *slot, size_t size, int64_t to, int64_
     slot->id_capacities[from] = capacity;
 }
 
-void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
+void liana__ring_slot_close_gaps(liana__ring_slot *slot, const liana__batch_rows *rows)
 {
     if (slot->gaps.count == 0) return;
     liana__gaps_sort(&slot->gaps);
@@ -96,7 +110,7 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
             passed++;
             continue;
         }
-        if (count < i) move_example(slot, image_size, count, i);
+        if (count < i) move_example(slot, rows, count, i);
         count++;
     }
     slot->batch.count = count;
@@ -104,16 +118,16 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size)
 
 /* ---- how many ---- */
 
-/* A thread's own bytes, besides an image of the batch's size, for records and codecs. */
+/* A thread's own bytes, besides an example of the batch's size, for records and codecs. */
 enum { LEAST_SHARE = 64 << 10 };
 
-/* Of an example besides its image: labels, share, position, record, and an id of the usual length. */
-enum { EXAMPLE_BYTES = 96 };
+/* Of an example besides its rows: share, position, record, and an id of the usual length. */
+enum { EXAMPLE_BYTES = 92 };
 
 size_t liana__ring_batch_bytes(const liana__ring_room *room)
 {
     size_t size;
-    if (__builtin_add_overflow(room->image, (size_t)EXAMPLE_BYTES, &size) ||
+    if (__builtin_add_overflow(room->example, (size_t)EXAMPLE_BYTES, &size) ||
         __builtin_mul_overflow(size, room->batch_size, &size)) {
         return SIZE_MAX;
     }
@@ -131,7 +145,7 @@ static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t
     const double mebi = 1 << 20;
     double needed = MIN_BATCHES * (double)batch + (double)room->source + (double)threads;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "two batches of %zu images need %.1f MiB, reading threads %.1f MiB and the index of the data "
+                       "two batches of %zu examples need %.1f MiB, reading threads %.1f MiB and the index of the data "
                        "%.1f MiB, but data.memory leaves only %.1f MiB for these data: make data.memory at least %.1f "
                        "times as large, or train.batch_size smaller",
                        room->batch_size, MIN_BATCHES * (double)batch / mebi, (double)threads / mebi,
@@ -140,7 +154,7 @@ static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t
 
 liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
 {
-    size_t batch = liana__ring_batch_bytes(room), least = room->image + LEAST_SHARE,
+    size_t batch = liana__ring_batch_bytes(room), least = room->example + LEAST_SHARE,
            threads = room->working + least * room->num_threads;
     if (batch == SIZE_MAX) return liana__fail_memory(error, "a batch");
     size_t rest = less(room->memory, room->source);

@@ -2,7 +2,7 @@
 #ifndef LIANA_DATA_RING_SLOT_H
 #define LIANA_DATA_RING_SLOT_H
 
-#include "data/loader/batch.h"
+#include "data/loader/batch_rows.h"
 #include "data/loader/gaps.h"
 
 typedef enum liana__slot_state {
@@ -24,8 +24,8 @@ typedef struct liana__ring_slot {
     liana__gaps gaps; /* guarded by the loader's mutex until the batch is complete */
 } liana__ring_slot;
 
-/* Makes a slot. Errors: OUT_OF_MEMORY; what was made is freed with the slot. */
-liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, size_t image_size, bool mixed,
+/* Makes a slot; `rows` must outlive it. Errors: OUT_OF_MEMORY; what was made is freed with the slot. */
+liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, const liana__batch_rows *rows, bool mixed,
                                    liana__error *error) LIANA_MUST_USE;
 void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size);
 
@@ -33,12 +33,12 @@ void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size);
 liana_status liana__ring_slot_keep_id(liana__ring_slot *slot, int64_t i, const char *id, size_t size,
                                       liana__error *error) LIANA_MUST_USE;
 /* Moves the existing examples together, over the gaps. */
-void liana__ring_slot_close_gaps(liana__ring_slot *slot, size_t image_size);
+void liana__ring_slot_close_gaps(liana__ring_slot *slot, const liana__batch_rows *rows);
 
 /* The memory to divide, in bytes. */
 typedef struct liana__ring_room {
-    size_t memory; /* for all of it */
-    size_t image;  /* in a batch */
+    size_t memory;  /* for all of it */
+    size_t example; /* all rows of one example in a batch */
     size_t batch_size;
     size_t num_threads;
     size_t source;  /* the index of the data, and the blocks of them that are kept */

@@ -1,10 +1,13 @@
 /* CSV lists of image files: a row for each, with its path or URL and perhaps its label (a number or a class name) and
  * id. Columns are found by the names in the first line, as Kaggle's and AutoML's lists have them, or, where the first
- * line is no header, by their place: path, label. Paths count from the folder of the list, which may be a URL. */
+ * line is no header, by their place: path, label. Paths count from the folder of the list, which may be a URL.
+ *
+ * More columns become components. A table is a list without image files. */
 #include "formats/csv.h"
 #include "base/search.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
+#include "data/source/csv_columns.h"
 #include "data/source/image_files.h"
 
 #include <stdio.h>
@@ -25,7 +28,7 @@ typedef struct list_reader {
     const char *folder;
     liana__csv csv;
     size_t first_row; /* 1 behind a header */
-    int image;        /* columns; -1: none */
+    int image;        /* columns; -1: none; all lists have images, or none has */
     int label;
     int id;
 } list_reader;
@@ -41,6 +44,8 @@ typedef struct csv_source {
     bool lists_classes;         /* they are those of the options */
     bool ignore_labels;
     bool skip_damage;
+    liana__csv_columns columns;
+    liana__csv_table *tables; /* [num_lists] while it is opened */
 } csv_source;
 
 enum { MAX_LIST_SIZE = 1 << 30, LONGEST_HEADER = 200 };
@@ -61,6 +66,7 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
 static void close_source(liana__source *base)
 {
     csv_source *source = (csv_source *)base;
+    liana__csv_columns_free(&source->columns);
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
@@ -83,16 +89,21 @@ static void visit_files(const liana__source *base,
 
 static void expect(const liana__source *base, uint64_t index)
 {
-    liana__image_files_expect(&((const csv_source *)base)->files, index);
+    if (!base->lacks_images) liana__image_files_expect(&((const csv_source *)base)->files, index);
 }
 
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
-    if (liana__image_files_read(&((const csv_source *)base)->files, index, scratch, record, error) == LIANA_OK) {
-        return LIANA_OK;
+    const csv_source *source = (const csv_source *)base;
+    const liana__csv_columns *columns = &source->columns;
+    if (liana__image_files_read(&source->files, index, scratch, record, error) != LIANA_OK) {
+        return liana__source_fail_within(base, index, record, error);
     }
-    return liana__source_fail_within(base, index, record, error);
+    for (size_t i = 0; i < columns->components.count; i++) {
+        record->values[i] = columns->values[i] + index * columns->components.sizes[i];
+    }
+    return LIANA_OK;
 }
 
 static int64_t known_label(const liana__source *base, uint64_t index)
@@ -155,6 +166,33 @@ static bool names_file(const char *path)
     return false;
 }
 
+/* The usual names mean a label or an id only where nothing else is made of that column. */
+static int find_free_column(const liana__csv_table *table, const char *wanted, const char *const *usual,
+                            size_t num_usual, const liana__columns *columns)
+{
+    if (wanted) return liana__csv_find_column(table, wanted);
+    for (size_t i = 0; i < num_usual; i++) {
+        int found = table->first_row ? liana__csv_find_column(table, usual[i]) : -1;
+        if (found >= 0 && !liana__columns_use(columns, usual[i])) return found;
+    }
+    return -1;
+}
+
+static liana_status find_table_columns(list_reader *reader, const liana__source_options *options, liana__error *error)
+{
+    bool header = options->header == LIANA__HEADER_AUTO ? liana__csv_has_header(&reader->csv)
+                                                        : options->header == LIANA__HEADER_YES;
+    reader->first_row = header;
+    reader->image = -1;
+    liana__csv_table table = {reader->path, &reader->csv, reader->first_row};
+    reader->label = find_free_column(&table, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES), options->columns);
+    reader->id = find_free_column(&table, options->id_feature, ID_NAMES, COUNT(ID_NAMES), options->columns);
+    bool needs_label = options->label_feature && !options->ignore_labels;
+    if (needs_label && reader->label < 0) return fail_column(reader, "labels", options->label_feature, error);
+    if (options->id_feature && reader->id < 0) return fail_column(reader, "ids", options->id_feature, error);
+    return LIANA_OK;
+}
+
 /* Without a header the first cell of the first line is a file that is there. */
 static liana_status find_columns(csv_source *source, list_reader *reader, const liana__source_options *options,
                                  liana__error *error)
@@ -164,6 +202,12 @@ static liana_status find_columns(csv_source *source, list_reader *reader, const 
     reader->id = find_column(reader, options->id_feature, ID_NAMES, COUNT(ID_NAMES));
     reader->first_row = 1;
     bool named = options->image_feature || options->label_feature || options->id_feature;
+    bool is_table = options->columns && !options->image_feature && reader->image < 0;
+    if (source->base.kind == &liana__source_table || is_table) return find_table_columns(reader, options, error);
+    if (!options->label_feature && reader->label >= 0 &&
+        liana__columns_use(options->columns, liana__csv_cell(&reader->csv, 0, (size_t)reader->label))) {
+        reader->label = -1;
+    }
     if (reader->image < 0 && !named && liana__csv_cell(&reader->csv, 0, 0)[0]) {
         const char *first = image_path(source, reader, liana__csv_cell(&reader->csv, 0, 0));
         if (!first) return liana__fail_memory(error, reader->path);
@@ -417,9 +461,18 @@ static liana_status find_label(csv_source *source, const list_reader *reader, si
 
 /* ---- opening ---- */
 
+static liana_status read_table_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
+                                   liana__error *error)
+{
+    const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : NULL;
+    *file = (liana__image_file){.id = liana__arena_string(&source->files.arena, id), .names_itself = true, .label = -1};
+    if (id && !file->id) return liana__fail_memory(error, reader->path);
+    return find_label(source, reader, row, &file->label, error);
+}
+
 /* Adds a row as a file; an error message begins with its line. */
-static liana_status read_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
-                             liana__error *error)
+static liana_status read_list_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
+                                  liana__error *error)
 {
     liana__arena *arena = &source->files.arena;
     const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->image);
@@ -435,6 +488,16 @@ static liana_status read_row(csv_source *source, const list_reader *reader, size
                            reader->csv.num_ragged ? ", or the line has another number of cells than the first" : "");
     }
     return find_label(source, reader, row, &file->label, error);
+}
+
+static liana_status read_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
+                             liana__error *error)
+{
+    bool is_table = source->base.lacks_images;
+    LIANA_TRY((is_table ? read_table_row : read_list_row)(source, reader, row, file, error));
+    if (!source->columns.components.count) return LIANA_OK;
+    return liana__csv_columns_read(&source->columns, source->tables, (size_t)(reader - source->readers), row,
+                                   source->files.count, error);
 }
 
 static liana_status add_rows(csv_source *source, const list_reader *reader, bool skip_damage, liana__error *error)
@@ -501,6 +564,81 @@ static liana_status read_list(csv_source *source, list_reader *reader, const lia
     return status;
 }
 
+/* ---- more columns ---- */
+
+static bool is_fraction(const list_reader *reader)
+{
+    for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
+        int64_t number;
+        const char *cell = label_cell(reader, row);
+        if (cell && liana__class_number_read(cell, &number) == LIANA__CLASS_FRACTION) return true;
+    }
+    return false;
+}
+
+/* A table's column that is called as labels are, but holds fractions, is no class: it is a number to predict. */
+static void drop_number_labels(list_reader *readers, size_t count, const liana__source_options *options)
+{
+    bool any = false;
+    for (size_t i = 0; i < count && !options->label_feature; i++) any = any || is_fraction(&readers[i]);
+    for (size_t i = 0; i < count && any; i++) readers[i].label = -1;
+}
+
+static liana_status find_more_columns(csv_source *source, const liana__source_options *options, liana__error *error)
+{
+    const char *used[4] = {NULL};
+    size_t num_used = 0;
+    uint64_t num_rows = 0;
+    const list_reader *first = source->readers;
+    while (first + 1 < source->readers + source->num_lists && first->csv.num_rows == 0) first++;
+    if (first->csv.num_rows == 0) return LIANA_OK;
+    const int special[] = {first->image, first->label, first->id};
+    for (size_t i = 0; i < 3; i++) {
+        if (special[i] < 0) continue;
+        used[num_used] = first->first_row ? liana__csv_cell(&first->csv, 0, (size_t)special[i])
+                                          : liana__arena_format(&source->files.arena, "%d", special[i]);
+        if (!used[num_used++]) return liana__fail_memory(error, first->path);
+    }
+    source->tables = liana__arena_allocate(&source->files.arena, source->num_lists * sizeof *source->tables);
+    if (!source->tables) return liana__fail_memory(error, first->path);
+    for (size_t i = 0; i < source->num_lists; i++) {
+        const list_reader *reader = &source->readers[i];
+        source->tables[i] = (liana__csv_table){reader->path, &reader->csv, reader->first_row};
+        num_rows += reader->csv.num_rows - (reader->csv.num_rows ? reader->first_row : 0);
+    }
+    liana__csv_request request = {.tables = source->tables,
+                                  .count = source->num_lists,
+                                  .columns = options->columns,
+                                  .used = used,
+                                  .optional = options->columns_optional,
+                                  .skip_damage = options->skip_damage};
+    LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));
+    source->base.num_components = source->columns.components.count;
+    source->base.components = source->columns.components.items;
+    source->base.columns = &source->columns.columns;
+    return LIANA_OK;
+}
+
+/* Either all lists have images, or none has. */
+static liana_status find_images(csv_source *source, list_reader *readers, const liana__source_options *options,
+                                liana__error *error)
+{
+    const char *with = NULL, *without = NULL;
+    for (size_t i = 0; i < source->num_lists; i++) {
+        if (readers[i].csv.num_rows == 0) continue;
+        if (readers[i].image >= 0) with = readers[i].path;
+        if (readers[i].image < 0) without = readers[i].path;
+    }
+    source->base.lacks_images = without != NULL;
+    if (without && !with) drop_number_labels(readers, source->num_lists, options);
+    if (!without || !with) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "'%s' lists image files, but '%s' has no column of them; name the column in data.features.image, or "
+        "use one of both",
+        with, without);
+}
+
 static liana_status fetch_images(csv_source *source, const list_reader *readers, const liana__source_options *options,
                                  liana__error *error)
 {
@@ -513,6 +651,14 @@ static liana_status fetch_images(csv_source *source, const list_reader *readers,
     return liana__fail_within(error, "'%s', line %zu", reader->path, reader->csv.lines[row]);
 }
 
+static bool has_label_column(const csv_source *source)
+{
+    for (size_t i = 0; i < source->num_lists; i++) {
+        if (source->readers[i].csv.num_rows && source->readers[i].label < 0) return false;
+    }
+    return true;
+}
+
 static liana_status fill_source(csv_source *source, list_reader *readers, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
@@ -522,6 +668,8 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
         if (!readers[i].path || !readers[i].folder) return liana__fail_memory(error, paths->items[i]);
         LIANA_TRY(read_list(source, &readers[i], options, error));
     }
+    LIANA_TRY(find_images(source, readers, options, error));
+    if (source->base.lacks_images || options->columns) LIANA_TRY(find_more_columns(source, options, error));
     bool are_numbers = true;
     if (!options->ignore_labels) {
         LIANA_TRY(find_numbers(readers, paths->count, options->skip_damage, &are_numbers, error));
@@ -535,21 +683,25 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
     }
     source->starts[paths->count] = source->files.count;
     LIANA_TRY(check_any_label(source, error));
-    LIANA_TRY(liana__image_files_distinguish(&source->files, error));
-    LIANA_TRY(fetch_images(source, readers, options, error));
+    if (!source->base.lacks_images) {
+        LIANA_TRY(liana__image_files_distinguish(&source->files, error));
+        LIANA_TRY(fetch_images(source, readers, options, error));
+    }
     source->base.num_records = source->files.count;
-    source->base.memory = liana__image_files_memory(&source->files);
+    source->base.memory =
+        liana__image_files_memory(&source->files) + liana__csv_columns_memory(&source->columns, source->files.count);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
+    if (source->base.lacks_images && !has_label_column(source)) source->base.has_labels = false;
     source->base.class_names = (liana__strings){source->classes.count, source->classes.items};
     return LIANA_OK;
 }
 
-static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                                liana__error *error)
+static liana_status open_as(const liana__source_kind *kind, const liana__paths *paths,
+                            const liana__source_options *options, liana__source **out, liana__error *error)
 {
     csv_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, "a list of images");
-    source->base.kind = &liana__source_csv;
+    source->base.kind = kind;
     source->ignore_labels = options->ignore_labels;
     source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
@@ -563,21 +715,57 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     for (size_t i = 0; readers && i < paths->count; i++) liana__csv_free(&readers[i].csv);
     free(readers);
     source->readers = NULL;
+    source->tables = NULL;
     return liana__source_finish(&source->base, status, out);
+}
+
+static liana_status open_list(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                              liana__error *error)
+{
+    return open_as(&liana__source_csv, paths, options, out, error);
+}
+
+static liana_status open_table(const liana__paths *paths, const liana__source_options *options, liana__source **out,
+                               liana__error *error)
+{
+    return open_as(&liana__source_table, paths, options, out, error);
+}
+
+/* A file may be either; only its name in data.kind, or the lack of image files, says that it is a table. */
+static bool recognises_nothing(const char *path, const uint8_t *head, size_t head_size)
+{
+    (void)path;
+    (void)head;
+    (void)head_size;
+    return false;
 }
 
 const liana__source_kind liana__source_csv = {
     .name = "csv",
-    .doc = "CSV or TSV lists of image files with their labels, as numbers or class names.",
+    .doc = "CSV or TSV lists of image files with their labels, as numbers or class names, and values of other columns.",
     .recognises = recognises,
     .named_only = true,
-    .open = open_source,
+    .open = open_list,
     .close = close_source,
     .read = read_record,
     .address = address,
     .visit_files = visit_files,
     .known_label = known_label,
     .expect = expect,
+    .scratch_size = sizeof(liana__file_buffer),
+    .num_buffers = 1,
+};
+
+const liana__source_kind liana__source_table = {
+    .name = "table",
+    .doc = "CSV or TSV tables of numbers, categories and sequences, without images.",
+    .recognises = recognises_nothing,
+    .named_only = true,
+    .open = open_table,
+    .close = close_source,
+    .read = read_record,
+    .address = address,
+    .known_label = known_label,
     .scratch_size = sizeof(liana__file_buffer),
     .num_buffers = 1,
 };

@@ -130,10 +130,11 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
     const liana__image_file *file = &files->items[index];
     liana__file_buffer *buffer = scratch;
     record->id = file->id;
-    record->id_size = strlen(file->id);
+    record->id_size = file->id ? strlen(file->id) : 0;
     record->has_label = file->label >= 0;
     record->label = file->label;
     if (file->reason) return liana__fail(error, file->status, "%s", file->reason);
+    if (!file->path) return LIANA_OK;
     LIANA_TRY(liana__file_read_into(file->path, MAX_FILE_SIZE, buffer, error));
     record->bytes = (const uint8_t *)buffer->bytes;
     record->size = buffer->size;

@@ -5,8 +5,8 @@
 #include "data/source/source.h"
 
 typedef struct liana__image_file {
-    const char *path;
-    const char *id;
+    const char *path;  /* NULL: a row of a table, which has no image */
+    const char *id;    /* NULL: none */
     bool names_itself; /* the data give the id, which is not changed */
     int64_t label;     /* -1: none */
     /* Why the record cannot be used, whatever the file is: the error of reading it. */

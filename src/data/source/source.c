@@ -220,7 +220,8 @@ static liana_status check_source(const liana__source *source, const char *patter
         return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it%s%s", pattern, why ? ": " : "",
                            why ? why : "");
     }
-    if (options->need_labels && !source->has_labels) {
+    /* Components may be what is learnt. */
+    if (options->need_labels && !source->has_labels && !source->num_components) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
             "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
@@ -282,6 +283,28 @@ static liana_status open_resolved(liana__remote *remote, const char *const *patt
     return status;
 }
 
+static void describe_columns(const liana__columns *columns, liana__fingerprint *settings)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        const liana__column *column = &columns->items[i];
+        const char *const names[] = {column->name, column->lengths, column->value_if_missing};
+        const int64_t numbers[] = {column->stacked,
+                                   column->dtype,
+                                   column->category,
+                                   column->length,
+                                   column->multi_hot,
+                                   (int64_t)column->from.count,
+                                   (int64_t)column->vocabulary.count};
+        for (size_t k = 0; k < 3; k++) liana__fingerprint_add_text(settings, names[k]);
+        liana__fingerprint_add(settings, numbers, sizeof numbers);
+        liana__fingerprint_add(settings, &column->padding, sizeof column->padding);
+        for (size_t k = 0; k < column->from.count; k++) liana__fingerprint_add_text(settings, column->from.items[k]);
+        for (size_t k = 0; k < column->vocabulary.count; k++) {
+            liana__fingerprint_add_text(settings, column->vocabulary.items[k]);
+        }
+    }
+}
+
 static void describe_options(const liana__source_options *options, liana__fingerprint *settings)
 {
     const char *const names[] = {options->kind, options->image_feature, options->label_feature, options->id_feature,
@@ -290,6 +313,8 @@ static void describe_options(const liana__source_options *options, liana__finger
                                 options->class_names.count};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) liana__fingerprint_add_text(settings, names[i]);
     liana__fingerprint_add(settings, numbers, sizeof numbers);
+    if (options->columns) describe_columns(options->columns, settings);
+    if (options->header) liana__fingerprint_add(settings, &(uint64_t){options->header}, sizeof(uint64_t));
     for (size_t i = 0; i < options->class_names.count; i++) {
         liana__fingerprint_add_text(settings, options->class_names.items[i]);
     }

@@ -10,10 +10,12 @@
 #include "base/field.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "data/source/columns.h"
 #include "data/source/fingerprint.h"
 #include "remote/remote.h"
 
 #include <liana/augment.h>
+#include <liana/element.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,8 @@ typedef struct liana__record {
     int64_t label;  /* as stored: no offset added, not checked */
     const char *id; /* not NUL-terminated; NULL if there is none */
     size_t id_size;
+    /* The values of the source's components, in row-major order; strings are an array of liana_bytes. */
+    const void *values[LIANA_MAX_COMPONENTS];
 } liana__record;
 
 /* The address of a record: a file, and the record's number in it from 0, or -1 if the file is the record. */
@@ -50,6 +54,13 @@ typedef struct liana__lost {
     const char *reason;
 } liana__lost;
 
+/* Whether the first line of a table has the names of its columns. */
+typedef enum liana__header {
+    LIANA__HEADER_AUTO, /* if no cell of it is a number */
+    LIANA__HEADER_YES,
+    LIANA__HEADER_NO, /* the columns are called 0, 1, ... */
+} liana__header;
+
 typedef struct liana__source_options {
     /* A name in sources.def. NULL or "auto": detected from the files. */
     const char *kind;
@@ -64,6 +75,11 @@ typedef struct liana__source_options {
     liana__strings class_names;
     /* Labels are names of class_names, which come from other data: numbers would not say which name they mean. */
     bool labels_are_names;
+    /* More components, made of columns of CSV files or features of tf.Examples. NULL: none; of a table, each column. */
+    const liana__columns *columns;
+    /* Leave out those that the data lack: data to predict may have no targets. */
+    bool columns_optional;
+    liana__header header; /* of tables */
     /* Use only the first `take` records; 0: all. */
     uint64_t take;
     /* Refuse data without labels at opening. */
@@ -138,6 +154,13 @@ struct liana__source {
     uint64_t num_records;
     size_t memory; /* bytes used while it is open: its index, and blocks that are kept */
     bool has_labels;
+    bool lacks_images; /* its records are values only */
+    /* Components of its records besides image, label and id, with static shapes. */
+    size_t num_components;
+    const liana_component *components;
+    /* How they are made, with the dtypes and vocabularies that were found: other data are opened with them to get the
+     * same components. NULL: nobody asked for them. */
+    const liana__columns *columns;
     liana__fingerprint settings; /* the options with which it was opened, as far as records depend on them */
     bool varies;  /* a record differs from epoch to epoch or from position to position: nothing must be kept of it */
     bool streams; /* records have an order of their own: the record at a position is read */

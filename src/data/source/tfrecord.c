@@ -2,6 +2,7 @@
  * at the first record unless they are given. Compressed files are read in blocks. */
 #include "formats/tfrecord.h"
 #include "base/search.h"
+#include "data/source/example_columns.h"
 #include "data/source/source.h"
 #include "formats/example.h"
 #include "formats/tfrecord_blocks.h"
@@ -28,6 +29,7 @@ typedef struct tfrecord_source {
     const char *image;
     const char *label; /* NULL: no labels */
     const char *id;    /* NULL: no ids */
+    liana__example_columns columns;
 } tfrecord_source;
 
 /* What a thread reads with. */
@@ -35,6 +37,8 @@ typedef struct reading {
     liana__file_buffer buffer; /* of a record of a plain file */
     liana__example example;
     liana__block *block; /* that it read last */
+    char *values;        /* of the columns; NULL: none yet */
+    size_t values_size;
 } reading;
 
 enum {
@@ -105,6 +109,20 @@ static liana_status parse(const tfrecord_source *source, uint64_t index, reading
     return liana__example_parse(&scratch->example, file_name(file), record, bytes, size, error);
 }
 
+static liana_status read_columns(const tfrecord_source *source, uint64_t index, reading *scratch, liana__record *record,
+                                 liana__error *error)
+{
+    const liana__example_columns *columns = &source->columns;
+    if (!scratch->values) scratch->values = liana__allocate_aligned(columns->size);
+    if (!scratch->values) return liana__fail_memory(error, "the columns of a record");
+    scratch->values_size = columns->size;
+    if (liana__example_columns_read(columns, &scratch->example, scratch->values, error) != LIANA_OK) {
+        return liana__source_fail_within(&source->base, index, record, error);
+    }
+    for (size_t i = 0; i < columns->components.count; i++) record->values[i] = scratch->values + columns->offsets[i];
+    return LIANA_OK;
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
@@ -117,12 +135,14 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
         record->id = (const char *)id.bytes[0].data;
         record->id_size = id.bytes[0].len;
     }
-    LIANA_TRY(liana__example_bytes(example, source->image, &record->bytes, &record->size, error));
+    if (!base->lacks_images) {
+        LIANA_TRY(liana__example_bytes(example, source->image, &record->bytes, &record->size, error));
+    }
     if (source->label) {
         LIANA_TRY(liana__example_int64(example, source->label, &record->label, error));
         record->has_label = true;
     }
-    return LIANA_OK;
+    return source->columns.size ? read_columns(source, index, scratch, record, error) : LIANA_OK;
 }
 
 /* The first of the names that the record has as a feature of one value of that kind, or NULL. */
@@ -205,6 +225,24 @@ static liana_status fail_feature(const tfrecord_source *source, const liana__exa
                        has_image ? "labels" : "images", has_image ? "label" : "image");
 }
 
+/* Records without an image may have other features to learn from. */
+static liana_status choose_columns(tfrecord_source *source, const liana__source_options *options,
+                                   const liana__example *example, liana__error *error)
+{
+    liana__feature feature;
+    liana__source *base = &source->base;
+    bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
+    if (uses_label) source->label = NULL;
+    base->has_labels = source->label != NULL;
+    base->lacks_images = !options->image_feature && !liana__example_find(example, source->image, &feature);
+    LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->arena,
+                                          &source->columns, error));
+    base->num_components = source->columns.components.count;
+    base->components = source->columns.components.items;
+    base->columns = &source->columns.columns;
+    return LIANA_OK;
+}
+
 static liana_status choose_features(tfrecord_source *source, const liana__source_options *options, reading *scratch,
                                     liana__error *error)
 {
@@ -221,6 +259,7 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     /* None of the usual names: reading the first record will fail and list the features that there are. */
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
+    if (options->columns) LIANA_TRY(choose_columns(source, options, example, error));
     liana__record record = {0};
     liana_status status = read_record(&source->base, pattern, scratch, &record, error);
     return status == LIANA_OK ? LIANA_OK : fail_feature(source, example, status, error);
@@ -318,12 +357,13 @@ static void scratch_free(void *scratch)
 {
     liana__example_free(&((reading *)scratch)->example);
     liana__block_release(((reading *)scratch)->block);
+    free(((reading *)scratch)->values);
 }
 
 static size_t scratch_bytes(const void *scratch)
 {
     const reading *own = scratch;
-    return liana__example_memory(&own->example) + (own->block ? liana__block_size(own->block) : 0);
+    return liana__example_memory(&own->example) + (own->block ? liana__block_size(own->block) : 0) + own->values_size;
 }
 
 static void scratch_bound(void *scratch, liana__memory_share *share)

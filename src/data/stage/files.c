@@ -1,4 +1,4 @@
-/* Labelled images in files, of every kind of source. */
+/* Examples in files, of every kind of source: labelled images, and values of tables. */
 #include "data/dataset/dataset.h"
 #include "data/dataset/dataset_source.h"
 #include "data/image/decode.h"
@@ -59,6 +59,15 @@ static liana_status put_image(const liana_dataset *dataset, files_reader *own, c
                        (long long)record->width, record->channels, liana__component_describe(image).text);
 }
 
+/* A table may have a column of its own with this name. */
+static bool has_ids(const liana__source *source)
+{
+    for (size_t i = 0; i < source->num_components; i++) {
+        if (source->lacks_images && strcmp(source->components[i].name, "id") == 0) return false;
+    }
+    return true;
+}
+
 static liana_status read_file(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
     const liana_dataset *dataset = reader->dataset;
@@ -73,10 +82,13 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
     liana__record record;
     LIANA_TRY(liana__source_read(source, at->index, own->scratch, &record, error));
     *element = (liana_element){.spec = &dataset->spec, .record = at->index};
-    if (put_image(dataset, own, &record, element, error) != LIANA_OK) {
-        return liana__source_fail_within(source, at->index, &record, error);
+    size_t next = 0;
+    if (!source->lacks_images) {
+        if (put_image(dataset, own, &record, element, error) != LIANA_OK) {
+            return liana__source_fail_within(source, at->index, &record, error);
+        }
+        next++;
     }
-    size_t next = 1;
     if (source->has_labels) {
         bool fits = record.has_label && !__builtin_add_overflow(record.label, dataset->label_offset, &own->label);
         int32_t label;
@@ -84,7 +96,11 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
         element->data[next++] = &own->label;
     }
     own->id = (liana_bytes){record.id ? record.id : "", record.id ? record.id_size : 0};
-    element->data[next] = &own->id;
+    if (has_ids(source)) element->data[next++] = &own->id;
+    for (size_t i = 0; i < source->num_components; i++, next++) {
+        element->data[next] = record.values[i];
+        element->rows[next] = liana__component_rows(&source->components[i]);
+    }
     return LIANA_OK;
 }
 
@@ -92,19 +108,20 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
 static liana_status make_spec(liana_dataset *dataset, liana__error *error)
 {
     const liana__source *source = dataset->source;
-    liana_component made[3] = {{.name = "image", .dtype = LIANA_STRING}};
-    size_t count = 1;
+    liana_component made[3 + LIANA_MAX_COMPONENTS] = {{.name = "image", .dtype = LIANA_STRING}};
+    size_t count = !source->lacks_images;
     void *scratch = liana__source_scratch_create(source);
     if (!scratch) return liana__fail_memory(error, "reading files");
     liana__record record;
     liana_status status = liana__source_read(source, 0, scratch, &record, error);
-    if (status == LIANA_OK && !record.bytes) {
+    if (status == LIANA_OK && count && !record.bytes) {
         made[0].dtype = LIANA_U8;
         made[0].shape = (liana_shape){3, {record.height, record.width, record.channels}};
     }
     liana__source_scratch_destroy(source, scratch);
     if (source->has_labels) made[count++] = (liana_component){.name = "label", .dtype = LIANA_S64};
-    made[count++] = (liana_component){.name = "id", .dtype = LIANA_STRING};
+    if (has_ids(source)) made[count++] = (liana_component){.name = "id", .dtype = LIANA_STRING};
+    for (size_t i = 0; i < source->num_components; i++) made[count++] = source->components[i];
     return status == LIANA_OK ? liana__spec_make(&dataset->arena, made, count, &dataset->spec, error) : status;
 }
 
@@ -127,33 +144,63 @@ liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *s
     return NULL;
 }
 
-liana_status liana_dataset_open(liana_context *context, const char *pattern, const liana_dataset_options *options,
-                                liana_dataset **out)
+static liana_status open_files(liana_context *context, const char *kind, const char *pattern,
+                               const liana_dataset_options *options, liana__arena *arena, liana_dataset **out)
 {
-    static const liana_dataset_options defaults;
-    if (!options) options = &defaults;
-    *out = NULL;
     liana__error *error = &context->error;
-    if (options->take < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "take is %lld, expected 0 (all) or more",
-                           (long long)options->take);
-    }
-    liana__source_options wanted = {.image_feature = options->image_feature,
+    liana__source_options wanted = {.kind = kind,
+                                    .image_feature = options->image_feature,
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,
                                     .labels = options->labels,
                                     .take = (uint64_t)options->take,
                                     .need_labels = !options->unlabelled,
                                     .ignore_labels = options->unlabelled};
+    liana__columns columns;
+    LIANA_TRY(liana__dataset_ask_columns(options, arena, &columns, &wanted, error));
     LIANA_TRY(liana__dataset_ask_classes(options, &wanted, error));
     liana__source *source;
     LIANA_TRY(liana__source_open(&pattern, 1, &wanted, &source, error));
-    liana_dataset *dataset = liana__dataset_of_source(context, source, options->label_offset);
-    if (!dataset) return error->status;
-    liana_status status = liana__dataset_keep_options(dataset, options, error);
+    *out = liana__dataset_of_source(context, source, options->label_offset);
+    return *out ? LIANA_OK : error->status;
+}
+
+static liana_status open_dataset(liana_context *context, const char *kind, const char *pattern,
+                                 const liana_dataset_options *options, liana_dataset **out)
+{
+    static const liana_dataset_options defaults;
+    if (!options) options = &defaults;
+    *out = NULL;
+    liana__error *error = &context->error;
+    if (options->take < 0 || (unsigned)options->header > LIANA_HEADER_NO) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "take is %lld and header %d, expected 0 (all) or more, and a liana_header",
+                           (long long)options->take, (int)options->header);
+    }
+    liana__arena arena = {0};
+    liana_dataset *dataset = NULL;
+    liana_status status = open_files(context, kind, pattern, options, &arena, &dataset);
+    liana__arena_free(&arena);
+    if (status == LIANA_OK) status = liana__dataset_keep_options(dataset, options, error);
     if (status == LIANA_OK) *out = dataset;
     if (status != LIANA_OK) liana_dataset_close(dataset);
     return status;
+}
+
+liana_status liana_dataset_open(liana_context *context, const char *pattern, const liana_dataset_options *options,
+                                liana_dataset **dataset)
+{
+    return open_dataset(context, NULL, pattern, options, dataset);
+}
+
+liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern, const liana_dataset_options *options)
+{
+    liana_dataset *dataset;
+    if (!pattern) {
+        liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "no table was named");
+        return NULL;
+    }
+    return open_dataset(context, "table", pattern, options, &dataset) == LIANA_OK ? dataset : NULL;
 }
 
 /* Labels of IDX files are in files of their own; the labels themselves are used here. */
@@ -176,7 +223,7 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
 const liana__stage_kind liana__stage_files = {
     .name = "files",
     .describe = describe,
-    .doc = "Labelled images in files.",
+    .doc = "Examples in files: labelled images, tables.",
     .close = close_files,
     .memory = memory_of,
     .read = read_file,

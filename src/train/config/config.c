@@ -86,6 +86,7 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
     LIANA_TRY(resolve_sources(config, arena, error));
+    LIANA_TRY(liana__config_read_columns(config, arena, error));
     LIANA_TRY(liana__config_check(config, error));
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }

@@ -84,6 +84,13 @@ typedef enum liana__label_kind {
     LIANA__LABELS_NAMES, /* names of classes; numbers are refused */
 } liana__label_kind;
 
+/* Which component of the data is which input or output of the model. */
+typedef struct liana__component_map {
+    size_t count;
+    const char *const *names;      /* of inputs or outputs; NULL as the only one: the model has only one */
+    const char *const *components; /* of the data */
+} liana__component_map;
+
 typedef struct liana__data_config {
     liana__source_config train;
     liana__source_config validation;
@@ -94,9 +101,18 @@ typedef struct liana__data_config {
     int64_t image_size[2];      /* height, width; 0, 0: size of the images */
     int64_t channels;           /* 1 or 3; 0: that of the model or the format, else 3 */
     liana__features_config features;
-    int64_t label_offset; /* added to every label */
-    int scale;            /* liana_scale; AUTO: as the backbone was trained, 0..1 without one */
-    int decode;           /* liana__decode_quality */
+    const liana__value *columns; /* as it is written; NULL: none */
+    liana__columns components;   /* the same, read; once the training data are open, with what was found in them */
+    int header;                  /* liana__header, of tables */
+    const liana__value *inputs;  /* as they are written; NULL: components are called as inputs and outputs are */
+    const liana__value *targets; /* ... */
+    liana__component_map model_inputs; /* the same, read */
+    liana__component_map model_targets;
+    const char *example_weight; /* a component with a weight for each example; NULL: each counts 1 */
+    double validation_split;    /* share of the training data to validate with instead; 0: none */
+    int64_t label_offset;       /* added to every label */
+    int scale;                  /* liana_scale; AUTO: as the backbone was trained, 0..1 without one */
+    int decode;                 /* liana__decode_quality */
     liana__resize_config resize;
     bool shuffle;
     bool repeat;                 /* repeat the data; an epoch is train.steps_per_epoch long */
@@ -205,14 +221,20 @@ liana_status liana__config_files(const liana__source_config *source, liana__aren
 /* The options for opening a source of the configuration, without those for labels. */
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
+/* Keeps what was found for the columns of the training data (a source's `columns`): the configuration then names dtypes
+ * and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
+liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
+                                        liana__error *error) LIANA_MUST_USE;
+/* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model
+ * has just one of its kind. */
+const char *liana__component_for(const liana__component_map *map, const char *name, bool only);
+
 /* Refuses a configuration without training data. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* Finds the dotted key of an option by its own name, also as written after dashes: "train.batch_size" for "batch-size".
  * False: there is no such key. */
 bool liana__config_find_option(const char *name, char *key, size_t size);
-/* How to do in liana what a key of other programs does, such as "validation_split"; NULL: not known. */
-const char *liana__config_advice(const char *name);
 
 /* The place where a dotted key such as "train.loss" was written; if it was not, the place of the nearest mapping around
  * it. For liana__fail_at, when an option turns out to be wrong later. */

@@ -62,15 +62,6 @@ bool liana__config_find_option(const char *name, char *key, size_t size)
     return is_whole || home || is_data;
 }
 
-const char *liana__config_advice(const char *name)
-{
-    char key[64];
-    spell_as_key(name, key, sizeof key);
-    if (strcmp(key, "validation_split") != 0) return NULL;
-    return "validation data must be separate files: 'liana convert DATA --out DIR --shuffle --validation 0.2' writes "
-           "DIR/train and DIR/val, for data.train and data.validation";
-}
-
 static liana_status check_homes(const liana__fields *fields, const liana__value *map, const char *where,
                                 liana__error *error)
 {
@@ -80,10 +71,6 @@ static liana_status check_homes(const liana__fields *fields, const liana__value 
         if (liana__fields_find(liana__config_fields(), key)) {
             return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; it belongs to the top level",
                                   key);
-        }
-        if (liana__config_advice(key)) {
-            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; %s", key,
-                                  liana__config_advice(key));
         }
         home = home_of(key);
         if (!home) continue;
@@ -146,6 +133,17 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     LIANA_TRY(check_class_names(config, error));
     if (data->max_bad && data->on_bad_record != LIANA__ON_BAD_RECORD_SKIP) {
         return refuse(config, error, "data.max_bad", "it needs data.on_bad_record: skip");
+    }
+    if (data->validation_split >= 1) {
+        return refuse(config, error, "data.validation_split", "found the number %g, expected a share below 1",
+                      data->validation_split);
+    }
+    if (data->validation_split > 0 && liana__config_has_source(&data->validation)) {
+        return refuse(config, error, "data.validation_split",
+                      "'validation' and 'validation_split' exclude each other; keep one of them");
+    }
+    if (data->validation_split > 0 && !liana__config_has_source(&data->train)) {
+        return refuse(config, error, "data.validation_split", "it needs 'train', of which it takes a part");
     }
     if (data->repeat && config->train.steps_per_epoch == 0) {
         return refuse(config, error, "data.repeat",
@@ -221,6 +219,8 @@ liana__source_options liana__config_source_options(const liana__config *config, 
                                    .label_feature = features->label,
                                    .id_feature = features->id,
                                    .labels = where->labels,
+                                   .columns = config->data.components.count ? &config->data.components : NULL,
+                                   .header = (liana__header)config->data.header,
                                    .take = (uint64_t)config->data.take,
                                    .skip_damage = config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP,
                                    .any_first_record = config->data.quarantine != NULL};

@@ -69,7 +69,7 @@ static const liana__field source_items[] = {
     {.name = "kind",
      .kind = LIANA__FIELD_STRING,
      AT(kind),
-     .doc = "format of the files: tfrecord, idx, csv, webdataset or folder (null: detected)"},
+     .doc = "format of the files: tfrecord, idx, csv (a list of images), table, webdataset or folder (null: detected)"},
     {.name = "concatenate",
      .kind = LIANA__FIELD_VALUE,
      AT(concatenate),
@@ -176,6 +176,8 @@ static const char *const decode_qualities[] = {"full", "fast", NULL};
 
 static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
 
+static const char *const headers[] = {"auto", "yes", "no", NULL};
+
 static const char *const label_kinds[] = {"auto", "names", NULL};
 
 #define AT(member) .offset = offsetof(liana__data_config, member)
@@ -227,6 +229,42 @@ static const liana__field data_items[] = {
      AT(features),
      .section = &features_fields,
      .doc = "names of the features of a tf.Example, columns of a CSV list or extensions in a WebDataset"},
+    {.name = "columns",
+     .kind = LIANA__FIELD_VALUE,
+     AT(columns),
+     .doc =
+         "more components of the examples, made of columns of a CSV file or features of a tf.Example: {component: "
+         "column}, {component: [column, column]} or {component: {column's options}} ('liana list columns'; null: of a "
+         "table each column, else none)"},
+    {.name = "header",
+     .kind = LIANA__FIELD_ENUM,
+     AT(header),
+     .default_text = "auto",
+     .names = headers,
+     .doc = "whether the first line of a table names its columns (auto: if no cell of it is a number; no: they are "
+            "called 0, 1, ...)"},
+    {.name = "inputs",
+     .kind = LIANA__FIELD_VALUE,
+     AT(inputs),
+     .doc = "which component is which input of the model: {input: component}, or the component if there is one input "
+            "(null: the component of the same name)"},
+    {.name = "targets",
+     .kind = LIANA__FIELD_VALUE,
+     AT(targets),
+     .doc = "which component is what an output of the model is compared with: {output: component}, or the component if "
+            "there is one output (null: the component of the same name, else label)"},
+    {.name = "example_weight",
+     .kind = LIANA__FIELD_STRING,
+     AT(example_weight),
+     .doc = "the component with a number by which each example counts in loss and metrics (null: each counts 1)"},
+    {.name = "validation_split",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(validation_split),
+     .default_text = "0.0",
+     .minimum = 0,
+     .maximum = 1,
+     .doc = "the share of the training examples that is used for validation instead, drawn by the seed, with the same "
+            "share of each class (0: none)"},
     {.name = "label_offset",
      .kind = LIANA__FIELD_INT,
      AT(label_offset),

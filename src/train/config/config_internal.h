@@ -23,6 +23,10 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
 /* config_check.c: checks keys that exclude or need each other. */
 liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
+/* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of a
+ * component. */
+liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
 /* The table of one source. */
 const liana__fields *liana__config_source_fields(void);
 

@@ -130,11 +130,13 @@ liana_status liana__source_dataset(const liana__source_request *request, const l
 typedef struct opener {
     const liana_dataset_options *options;
     liana__strings class_names;
+    const liana__columns *columns;
+    liana__columns written;
     bool labels_are_names;
     bool numbered; /* labels of the first files are numbers */
 } opener;
 
-/* The classes of files after the first are numbered as that one's. */
+/* The classes of files after the first are numbered as that one's; so are their categories. */
 static liana_status open_source(void *user, const liana__source_config *where, liana__source **source,
                                 liana__error *error)
 {
@@ -147,6 +149,9 @@ static liana_status open_source(void *user, const liana__source_config *where, l
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,
                                     .labels = where->labels ? where->labels : options->labels,
+                                    .columns = own->columns,
+                                    .columns_optional = options->unlabelled,
+                                    .header = (liana__header)options->header,
                                     .class_names = own->class_names,
                                     .labels_are_names = own->labels_are_names && !options->unlabelled,
                                     .take = (uint64_t)options->take,
@@ -155,6 +160,7 @@ static liana_status open_source(void *user, const liana__source_config *where, l
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     LIANA_TRY(liana__source_open(patterns, where->images ? 1 : where->paths.count, &wanted, source, error));
     const liana__strings *names = &(*source)->class_names;
+    if ((*source)->columns) own->columns = (*source)->columns;
     if (options->unlabelled || own->class_names.count) return LIANA_OK;
     if (names->count && own->numbered && !liana__class_list_counts(names)) {
         liana__fail(error, LIANA_INVALID_DATA,
@@ -202,6 +208,8 @@ liana_status liana_dataset_configure(liana_context *context, const char *text, c
     if (options->take < 0) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
     liana__source_options classes = {0};
     if (status == LIANA_OK) status = liana__dataset_ask_classes(options, &classes, error);
+    if (status == LIANA_OK) status = liana__dataset_ask_columns(options, &arena, &own.written, &classes, error);
+    own.columns = classes.columns;
     own.class_names = classes.class_names;
     own.labels_are_names = classes.labels_are_names;
     if (status == LIANA_OK) status = read_text(text, &arena, &where, error);

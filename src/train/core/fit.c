@@ -87,7 +87,9 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
     LIANA_TRY(check_finite(fit, sums));
     liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
-    for (int64_t i = 0; options->seen_classes && i < batch->count; i++) options->seen_classes[batch->labels[i]] = true;
+    for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
+        options->seen_classes[batch->labels[i]] = true;
+    }
     state->iteration++;
     state->step++;
     fit->timing.images += batch->count;

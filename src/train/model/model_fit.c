@@ -1,6 +1,7 @@
 /* fit, evaluate and predict of the public interface: thin users of the training core. */
 #include "data/augment/augment.h"
 #include "data/dataset/dataset_source.h"
+#include "data/source/part.h"
 #include "formats/yaml.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/data_state.h"
@@ -33,6 +34,7 @@ typedef struct session {
     bool skips_bad_records;
     liana__bad_records bad_records;
     part fitted, measured;
+    liana__source *whole;    /* the data that these two are parts of; NULL: they are not divided */
     liana__augment *augment; /* NULL: none */
     liana__augmenter augmenter;
     liana__mixer mixer;
@@ -144,17 +146,22 @@ static liana_status learn_preprocessing(session *own, const liana_dataset *data,
 
 /* ---- data ---- */
 
-/* The files of datasets are not the session's to close. */
-static void close_part(part *data)
+/* The files of datasets are not the session's to close; parts of them are. */
+static void close_part(session *own, part *data)
 {
     liana__loader_destroy(data->loader);
-    liana__dataset_close_view(data->source);
+    if (!own->whole) {
+        liana__dataset_close_view(data->source);
+    } else if (data->source) {
+        liana__source_close(data->source);
+    }
 }
 
 static void close_session(session *own)
 {
-    close_part(&own->fitted);
-    close_part(&own->measured);
+    close_part(own, &own->fitted);
+    close_part(own, &own->measured);
+    liana__dataset_close_view(own->whole);
     liana__augment_destroy(own->augment);
     liana__bad_records_free(&own->bad_records);
     liana__arena_free(&own->arena);
@@ -167,13 +174,19 @@ static size_t part_bytes(const session *own, const part *data)
     return data == &own->fitted ? own->data_bytes / 2 : own->data_bytes / 4;
 }
 
+static liana_status open_view(const session *own, const liana_dataset *data, const liana_fit_options *fit,
+                              liana__source **source, liana__error *error)
+{
+    int64_t epoch = 0;
+    if (fit && __builtin_mul_overflow(fit->steps_per_epoch, own->batch_size, &epoch)) epoch = 0;
+    return liana__dataset_view(data, epoch, source, error);
+}
+
 /* What the model reads of a dataset. `fit`: NULL to measure only. */
 static liana_status start_loader(session *own, const liana_dataset *data, const liana_fit_options *fit, part *opened,
                                  liana__error *error)
 {
-    int64_t epoch = 0;
-    if (fit && __builtin_mul_overflow(fit->steps_per_epoch, own->batch_size, &epoch)) epoch = 0;
-    LIANA_TRY(liana__dataset_view(data, epoch, &opened->source, error));
+    if (!opened->source) LIANA_TRY(open_view(own, data, fit, &opened->source, error));
     liana_shape input = liana__model_input_shape(own->model);
     liana__loader_options options = {.image = {.height = input.dims[1],
                                                .width = input.dims[2],
@@ -253,13 +266,26 @@ static liana_status save(void *user, liana__error *error)
                                   KEPT_CHECKPOINTS, error);
 }
 
+/* Divides the training data, before they are read. */
+static liana_status split_data(session *own, const liana_fit_options *options, liana__error *error)
+{
+    liana__split_options split = {.validation = options->validation_split,
+                                  .seed = options->seed,
+                                  .label_offset = options->training->label_offset};
+    if (!split.validation) return LIANA_OK;
+    LIANA_TRY(open_view(own, options->training, options, &own->whole, error));
+    return liana__source_split(own->whole, &split, &own->fitted.source, &own->measured.source, error);
+}
+
 static liana_status open_data(session *own, const liana_fit_options *options, liana__error *error)
 {
     own->skips_bad_records = options->skip_bad_records;
     own->bad_records.most = options->max_bad_records;
     own->bad_records.on_note = options->on_bad_record;
     own->bad_records.user = options->user;
+    LIANA_TRY(split_data(own, options, error));
     LIANA_TRY(start_loader(own, options->training, options, &own->fitted, error));
+    if (own->whole) return start_loader(own, options->training, NULL, &own->measured, error);
     if (!options->validation) return LIANA_OK;
     LIANA_TRY(check_scale(options->validation, own->scale, "the training data have", error));
     return start_loader(own, options->validation, NULL, &own->measured, error);
@@ -328,6 +354,10 @@ static liana_status check_fit(const liana_model *model, const liana_fit_options 
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
                            (long long)options->checkpoint_steps, (long long)options->max_bad_records);
+    }
+    if (options->validation && options->validation_split) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "validation and validation_split exclude each other; keep one of them");
     }
     if (options->training && options->validation) {
         LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));

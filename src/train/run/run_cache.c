@@ -25,6 +25,9 @@ static const char *describe_settings(liana__run *run)
                     data->features.label ? data->features.label : "", data->features.id ? data->features.id : "");
     liana__text_add(&text, "offset %lld\nclasses %lld\ntake %lld\n", (long long)data->label_offset,
                     (long long)run->num_classes, (long long)data->take);
+    if (data->validation_split > 0) {
+        liana__text_add(&text, "split %.17g seed %lld\n", data->validation_split, (long long)run->config->train.seed);
+    }
     add_strings(&text, "class", &run->class_names);
     const char *settings = text.failed ? NULL : liana__arena_string(&run->arena, text.data);
     liana__text_free(&text);
@@ -34,8 +37,9 @@ static const char *describe_settings(liana__run *run)
 static liana_status choose_file(liana__run *run, const char *part, const char *folder, liana__loader_options *options,
                                 liana__error *error)
 {
-    const liana__source_config *where =
-        strcmp(part, "training") == 0 ? &run->config->data.train : &run->config->data.validation;
+    const liana__source_config *where = strcmp(part, "training") == 0 || run->config->data.validation_split > 0
+                                            ? &run->config->data.train
+                                            : &run->config->data.validation;
     liana__image_cache_file_options *file = liana__arena_allocate(&run->arena, sizeof *file);
     const char *settings = describe_settings(run);
     if (!file || !settings) return liana__fail_memory(error, "the cache of decoded images");

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "data/check/quarantine.h"
+#include "data/source/part.h"
 #include "train/config/source_dataset.h"
 
 /* What happens to labels. */
@@ -60,7 +61,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     options.labels_are_names = own->use == LABELS_NEEDED && run->config->data.label_kind == LIANA__LABELS_NAMES;
     options.take = (uint64_t)own->take;
     options.need_labels = own->use == LABELS_NEEDED;
-    options.ignore_labels = own->use == LABELS_IGNORED;
+    options.ignore_labels = options.columns_optional = own->use == LABELS_IGNORED;
     options.remote = run->remote;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
@@ -70,6 +71,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {
         status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
+    }
+    if (status == LIANA_OK && own->training && (*source)->columns) {
+        status = liana__config_keep_columns(run->config, (*source)->columns, &run->arena, error);
     }
     if (status == LIANA_OK) return LIANA_OK;
     liana__source_close(*source);
@@ -94,7 +98,9 @@ static liana_status open_combined(opener *own, const liana__source_config *where
     LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
     bool repeats = training && config->data.repeat;
     int64_t epoch = repeats ? config->train.steps_per_epoch * config->train.batch_size : 0;
-    liana_status status = liana__dataset_view(dataset, epoch, source, error);
+    bool has_images = liana__spec_find(&dataset->spec, "image") >= 0;
+    liana_status status =
+        (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
     liana_dataset_close(dataset);
     return status;
 }
@@ -270,11 +276,42 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 
 /* ---- all of it ---- */
 
+/* A part of the training data is used for validation instead. */
+static liana_status split_training(liana__run *run, liana__error *error)
+{
+    const liana__config *config = run->config;
+    const liana__split_options options = {.validation = config->data.validation_split,
+                                          .seed = (uint64_t)config->train.seed,
+                                          .label_offset = config->data.label_offset,
+                                          .owns = true};
+    if (!options.validation) return LIANA_OK;
+    liana__source *training, *validation;
+    if (liana__source_split(run->training.source, &options, &training, &validation, error) != LIANA_OK) {
+        return liana__fail_within(error, "data.validation_split");
+    }
+    run->training.source = training;
+    run->validation.source = validation;
+    return LIANA_OK;
+}
+
+/* Only the part that validates, without training. */
+static liana_status open_validation_part(liana__run *run, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
+    LIANA_TRY(split_training(run, error));
+    liana__run_close_data(&run->training);
+    return LIANA_OK;
+}
+
 /* The parts that are labelled as the training data are. */
 static liana_status open_others(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
     bool has_validation = liana__config_has_source(&data->validation);
+    if (data->validation_split > 0 && options->validation && !options->training) {
+        LIANA_TRY(open_validation_part(run, error));
+    }
     if (has_validation && (options->training || options->validation)) {
         LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }
@@ -322,6 +359,7 @@ static liana_status find_training_data(liana__run *run, const liana__run_options
 {
     const liana__data_config *data = &run->config->data;
     LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
+    LIANA_TRY(split_training(run, error));
     LIANA_TRY(find_shapes(run, run->training.source, options, error));
     return find_augmentation(run, error);
 }
@@ -330,7 +368,8 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 {
     const liana__data_config *data = &run->config->data;
     run->class_names = data->class_names;
-    if (options->validation && !liana__config_has_source(&data->validation)) {
+    bool has_validation = liana__config_has_source(&data->validation) || data->validation_split > 0;
+    if (options->validation && !has_validation) {
         liana__place place = liana__config_place(run->config, "data.validation");
         return liana__fail_at(error, &place, "data.validation", "missing; expected labelled examples to evaluate on");
     }

@@ -193,6 +193,7 @@ static void inherit(liana__config *config, const liana__config *old)
         data->label_kind = old->data.label_kind;
     }
     if (!data->num_classes) data->num_classes = old->data.num_classes;
+    liana__columns_inherit(&data->components, &old->data.components);
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
     if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
@@ -223,6 +224,9 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     liana__config old;
     LIANA_TRY(liana__config_load(path, NULL, 0, &run->arena, &old, error));
     inherit(run->config, &old);
+    bool has_columns = run->config->data.components.count > 0;
+    const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;
+    if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
     liana__arena arena = {0};
     liana_status status = check_same_config(run, &old, path, &arena, error);
     liana__arena_free(&arena);

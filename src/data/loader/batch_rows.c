@@ -1,0 +1,208 @@
+/* Finds the components of batches in a source, and copies their values. */
+#include "data/loader/batch_rows.h"
+
+#include "data/dataset/element.h"
+#include "data/source/cast.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- finding ---- */
+
+static liana_component described(const liana__batch_component *wanted)
+{
+    return (liana_component){wanted->name, (int)wanted->dtype, wanted->shape};
+}
+
+static int find_component(const liana__source *source, const char *name)
+{
+    for (size_t i = 0; i < source->num_components; i++) {
+        if (strcmp(source->components[i].name, name) == 0) return (int)i;
+    }
+    return -1;
+}
+
+static liana_status fail_missing(const liana__source *source, const char *name, liana__error *error)
+{
+    liana__nearest_search search = liana__nearest_begin(name);
+    liana__text there = {0};
+    const char *const usual[] = {source->lacks_images ? NULL : "image", source->has_labels ? "label" : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        if (!usual[i] || find_component(source, usual[i]) >= 0) continue;
+        liana__text_add(&there, "%s%s", there.length ? ", " : "", usual[i]);
+        liana__nearest_add(&search, usual[i]);
+    }
+    for (size_t i = 0; i < source->num_components; i++) {
+        liana__text_add(&there, "%s%s", there.length ? ", " : "", source->components[i].name);
+        liana__nearest_add(&search, source->components[i].name);
+    }
+    liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no component '%.100s'%s; there are: %s", name,
+                search.nearest ? liana__hint(search.nearest).text : "", there.data ? there.data : "none");
+    liana__text_free(&there);
+    return LIANA_INVALID_ARGUMENT;
+}
+
+/* Whether shapes are the same but for dimensions of 1: then their values are the same, in the same order. */
+static bool same_values(const liana_shape *a, const liana_shape *b)
+{
+    int i = 0, k = 0;
+    for (;;) {
+        while (i < a->rank && a->dims[i] == 1) i++;
+        while (k < b->rank && b->dims[k] == 1) k++;
+        if (i == a->rank || k == b->rank) return i == a->rank && k == b->rank;
+        if (a->dims[i++] != b->dims[k++]) return false;
+    }
+}
+
+static liana_status check_values(const liana__batch_component *wanted, const liana_component *found,
+                                 liana__error *error)
+{
+    liana_component expected = described(wanted);
+    if (found->dtype == LIANA_STRING) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the component '%.100s' is %s, expected numbers (%s); make numbers of its texts first, as "
+                           "categories of a CSV table or with liana_dataset_map",
+                           found->name, liana__component_describe(found).text,
+                           liana__component_describe(&expected).text);
+    }
+    if (same_values(&found->shape, &wanted->shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the component '%.100s' is %s, expected %s for '%.100s'; change the data's or the model's shape",
+                       found->name, liana__component_describe(found).text, liana__component_describe(&expected).text,
+                       wanted->name);
+}
+
+static liana_status find_values(const liana__source *source, liana__batch_rows *rows, size_t i, liana__error *error)
+{
+    static const liana_component label = {.name = "label", .dtype = LIANA_S64};
+    const liana__batch_component *wanted = &rows->components[i];
+    const char *name = wanted->from ? wanted->from : wanted->name;
+    bool is_label = source->has_labels && strcmp(name, label.name) == 0;
+    int found = is_label ? LIANA__FROM_LABEL : find_component(source, name);
+    if (found < 0 && !is_label) return fail_missing(source, name, error);
+    const liana_component *component = is_label ? &label : &source->components[found];
+    rows->origins[i] = found;
+    rows->dtypes[i] = (liana_dtype)component->dtype;
+    return check_values(wanted, component, error);
+}
+
+/* Fills in what the maker says. */
+static liana_status find_component_of_batch(const liana__source *source, const liana__loader_options *options,
+                                            liana__batch_rows *rows, size_t i, liana__error *error)
+{
+    liana__batch_component *wanted = &rows->components[i];
+    const liana__decode_options *image = &options->image;
+    int *only = wanted->maker == LIANA__MAKE_IMAGE ? &rows->image : &rows->label;
+    if (wanted->maker == LIANA__MAKE_VALUES) return find_values(source, rows, i, error);
+    if (*only >= 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%.100s' and '%.100s' are both made of the %s, expected one",
+                           rows->components[*only].name, wanted->name, only == &rows->image ? "image" : "label");
+    }
+    *only = (int)i;
+    if (wanted->maker == LIANA__MAKE_LABEL) {
+        wanted->dtype = LIANA_S32;
+        wanted->shape = LIANA_SCALAR;
+        return LIANA_OK;
+    }
+    wanted->dtype = LIANA_U8;
+    wanted->shape = (liana_shape){3, {image->height, image->width, image->channels}};
+    return source->lacks_images ? fail_missing(source, "image", error) : LIANA_OK;
+}
+
+liana_status liana__batch_rows_find(const liana__source *source, const liana__loader_options *options,
+                                    liana__batch_rows *rows, liana__error *error)
+{
+    static const liana__batch_component usual[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"},
+                                                   {.maker = LIANA__MAKE_LABEL, .name = "label"}};
+    bool given = options->num_components > 0;
+    *rows = (liana__batch_rows){.count = given ? options->num_components : 2, .image = -1, .label = -1};
+    if (rows->count > LIANA_MAX_COMPONENTS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "a batch of %zu components was asked for, expected at most %d", rows->count,
+                           LIANA_MAX_COMPONENTS);
+    }
+    memcpy(rows->components, given ? options->components : usual, rows->count * sizeof *usual);
+    for (size_t i = 0; i < rows->count; i++) {
+        LIANA_TRY(find_component_of_batch(source, options, rows, i, error));
+        liana_component component = described(&rows->components[i]);
+        rows->sizes[i] = liana__component_size(&component, liana__component_rows(&component));
+        rows->example_size += rows->sizes[i];
+        if (rows->components[i].maker == LIANA__MAKE_VALUES) rows->values_size += rows->sizes[i];
+    }
+    return LIANA_OK;
+}
+
+/* ---- values ---- */
+
+static uint8_t *row_of(const liana__batch_rows *rows, const liana__batch *batch, size_t component, int64_t i)
+{
+    return (uint8_t *)batch->rows[component] + (size_t)i * rows->sizes[component];
+}
+
+static liana_status fail_value(const liana__batch_component *wanted, liana_dtype from, const void *values, int64_t at,
+                               liana__error *error)
+{
+    char found[40];
+    liana__cast_describe(from, values, at, found, sizeof found);
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "value %" PRId64
+                       " of the component '%.100s' is %s (%s), which %s cannot hold%s; expected values "
+                       "that fit, or another dtype for '%.100s'",
+                       at, wanted->from ? wanted->from : wanted->name, found, liana_dtype_name(from),
+                       liana_dtype_name(wanted->dtype), wanted->dtype == LIANA_F32 ? " without rounding" : "",
+                       wanted->name);
+}
+
+liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__record *record, int64_t label_offset,
+                                   liana__batch *batch, int64_t i, liana__error *error)
+{
+    for (size_t k = 0; k < rows->count; k++) {
+        const liana__batch_component *wanted = &rows->components[k];
+        if (wanted->maker != LIANA__MAKE_VALUES) continue;
+        int origin = rows->origins[k];
+        liana_dtype from = rows->dtypes[k];
+        const void *values;
+        int64_t label;
+        if (origin == LIANA__FROM_LABEL) {
+            if (!record->has_label) return liana__fail(error, LIANA_INVALID_DATA, "it has no label");
+            if (__builtin_add_overflow(record->label, label_offset, &label)) label = record->label;
+            values = &label;
+        } else {
+            values = record->values[origin];
+        }
+        int64_t bad = liana__cast_values(from, values, wanted->dtype, row_of(rows, batch, k, i),
+                                         liana_shape_size(&wanted->shape));
+        if (bad >= 0) return fail_value(wanted, from, values, bad, error);
+    }
+    return LIANA_OK;
+}
+
+void liana__batch_rows_pack(const liana__batch_rows *rows, const liana__batch *batch, int64_t i, uint8_t *values)
+{
+    for (size_t k = 0; k < rows->count; k++) {
+        if (rows->components[k].maker != LIANA__MAKE_VALUES) continue;
+        memcpy(values, row_of(rows, batch, k, i), rows->sizes[k]);
+        values += rows->sizes[k];
+    }
+}
+
+void liana__batch_rows_unpack(const liana__batch_rows *rows, const uint8_t *values, liana__batch *batch, int64_t i)
+{
+    for (size_t k = 0; k < rows->count; k++) {
+        if (rows->components[k].maker != LIANA__MAKE_VALUES) continue;
+        memcpy(row_of(rows, batch, k, i), values, rows->sizes[k]);
+        values += rows->sizes[k];
+    }
+}
+
+void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_offset, liana__text *text)
+{
+    for (size_t k = 0; k < rows->count; k++) {
+        const liana__batch_component *wanted = &rows->components[k];
+        if (wanted->maker != LIANA__MAKE_VALUES) continue;
+        liana_component component = described(wanted);
+        liana__text_add(text, "values %s %s offset %" PRId64 "\n", wanted->from ? wanted->from : wanted->name,
+                        liana__component_describe(&component).text, label_offset);
+    }
+}

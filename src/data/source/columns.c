@@ -1,0 +1,522 @@
+/* Reads what is said of columns, and makes values of components from cells. */
+#include "data/source/columns.h"
+
+#include "base/format.h"
+#include "data/source/cast.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- what is written of a column ---- */
+
+static const char *const dtype_names[] = {"auto", "f32", "f64", "s32", "s64", "u8", "u32", "bool", "string", NULL};
+static const int dtypes[] = {
+    LIANA__DTYPE_DETECTED, LIANA_F32, LIANA_F64, LIANA_S32, LIANA_S64, LIANA_U8, LIANA_U32, LIANA_BOOL, LIANA_STRING};
+
+/* The keys as they are written. */
+typedef struct written {
+    liana__strings from;
+    int dtype;
+    bool category;
+    liana__strings vocabulary;
+    int64_t length;
+    double padding;
+    const char *lengths;
+    int64_t multi_hot;
+    const liana__value *missing;
+} written;
+
+enum { MAX_VALUES = 1 << 24 };
+
+static const liana__field items[] = {
+    LIANA__FIELD_ROW(written, from, STRINGS,
+                     .doc = "the column, or a list of columns that become one component; '*': all other columns (null: "
+                            "the column with the component's name)"),
+    LIANA__FIELD_ROW(written, dtype, ENUM, .default_text = "auto", .names = dtype_names,
+                     .doc =
+                         "auto: s64 or f32 for numbers, f32 for a list of columns, s32 for categories and lengths, f32 "
+                         "for multi_hot, else string"),
+    LIANA__FIELD_ROW(written, category, BOOL, .default_text = "false",
+                     .doc = "values are names, which become their numbers in the vocabulary"),
+    LIANA__FIELD_ROW(written, vocabulary, STRINGS,
+                     .doc =
+                         "the names of a category in the order of their numbers (null: those of the training data, in "
+                         "byte order)"),
+    LIANA__FIELD_ROW(written, length, INT, .maximum = MAX_VALUES,
+                     .doc =
+                         "a cell holds several values, separated by blanks; they are padded or cut to this number (0: "
+                         "one value)"),
+    LIANA__FIELD_ROW(written, padding, FLOAT, .default_text = "0.0", .doc = "what fills up to length"),
+    LIANA__FIELD_ROW(written, lengths, STRING,
+                     .doc = "the name of another component with the number of values before padding (null: none)"),
+    LIANA__FIELD_ROW(written, multi_hot, INT, .maximum = MAX_VALUES,
+                     .doc =
+                         "values are class numbers, several in a cell; the component has this many classes, with 1 at "
+                         "each of them (0: not)"),
+    LIANA__FIELD_ROW(written, missing, VALUE, .doc = "what an empty cell stands for (null: it is an error)"),
+};
+static const liana__fields fields = LIANA__FIELD_TABLE("column", written, items);
+
+const liana__fields *liana__column_fields(void)
+{
+    return &fields;
+}
+
+/* `price` and `[a, b]` mean {from: ...}; null means {}. */
+static const liana__value *spell_out(const liana__value *value, liana__arena *arena)
+{
+    if (value->kind == LIANA__VALUE_MAP) return value;
+    liana__value *map = liana__value_map(arena);
+    if (!map) return NULL;
+    map->place = value->place;
+    if (value->kind != LIANA__VALUE_NULL) {
+        liana__value_append(arena, map, "from", &value->place, (liana__value *)(uintptr_t)value);
+    }
+    return map;
+}
+
+static liana_status check_column(const liana__column *column, const liana__place *place, const char *where,
+                                 liana__error *error)
+{
+    bool several = column->length || column->multi_hot;
+    bool is_number = column->dtype != LIANA_STRING;
+    if (column->length && column->multi_hot) {
+        return liana__fail_at(error, place, where, "'length' and 'multi_hot' exclude each other; keep one of them");
+    }
+    if (column->lengths && !column->length) return liana__fail_at(error, place, where, "'lengths' needs 'length'");
+    if (column->vocabulary.count && !column->category) {
+        return liana__fail_at(error, place, where, "'vocabulary' needs 'category: true'");
+    }
+    if ((column->category || several) && !is_number) {
+        return liana__fail_at(
+            error, place, where,
+            "found the dtype string, expected one of numbers for 'category', 'length' or 'multi_hot'");
+    }
+    bool is_real = column->dtype == LIANA_F32 || column->dtype == LIANA_F64 || column->dtype == LIANA__DTYPE_DETECTED;
+    if (column->padding != floor(column->padding) && !is_real) {
+        return liana__fail_at(error, place, where, "found the padding %g, expected a whole number for the dtype %s",
+                              column->padding, liana_dtype_name((liana_dtype)column->dtype));
+    }
+    return LIANA_OK;
+}
+
+/* The text of a cell that stands for an empty one. */
+static liana_status read_missing(const liana__value *value, const char *where, liana__arena *arena, const char **text,
+                                 liana__error *error)
+{
+    char found[128];
+    *text = NULL;
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (value->kind == LIANA__VALUE_STRING) {
+        *text = value->string;
+        return LIANA_OK;
+    }
+    if (value->kind != LIANA__VALUE_INT && value->kind != LIANA__VALUE_FLOAT) {
+        return liana__fail_at(error, &value->place, where, "'missing' is %s, expected a number or a text",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    liana__text number = {0};
+    if (value->kind == LIANA__VALUE_INT) liana__text_add(&number, "%" PRId64, value->integer);
+    if (value->kind == LIANA__VALUE_FLOAT) liana__text_add_double(&number, value->number);
+    *text = number.failed ? NULL : liana__arena_string(arena, number.data);
+    liana__text_free(&number);
+    return *text ? LIANA_OK : liana__fail_memory(error, "a column");
+}
+
+static liana_status read_column(const liana__value *value, const char *name, const char *where, liana__arena *arena,
+                                liana__column *column, liana__error *error)
+{
+    written own;
+    char found[128];
+    bool fits = value->kind == LIANA__VALUE_NULL || value->kind == LIANA__VALUE_STRING ||
+                value->kind == LIANA__VALUE_LIST || value->kind == LIANA__VALUE_MAP;
+    const liana__value *map = fits ? spell_out(value, arena) : value;
+    const char *key = liana__arena_format(arena, "%s.%s", where, name);
+    if (!map || !key) return liana__fail_memory(error, "the columns");
+    if (!fits) {
+        return liana__fail_at(error, &value->place, key, "found %s, expected a column, a list of columns or a mapping",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    LIANA_TRY(liana__fields_read(&fields, map, key, NULL, arena, &own, error));
+    const liana__value *from = liana__value_get(map, "from");
+    *column = (liana__column){.name = name,
+                              .from = own.from,
+                              .stacked = from && from->kind == LIANA__VALUE_LIST,
+                              .dtype = dtypes[own.dtype],
+                              .category = own.category || own.vocabulary.count,
+                              .length = own.length,
+                              .padding = own.padding,
+                              .lengths = own.lengths,
+                              .multi_hot = own.multi_hot};
+    liana__column_set_vocabulary(column, &own.vocabulary);
+    LIANA_TRY(read_missing(own.missing, key, arena, &column->value_if_missing, error));
+    if (!column->from.count) {
+        const char **only = liana__arena_allocate(arena, sizeof *only);
+        if (!only) return liana__fail_memory(error, "the columns");
+        *only = name;
+        column->from = (liana__strings){1, only};
+    }
+    if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->stacked = true;
+    return check_column(column, &value->place, key, error);
+}
+
+/* The names of all components must differ. */
+static liana_status check_lengths(const liana__columns *columns, const liana__place *place, const char *where,
+                                  liana__error *error)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *name = columns->items[i].lengths;
+        bool taken = name && liana__columns_get(columns, name);
+        for (size_t k = 0; name && k < i; k++) {
+            taken = taken || (columns->items[k].lengths && strcmp(columns->items[k].lengths, name) == 0);
+        }
+        if (taken) {
+            return liana__fail_at(error, place, where,
+                                  "there are two components '%.100s'; give the lengths of '%.100s' "
+                                  "another name",
+                                  name, columns->items[i].name);
+        }
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__columns_read(const liana__value *map, const char *where, liana__arena *arena,
+                                 liana__columns *columns, liana__error *error)
+{
+    char found[128];
+    *columns = (liana__columns){0};
+    if (!map || map->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (map->kind != LIANA__VALUE_MAP || map->count == 0) {
+        return liana__fail_at(error, &map->place, where, "found %s, expected a mapping of components to columns",
+                              liana__value_describe(map, found, sizeof found));
+    }
+    columns->items = liana__arena_allocate(arena, map->count * sizeof *columns->items);
+    if (!columns->items) return liana__fail_memory(error, "the columns");
+    for (size_t i = 0; i < map->count; i++) {
+        LIANA_TRY(read_column(map->items[i], map->keys[i], where, arena, &columns->items[i], error));
+        columns->count++;
+    }
+    return check_lengths(columns, &map->place, where, error);
+}
+
+const liana__column *liana__columns_get(const liana__columns *columns, const char *name)
+{
+    for (size_t i = 0; columns && i < columns->count; i++) {
+        if (strcmp(columns->items[i].name, name) == 0) return &columns->items[i];
+    }
+    return NULL;
+}
+
+bool liana__columns_use(const liana__columns *columns, const char *name)
+{
+    for (size_t i = 0; columns && i < columns->count; i++) {
+        const liana__strings *from = &columns->items[i].from;
+        for (size_t k = 0; k < from->count; k++) {
+            if (strcasecmp(from->items[k], name) == 0) return true;
+        }
+    }
+    return false;
+}
+
+liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena);
+    for (size_t i = 0; map && i < columns->count; i++) {
+        const liana__column *column = &columns->items[i];
+        written own = {.from = column->from,
+                       .category = column->category,
+                       .vocabulary = column->vocabulary,
+                       .length = column->length,
+                       .padding = column->padding,
+                       .lengths = column->lengths,
+                       .multi_hot = column->multi_hot};
+        for (size_t k = 0; k < COUNT(dtypes); k++) {
+            if (dtypes[k] == column->dtype) own.dtype = (int)k;
+        }
+        if (column->value_if_missing) own.missing = liana__value_string(arena, column->value_if_missing);
+        liana__value *made = liana__fields_write(&fields, arena, &own);
+        if (made && !column->stacked && column->from.count == 1) {
+            liana__value_set(arena, made, "from", liana__value_string(arena, column->from.items[0]));
+        }
+        liana__value_set(arena, map, column->name, made);
+    }
+    return arena->failed ? NULL : map;
+}
+
+void liana__columns_inherit(liana__columns *columns, const liana__columns *found)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        liana__column *column = &columns->items[i];
+        const liana__column *known = liana__columns_get(found, column->name);
+        if (!known) continue;
+        if (column->dtype == LIANA__DTYPE_DETECTED) column->dtype = known->dtype;
+        if (column->category && !column->vocabulary.count) liana__column_set_vocabulary(column, &known->vocabulary);
+        if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->from = known->from;
+    }
+}
+
+static liana__strings copy_strings(const liana__strings *strings, liana__arena *arena)
+{
+    const char **copies = liana__arena_allocate(arena, (strings->count + 1) * sizeof *copies);
+    for (size_t i = 0; copies && i < strings->count; i++) copies[i] = liana__arena_string(arena, strings->items[i]);
+    return (liana__strings){strings->count, copies};
+}
+
+liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
+                                 liana__error *error)
+{
+    *copy = (liana__columns){.items = liana__arena_allocate(arena, (columns->count + 1) * sizeof *copy->items)};
+    for (size_t i = 0; copy->items && i < columns->count; i++) {
+        const liana__column *column = &columns->items[i];
+        liana__column *made = &copy->items[copy->count++];
+        *made = *column;
+        made->name = liana__arena_string(arena, column->name);
+        made->lengths = liana__arena_string(arena, column->lengths);
+        made->value_if_missing = liana__arena_string(arena, column->value_if_missing);
+        made->from = copy_strings(&column->from, arena);
+        made->vocabulary = copy_strings(&column->vocabulary, arena);
+    }
+    return arena->failed ? liana__fail_memory(error, "the columns") : LIANA_OK;
+}
+
+liana_component liana__column_component(const liana__column *column)
+{
+    liana_component made = {.name = column->name, .dtype = column->dtype};
+    int64_t count = column->length ? column->length : column->multi_hot ? column->multi_hot : 0;
+    if (!count && column->stacked) count = (int64_t)column->from.count;
+    if (count) made.shape = (liana_shape){1, {count}};
+    return made;
+}
+
+static liana_status add_component(liana__column_components *all, const liana_component *component,
+                                  const liana__column *made_by, liana__error *error)
+{
+    if (all->count == LIANA_MAX_COMPONENTS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the examples would have more than %d components; make one component of several columns: "
+                           "data.columns: {features: [COLUMN, COLUMN, ...]}",
+                           LIANA_MAX_COMPONENTS);
+    }
+    size_t size =
+        component->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)component->dtype);
+    all->items[all->count] = *component;
+    all->sizes[all->count] = size * (size_t)liana_shape_size(&component->shape);
+    all->made_by[all->count++] = made_by;
+    return LIANA_OK;
+}
+
+static liana_status check_padding(const liana__column *column, liana__error *error)
+{
+    double place;
+    if (!column->length || liana__cast_values(LIANA_F64, &column->padding, (liana_dtype)column->dtype, &place, 1) < 0) {
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG, "data.columns.%.100s.padding: found %g, which %s cannot hold",
+                       column->name, column->padding, liana_dtype_name((liana_dtype)column->dtype));
+}
+
+liana_status liana__columns_components(const liana__columns *columns, liana__column_components *all,
+                                       liana__error *error)
+{
+    *all = (liana__column_components){0};
+    for (size_t i = 0; i < columns->count; i++) {
+        const liana__column *column = &columns->items[i];
+        liana_component component = liana__column_component(column);
+        LIANA_TRY(check_padding(column, error));
+        LIANA_TRY(add_component(all, &component, column, error));
+        if (!column->lengths) continue;
+        component = (liana_component){.name = column->lengths, .dtype = LIANA_S32};
+        LIANA_TRY(add_component(all, &component, NULL, error));
+    }
+    return LIANA_OK;
+}
+
+/* ---- cells ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool liana__cell_next(const char **at, const char *end, const char **text, size_t *size)
+{
+    while (*at < end && is_blank(**at)) ++*at;
+    *text = *at;
+    while (*at < end && !is_blank(**at)) ++*at;
+    *size = (size_t)(*at - *text);
+    return *size > 0;
+}
+
+liana__cell liana__cell_read(const char *text, size_t size)
+{
+    enum { LONGEST_NUMBER = 400 };
+    char copy[LONGEST_NUMBER + 1], *end;
+    while (size && is_blank(*text)) text++, size--;
+    while (size && is_blank(text[size - 1])) size--;
+    liana__cell cell = {.text = text, .size = size};
+    if (size == 0 || size > LONGEST_NUMBER) return cell;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    /* strtod reads "nan", "inf" and hexadecimal numbers too. */
+    if (strspn(copy, "+-.0123456789eE") != size) return cell;
+    errno = 0;
+    long long whole = strtoll(copy, &end, 10);
+    if (end != copy && *end == 0 && errno == 0) {
+        cell.kind = LIANA__CELL_WHOLE;
+        cell.whole = whole;
+        return cell;
+    }
+    cell.real = liana__parse_double(copy, &end);
+    if (end != copy && *end == 0 && isfinite(cell.real)) cell.kind = LIANA__CELL_REAL;
+    return cell;
+}
+
+/* The order of a NUL-terminated name and one that is not, as strcmp. */
+static int compare_name(const char *item, const char *name, size_t size)
+{
+    int order = strncmp(item, name, size);
+    return order ? order : item[size] != 0;
+}
+
+int64_t liana__column_number(const liana__column *column, const char *name, size_t size)
+{
+    const liana__strings *names = &column->vocabulary;
+    size_t low = 0, high = names->count;
+    for (size_t i = 0; !column->ascending && i < names->count; i++) {
+        if (compare_name(names->items[i], name, size) == 0) return (int64_t)i;
+    }
+    while (column->ascending && low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_name(names->items[middle], name, size);
+        if (order == 0) return (int64_t)middle;
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return -1;
+}
+
+void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary)
+{
+    column->vocabulary = *vocabulary;
+    column->ascending = true;
+    for (size_t i = 1; i < vocabulary->count; i++) {
+        column->ascending = column->ascending && strcmp(vocabulary->items[i - 1], vocabulary->items[i]) < 0;
+    }
+}
+
+/* ---- values ---- */
+
+static void put_number(const liana__column *column, void *values, int64_t k, const void *number, liana_dtype from,
+                       int64_t *bad)
+{
+    char *at = (char *)values + (size_t)k * liana_dtype_size((liana_dtype)column->dtype);
+    *bad = liana__cast_values(from, number, (liana_dtype)column->dtype, at, 1);
+}
+
+void liana__column_begin(const liana__column *column, void *values)
+{
+    liana_component component = liana__column_component(column);
+    int64_t count = liana_shape_size(&component.shape), bad;
+    size_t size = column->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)column->dtype);
+    memset(values, 0, (size_t)count * size);
+    if (!column->length || column->padding == 0) return;
+    for (int64_t k = 0; k < count; k++) put_number(column, values, k, &column->padding, LIANA_F64, &bad);
+}
+
+static liana_status fail_cell(const liana__cell *cell, const char *expected, liana_status status, liana__error *error)
+{
+    char number[40];
+    if (cell->kind != LIANA__CELL_TEXT && !cell->text) {
+        bool is_whole = cell->kind == LIANA__CELL_WHOLE;
+        liana__cast_describe(is_whole ? LIANA_S64 : LIANA_F64, is_whole ? (const void *)&cell->whole : &cell->real, 0,
+                             number, sizeof number);
+        return liana__fail(error, status, "found %s, expected %s", number, expected);
+    }
+    return liana__fail(error, status, "found '%.*s', expected %s", (int)(cell->size < 60 ? cell->size : 60), cell->text,
+                       expected);
+}
+
+static liana_status fail_name(const liana__column *column, const liana__cell *cell, liana__error *error)
+{
+    char name[64];
+    size_t size = cell->size < sizeof name - 1 ? cell->size : sizeof name - 1;
+    memcpy(name, cell->text, size);
+    name[size] = 0;
+    const char *nearest = liana__nearest(name, column->vocabulary.items, column->vocabulary.count);
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' is none of the %zu names of this category%s%s", name,
+                       column->vocabulary.count, liana__hint(nearest).text,
+                       nearest ? "" : "; a name that only later data have must stand in its vocabulary");
+}
+
+/* true, false, 1, 0 */
+static bool read_bool(const liana__cell *cell, uint8_t *value)
+{
+    bool is_true = cell->size == 4 && strncasecmp(cell->text, "true", 4) == 0;
+    *value = is_true;
+    return is_true || (cell->size == 5 && strncasecmp(cell->text, "false", 5) == 0);
+}
+
+static liana_status find_number(const liana__column *column, const liana__cell *given, liana__cell *cell,
+                                liana__error *error)
+{
+    *cell = *given;
+    if (column->category) {
+        cell->whole = liana__column_number(column, given->text, given->size);
+        cell->kind = LIANA__CELL_WHOLE;
+        return cell->whole >= 0 ? LIANA_OK : fail_name(column, given, error);
+    }
+    if (cell->kind == LIANA__CELL_TEXT) return fail_cell(given, "a number", LIANA_INVALID_DATA, error);
+    return LIANA_OK;
+}
+
+liana_status liana__column_put(const liana__column *column, void *values, int64_t k, const liana__cell *given,
+                               liana__error *error)
+{
+    liana__cell cell;
+    int64_t bad;
+    if (column->length && k >= column->length) return LIANA_OK;
+    if (column->dtype == LIANA_STRING) {
+        ((liana_bytes *)values)[k] = (liana_bytes){given->text ? given->text : "", given->size};
+        return LIANA_OK;
+    }
+    if (column->dtype == LIANA_BOOL && given->kind == LIANA__CELL_TEXT && !column->category && !column->multi_hot &&
+        read_bool(given, (uint8_t *)values + k)) {
+        return LIANA_OK;
+    }
+    LIANA_TRY(find_number(column, given, &cell, error));
+    if (column->multi_hot) {
+        static const int64_t one = 1;
+        char expected[64];
+        snprintf(expected, sizeof expected, "a class number from 0 to %" PRId64, column->multi_hot - 1);
+        bool is_class = cell.kind == LIANA__CELL_WHOLE && cell.whole >= 0 && cell.whole < column->multi_hot;
+        if (!is_class) return fail_cell(given, expected, LIANA_OUT_OF_RANGE, error);
+        put_number(column, values, cell.whole, &one, LIANA_S64, &bad);
+        return LIANA_OK;
+    }
+    /* A decimal number means the nearest float, however many digits it has. */
+    bool to_real = column->dtype == LIANA_F32 || column->dtype == LIANA_F64;
+    double nearest = (double)cell.whole;
+    if (column->dtype == LIANA_F32) nearest = (double)(float)cell.whole;
+    if (cell.kind == LIANA__CELL_REAL) {
+        put_number(column, values, k, &cell.real, LIANA_F64, &bad);
+    } else if (to_real && !column->category) {
+        put_number(column, values, k, &nearest, LIANA_F64, &bad);
+    } else {
+        put_number(column, values, k, &cell.whole, LIANA_S64, &bad);
+    }
+    if (bad < 0) return LIANA_OK;
+    char expected[64];
+    snprintf(expected, sizeof expected, "a number that fits %s", liana_dtype_name((liana_dtype)column->dtype));
+    return fail_cell(given, expected, LIANA_OUT_OF_RANGE, error);
+}

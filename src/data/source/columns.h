@@ -1,0 +1,94 @@
+/* columns.h - columns: how components are made from the columns of a CSV file or the features of a tf.Example. */
+#ifndef LIANA_DATA_COLUMNS_H
+#define LIANA_DATA_COLUMNS_H
+
+#include "base/field.h"
+
+#include <liana/element.h>
+
+enum { LIANA__DTYPE_DETECTED = -1 };
+
+/* One component. */
+typedef struct liana__column {
+    const char *name;
+    liana__strings from; /* columns of a file, or one feature; never empty; "*": all columns that nothing else uses */
+    bool stacked;        /* `from` was a list, so the component has a dimension even for one column */
+    int dtype;           /* liana_dtype, LIANA_STRING or LIANA__DTYPE_DETECTED */
+    bool category;       /* values are names; the component holds their numbers in the vocabulary */
+    /* The names in the order of their numbers. Empty: those that occur, in byte order. */
+    liana__strings vocabulary;
+    bool ascending;      /* the vocabulary is in byte order */
+    int64_t length;      /* cells hold several values, separated by blanks; the component is [length]; 0: one */
+    double padding;      /* fills up to `length` */
+    const char *lengths; /* name of another component, s32 []: how many values there were; NULL: none */
+    int64_t multi_hot;   /* values are class numbers; the component is [multi_hot], 1 at each of them; 0: not */
+    const char *value_if_missing; /* stands for an empty cell or a missing feature; NULL: it is an error */
+} liana__column;
+
+typedef struct liana__columns {
+    size_t count;
+    liana__column *items;
+} liana__columns;
+
+/* Reads {component: column, component: [column, ...], component: {from: ..., dtype: ..., ...}}, as data.columns is
+ * written. Everything is in the arena. Errors: INVALID_CONFIG with place and key. */
+liana_status liana__columns_read(const liana__value *map, const char *where, liana__arena *arena,
+                                 liana__columns *columns, liana__error *error) LIANA_MUST_USE;
+/* The map that reads to the same columns; NULL: out of memory. */
+liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena);
+/* Takes what was found for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
+ * borrowed. */
+void liana__columns_inherit(liana__columns *columns, const liana__columns *found);
+/* The table of the keys of one column, for lists of keys. */
+const liana__fields *liana__column_fields(void);
+/* A copy in another arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
+                                 liana__error *error) LIANA_MUST_USE;
+/* Whether a component is made of a column of this name, whatever its case. `columns` may be NULL. */
+bool liana__columns_use(const liana__columns *columns, const char *name);
+const liana__column *liana__columns_get(const liana__columns *columns, const char *name);
+
+/* The component of a column whose dtype is known and whose `from` is complete. */
+liana_component liana__column_component(const liana__column *column);
+
+/* The components of all columns, each followed by that of its lengths. */
+typedef struct liana__column_components {
+    size_t count;
+    liana_component items[LIANA_MAX_COMPONENTS];
+    size_t sizes[LIANA_MAX_COMPONENTS];                 /* bytes of one example */
+    const liana__column *made_by[LIANA_MAX_COMPONENTS]; /* NULL: lengths of the component before */
+} liana__column_components;
+
+/* Errors: INVALID_CONFIG (too many). */
+liana_status liana__columns_components(const liana__columns *columns, liana__column_components *components,
+                                       liana__error *error) LIANA_MUST_USE;
+
+/* One value of a cell or feature. */
+typedef enum liana__cell_kind { LIANA__CELL_TEXT, LIANA__CELL_WHOLE, LIANA__CELL_REAL } liana__cell_kind;
+typedef struct liana__cell {
+    liana__cell_kind kind;
+    const char *text; /* not NUL-terminated */
+    size_t size;
+    int64_t whole;
+    double real;
+} liana__cell;
+
+/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is none. "nan" and "inf" are none. */
+liana__cell liana__cell_read(const char *text, size_t size);
+/* The next value of a cell of several, separated by blanks; advances *at. False: there is none. */
+bool liana__cell_next(const char **at, const char *end, const char **text, size_t *size);
+
+/* Fills the component's values of one example with padding or zeros, before the first put. */
+void liana__column_begin(const liana__column *column, void *values);
+/* Writes value number `k` (from 0). Values at `length` and beyond are left out. A text of LIANA_STRING is borrowed.
+ * Errors, without a place: INVALID_DATA (no number, a name that the vocabulary lacks), OUT_OF_RANGE (does not fit the
+ * dtype, or is no class of `multi_hot`). */
+liana_status liana__column_put(const liana__column *column, void *values, int64_t k, const liana__cell *cell,
+                               liana__error *error) LIANA_MUST_USE;
+
+/* Sets the vocabulary, which is borrowed. */
+void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary);
+/* The number of a name in the vocabulary, or -1. */
+int64_t liana__column_number(const liana__column *column, const char *name, size_t size);
+
+#endif

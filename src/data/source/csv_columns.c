@@ -1,0 +1,390 @@
+/* Finds the columns that components are made of, and reads their cells. */
+#include "data/source/csv_columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LONGEST_HEADER = 300 };
+
+/* ---- names of columns ---- */
+
+bool liana__csv_has_header(const liana__csv *csv)
+{
+    for (size_t i = 0; csv->num_rows && i < csv->num_columns; i++) {
+        const char *cell = liana__csv_cell(csv, 0, i);
+        if (liana__cell_read(cell, strlen(cell)).kind != LIANA__CELL_TEXT) return false;
+    }
+    return csv->num_rows > 0;
+}
+
+int liana__csv_find_column(const liana__csv_table *table, const char *name)
+{
+    const liana__csv *csv = table->csv;
+    for (size_t i = 0; table->first_row && i < csv->num_columns; i++) {
+        if (strcasecmp(liana__csv_cell(csv, 0, i), name) == 0) return (int)i;
+    }
+    if (table->first_row) return -1;
+    char *end;
+    long number = strtol(name, &end, 10);
+    return *name >= '0' && *name <= '9' && !*end && (size_t)number < csv->num_columns ? (int)number : -1;
+}
+
+static const char *name_of(const liana__csv_table *table, size_t column, liana__arena *arena)
+{
+    if (!table->first_row) return liana__arena_format(arena, "%zu", column);
+    return liana__arena_string(arena, liana__csv_cell(table->csv, 0, column));
+}
+
+static liana_status fail_column(const liana__csv_table *table, const char *component, const char *name,
+                                liana__error *error)
+{
+    const liana__csv *csv = table->csv;
+    char header[LONGEST_HEADER] = "";
+    liana__nearest_search search = liana__nearest_begin(name);
+    if (!table->first_row) {
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' has no column '%.100s' for '%.100s': it has no line of names, so its columns are called "
+            "0 to %zu; or set data.header",
+            table->path, name, component, csv->num_columns - 1);
+    }
+    for (size_t i = 0; i < csv->num_columns; i++) {
+        size_t length = strlen(header);
+        const char *cell = liana__csv_cell(csv, 0, i);
+        snprintf(header + length, sizeof header - length, "%s%.40s", i ? ", " : "", cell);
+        liana__nearest_add(&search, cell);
+    }
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no column '%.100s' for '%.100s'%s; its first line is: %s",
+                       table->path, name, component, search.nearest ? liana__hint(search.nearest).text : "", header);
+}
+
+/* ---- which columns ---- */
+
+static bool is_used(const liana__csv_request *request, const char *name)
+{
+    for (const char *const *used = request->used; used && *used; used++) {
+        if (strcasecmp(*used, name) == 0) return true;
+    }
+    return false;
+}
+
+static bool is_star(const liana__column *column)
+{
+    return column->from.count == 1 && strcmp(column->from.items[0], "*") == 0;
+}
+
+static const liana__csv_table *first_table(const liana__csv_request *request)
+{
+    size_t i = 0;
+    while (i + 1 < request->count && request->tables[i].csv->num_rows == 0) i++;
+    return &request->tables[i];
+}
+
+/* The columns that nothing else uses. */
+static liana_status list_rest(const liana__csv_request *request, liana__arena *arena, liana__strings *rest,
+                              liana__error *error)
+{
+    const liana__csv_table *first = first_table(request);
+    const char **names = liana__arena_allocate(arena, (first->csv->num_columns + 1) * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; names && i < first->csv->num_columns; i++) {
+        const char *name = name_of(first, i, arena);
+        if (!name) break;
+        if (!is_used(request, name) && !liana__columns_use(request->columns, name)) names[count++] = name;
+    }
+    *rest = (liana__strings){count, names};
+    return arena->failed ? liana__fail_memory(error, "a table") : LIANA_OK;
+}
+
+/* Each column is a component. */
+static liana_status take_all(const liana__csv_request *request, liana__csv_columns *found, liana__error *error)
+{
+    liana__strings rest;
+    LIANA_TRY(list_rest(request, found->arena, &rest, error));
+    found->columns.items = liana__arena_allocate(found->arena, (rest.count + 1) * sizeof *found->columns.items);
+    if (!found->columns.items) return liana__fail_memory(error, "a table");
+    for (size_t i = 0; i < rest.count; i++) {
+        found->columns.items[found->columns.count++] =
+            (liana__column){.name = rest.items[i], .from = {1, &rest.items[i]}, .dtype = LIANA__DTYPE_DETECTED};
+    }
+    return LIANA_OK;
+}
+
+/* Whether all files have the columns. */
+static bool has_columns(const liana__csv_request *request, const liana__column *column)
+{
+    for (size_t t = 0; t < request->count; t++) {
+        if (request->tables[t].csv->num_rows == 0) continue;
+        for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
+            if (liana__csv_find_column(&request->tables[t], column->from.items[k]) < 0) return false;
+        }
+    }
+    return true;
+}
+
+static liana_status take_wanted(const liana__csv_request *request, liana__csv_columns *found, liana__error *error)
+{
+    liana__columns *columns = &found->columns;
+    LIANA_TRY(liana__columns_copy(request->columns, found->arena, columns, error));
+    size_t kept = 0;
+    for (size_t i = 0; i < columns->count; i++) {
+        liana__column *column = &columns->items[i];
+        if (request->optional && !has_columns(request, column)) continue;
+        if (is_star(column)) LIANA_TRY(list_rest(request, found->arena, &column->from, error));
+        if (!column->from.count) {
+            return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no other columns for '%.100s'",
+                               request->tables[0].path, column->name);
+        }
+        columns->items[kept++] = *column;
+    }
+    columns->count = kept;
+    return LIANA_OK;
+}
+
+static liana_status find_places(const liana__csv_request *request, liana__csv_columns *found, liana__error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < found->columns.count; i++) count += found->columns.items[i].from.count;
+    found->num_places = count;
+    found->places = liana__arena_allocate(found->arena, (request->count * count + 1) * sizeof *found->places);
+    if (!found->places) return liana__fail_memory(error, "a table");
+    int *place = found->places;
+    for (size_t t = 0; t < request->count; t++) {
+        for (size_t i = 0; i < found->columns.count; i++) {
+            const liana__column *column = &found->columns.items[i];
+            for (size_t k = 0; k < column->from.count; k++, place++) {
+                *place = liana__csv_find_column(&request->tables[t], column->from.items[k]);
+                if (*place >= 0 || request->tables[t].csv->num_rows == 0) continue;
+                return fail_column(&request->tables[t], column->name, column->from.items[k], error);
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- what the cells are ---- */
+
+/* A walk over the values of a column in all files. */
+typedef void (*visitor)(void *user, const char *text, size_t size);
+
+static void visit_cell(const liana__column *column, const char *cell, visitor visit, void *user)
+{
+    const char *end = cell + strlen(cell), *text;
+    size_t size;
+    if (column->length || column->multi_hot) {
+        while (liana__cell_next(&cell, end, &text, &size)) visit(user, text, size);
+        return;
+    }
+    liana__cell trimmed = liana__cell_read(cell, (size_t)(end - cell));
+    if (trimmed.size) visit(user, trimmed.text, trimmed.size);
+}
+
+static void visit_column(const liana__csv_request *request, const liana__csv_columns *found, size_t number,
+                         visitor visit, void *user)
+{
+    const liana__column *column = &found->columns.items[number];
+    size_t first = 0;
+    for (size_t i = 0; i < number; i++) first += found->columns.items[i].from.count;
+    for (size_t t = 0; t < request->count; t++) {
+        const liana__csv_table *table = &request->tables[t];
+        const int *places = found->places + t * found->num_places + first;
+        for (size_t row = table->first_row; row < table->csv->num_rows; row++) {
+            for (size_t k = 0; k < column->from.count; k++) {
+                visit_cell(column, liana__csv_cell(table->csv, row, (size_t)places[k]), visit, user);
+            }
+        }
+    }
+}
+
+typedef struct kinds {
+    size_t texts, wholes, reals;
+} kinds;
+
+static void count_kind(void *user, const char *text, size_t size)
+{
+    kinds *own = user;
+    switch (liana__cell_read(text, size).kind) {
+    case LIANA__CELL_TEXT: own->texts++; break;
+    case LIANA__CELL_WHOLE: own->wholes++; break;
+    case LIANA__CELL_REAL: own->reals++; break;
+    }
+}
+
+static void find_dtype(const liana__csv_request *request, liana__csv_columns *found, size_t number)
+{
+    liana__column *column = &found->columns.items[number];
+    kinds own = {0};
+    if (column->dtype != LIANA__DTYPE_DETECTED) return;
+    column->dtype = column->category ? LIANA_S32 : LIANA_F32;
+    if (column->category || column->multi_hot) return;
+    visit_column(request, found, number, count_kind, &own);
+    if (column->value_if_missing) count_kind(&own, column->value_if_missing, strlen(column->value_if_missing));
+    bool several = column->length || column->stacked;
+    bool are_numbers = request->skip_damage ? own.wholes + own.reals >= own.texts : own.texts == 0;
+    bool are_whole = own.reals == 0 && (!column->length || column->padding == floor(column->padding));
+    /* A number that is expected for sure, with a text in it, is an error at that cell. */
+    if (!are_numbers && !several) column->dtype = LIANA_STRING;
+    if (are_numbers && are_whole && !several) column->dtype = LIANA_S64;
+    if (are_whole && column->length) column->dtype = LIANA_S32;
+}
+
+/* Different names, in an array that is sorted now and then. */
+typedef struct name_set {
+    const char **items;
+    size_t count;
+    size_t sorted; /* of these, the first are sorted and all different */
+    size_t capacity;
+    liana__arena *arena;
+    bool failed;
+} name_set;
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort_names(name_set *set)
+{
+    if (set->count) qsort(set->items, set->count, sizeof *set->items, compare_strings);
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (kept == 0 || strcmp(set->items[kept - 1], set->items[i]) != 0) set->items[kept++] = set->items[i];
+    }
+    set->count = set->sorted = kept;
+}
+
+static void collect_name(void *user, const char *text, size_t size)
+{
+    name_set *set = user;
+    liana__strings known = {set->sorted, set->items};
+    liana__column seen = {.vocabulary = known, .ascending = true};
+    if (liana__column_number(&seen, text, size) >= 0 || set->failed) return;
+    char *copy = liana__arena_allocate(set->arena, size + 1);
+    if (!copy || !liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) {
+        set->failed = true;
+        return;
+    }
+    memcpy(copy, text, size);
+    set->items[set->count++] = copy;
+    if (set->count >= 2 * set->sorted + 64) sort_names(set);
+}
+
+static liana_status find_vocabulary(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                                    liana__error *error)
+{
+    liana__column *column = &found->columns.items[number];
+    if (!column->category || column->vocabulary.count) return LIANA_OK;
+    name_set set = {.arena = found->arena};
+    visit_column(request, found, number, collect_name, &set);
+    if (column->value_if_missing) collect_name(&set, column->value_if_missing, strlen(column->value_if_missing));
+    sort_names(&set);
+    const char **kept = liana__arena_copy(found->arena, set.items, set.count * sizeof *kept);
+    liana__column_set_vocabulary(column, &(liana__strings){set.count, kept});
+    free(set.items);
+    if (set.failed || found->arena->failed) return liana__fail_memory(error, "a vocabulary");
+    if (set.count) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s': the category '%.100s' has no name in any row",
+                       request->tables[0].path, column->name);
+}
+
+/* ---- values ---- */
+
+static liana_status make_room(liana__csv_columns *found, uint64_t num_rows, liana__error *error)
+{
+    const liana__column_components *all = &found->components;
+    for (size_t i = 0; i < all->count; i++) {
+        size_t bytes;
+        bool fits = !__builtin_mul_overflow(all->sizes[i], (size_t)num_rows, &bytes);
+        found->values[i] = fits ? liana__allocate_zeroed(bytes) : NULL;
+        if (!found->values[i]) return liana__fail_memory(error, all->items[i].name);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__csv_columns_find(const liana__csv_request *request, uint64_t num_rows, liana__arena *arena,
+                                     liana__csv_columns *found, liana__error *error)
+{
+    *found = (liana__csv_columns){.arena = arena};
+    LIANA_TRY(request->columns ? take_wanted(request, found, error) : take_all(request, found, error));
+    LIANA_TRY(find_places(request, found, error));
+    for (size_t i = 0; i < found->columns.count; i++) {
+        find_dtype(request, found, i);
+        LIANA_TRY(find_vocabulary(request, found, i, error));
+    }
+    LIANA_TRY(liana__columns_components(&found->columns, &found->components, error));
+    return make_room(found, num_rows, error);
+}
+
+/* A cell that will be borrowed is copied. */
+static liana_status put(liana__csv_columns *columns, const liana__column *column, void *values, int64_t k,
+                        const char *text, size_t size, liana__error *error)
+{
+    liana__cell cell = liana__cell_read(text, size);
+    if (column->dtype == LIANA_STRING) {
+        char *copy = liana__arena_copy(columns->arena, text, size);
+        if (!copy && size) return liana__fail_memory(error, "a table");
+        cell = (liana__cell){.text = copy, .size = size};
+    }
+    return liana__column_put(column, values, k, &cell, error);
+}
+
+/* The values of one cell, from number *k on. */
+static liana_status put_cell(liana__csv_columns *columns, const liana__column *column, void *values, int64_t *k,
+                             const char *cell, liana__error *error)
+{
+    bool is_empty = cell[strspn(cell, " \t\r\n")] == 0;
+    if (is_empty && column->value_if_missing) cell = column->value_if_missing;
+    const char *end = cell + strlen(cell), *text;
+    size_t size;
+    if (column->length || column->multi_hot) {
+        while (liana__cell_next(&cell, end, &text, &size)) {
+            LIANA_TRY(put(columns, column, values, (*k)++, text, size, error));
+        }
+        return LIANA_OK;
+    }
+    if (is_empty && !column->value_if_missing && column->dtype != LIANA_STRING) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "the cell is empty; fill it, or say what an empty cell stands for "
+                           "(missing: VALUE)");
+    }
+    return put(columns, column, values, (*k)++, cell, (size_t)(end - cell), error);
+}
+
+liana_status liana__csv_columns_read(liana__csv_columns *columns, const liana__csv_table *tables, size_t table,
+                                     size_t row, uint64_t index, liana__error *error)
+{
+    const liana__csv *csv = tables[table].csv;
+    const int *place = columns->places + table * columns->num_places;
+    const liana__column_components *all = &columns->components;
+    for (size_t i = 0; i < all->count; i++) {
+        const liana__column *column = all->made_by[i];
+        if (!column) continue;
+        void *values = columns->values[i] + index * all->sizes[i];
+        int64_t k = 0;
+        liana__column_begin(column, values);
+        for (size_t c = 0; c < column->from.count; c++, place++) {
+            const char *cell = liana__csv_cell(csv, row, (size_t)*place);
+            if (put_cell(columns, column, values, &k, cell, error) == LIANA_OK) continue;
+            return liana__fail_within(error, "line %zu, column '%.100s'", csv->lines[row], column->from.items[c]);
+        }
+        int32_t length = (int32_t)(k < column->length ? k : column->length);
+        if (column->lengths) memcpy(columns->values[i + 1] + index * sizeof length, &length, sizeof length);
+    }
+    return LIANA_OK;
+}
+
+size_t liana__csv_columns_memory(const liana__csv_columns *columns, uint64_t num_rows)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < columns->components.count; i++) bytes += columns->components.sizes[i] * (size_t)num_rows;
+    return bytes;
+}
+
+void liana__csv_columns_free(liana__csv_columns *columns)
+{
+    for (size_t i = 0; i < columns->components.count; i++) free(columns->values[i]);
+    *columns = (liana__csv_columns){0};
+}

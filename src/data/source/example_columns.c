@@ -1,0 +1,157 @@
+/* Makes values of components from features. */
+#include "data/source/example_columns.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A feature with values; false: it is missing, or empty as TensorFlow writes a missing one. */
+static bool find_feature(const liana__example *example, const char *name, liana__feature *feature)
+{
+    return liana__example_find(example, name, feature) && feature->kind != LIANA__FEATURE_EMPTY;
+}
+
+static int detect(const liana__column *column, const liana__example *pattern)
+{
+    liana__feature feature;
+    if (column->category) return LIANA_S32;
+    if (column->multi_hot || column->stacked) return LIANA_F32;
+    if (!find_feature(pattern, column->from.items[0], &feature) || feature.kind == LIANA__FEATURE_FLOAT) {
+        return LIANA_F32;
+    }
+    if (feature.kind == LIANA__FEATURE_BYTES) return LIANA_STRING;
+    return column->length ? LIANA_S32 : LIANA_S64;
+}
+
+static liana_status check_column(const liana__column *column, liana__error *error)
+{
+    if (column->category && !column->vocabulary.count) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "data.columns.%.100s: it has no vocabulary, which a category of a tf.Example needs: set "
+                           "vocabulary to the names in the order of their numbers",
+                           column->name);
+    }
+    if (strcmp(column->from.items[0], "*") == 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "data.columns.%.100s: '*' means columns of a table; name the features of the tf.Examples",
+                           column->name);
+    }
+    if (column->dtype != LIANA_STRING || !column->length) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "data.columns.%.100s: the feature holds texts, which 'length' cannot pad; make numbers of them with "
+        "'category' and 'vocabulary'",
+        column->name);
+}
+
+static bool has_features(const liana__column *column, const liana__example *pattern)
+{
+    liana__feature feature;
+    for (size_t i = 0; i < column->from.count; i++) {
+        if (!liana__example_find(pattern, column->from.items[i], &feature)) return false;
+    }
+    return true;
+}
+
+liana_status liana__example_columns_find(const liana__columns *wanted, bool optional, const liana__example *pattern,
+                                         liana__arena *arena, liana__example_columns *found, liana__error *error)
+{
+    *found = (liana__example_columns){0};
+    LIANA_TRY(liana__columns_copy(wanted, arena, &found->columns, error));
+    size_t kept = 0;
+    for (size_t i = 0; i < found->columns.count; i++) {
+        liana__column *column = &found->columns.items[i];
+        if (optional && !has_features(column, pattern)) continue;
+        if (column->dtype == LIANA__DTYPE_DETECTED) column->dtype = detect(column, pattern);
+        LIANA_TRY(check_column(column, error));
+        found->columns.items[kept++] = *column;
+    }
+    found->columns.count = kept;
+    LIANA_TRY(liana__columns_components(&found->columns, &found->components, error));
+    for (size_t i = 0; i < found->components.count; i++) {
+        found->offsets[i] = found->size;
+        found->size += liana__align_up(found->components.sizes[i]);
+    }
+    return LIANA_OK;
+}
+
+/* ---- reading ---- */
+
+static liana_status put_value(const liana__column *column, void *values, int64_t k, const liana__feature *feature,
+                              size_t index, liana__error *error)
+{
+    char number[24];
+    liana__cell cell = {.kind = LIANA__CELL_TEXT};
+    if (feature->kind == LIANA__FEATURE_BYTES) {
+        cell.text = (const char *)feature->bytes[index].data;
+        cell.size = feature->bytes[index].len;
+    } else if (feature->kind == LIANA__FEATURE_FLOAT) {
+        cell.kind = LIANA__CELL_REAL;
+        cell.real = (double)feature->floats[index];
+    } else {
+        cell.kind = LIANA__CELL_WHOLE;
+        cell.whole = feature->int64s[index];
+    }
+    bool needs_text = column->category || column->dtype == LIANA_STRING;
+    if (needs_text && cell.kind == LIANA__CELL_REAL) {
+        return liana__fail(error, LIANA_INVALID_DATA, "found a float, expected a text");
+    }
+    if (needs_text && cell.kind == LIANA__CELL_WHOLE) {
+        if (!column->category) return liana__fail(error, LIANA_INVALID_DATA, "found a whole number, expected a text");
+        cell.size = (size_t)snprintf(number, sizeof number, "%" PRId64, cell.whole);
+        cell.text = number;
+    }
+    return liana__column_put(column, values, k, &cell, error);
+}
+
+/* What stands for a missing feature. */
+static liana_status put_missing(const liana__column *column, void *values, int64_t *k, const liana__example *example,
+                                const char *name, liana__error *error)
+{
+    liana__feature feature;
+    const char *text = column->value_if_missing;
+    if (text) {
+        liana__cell cell = liana__cell_read(text, strlen(text));
+        return liana__column_put(column, values, (*k)++, &cell, error);
+    }
+    if (column->length || column->multi_hot) return LIANA_OK;
+    return liana__example_list(example, name, LIANA__FEATURE_FLOAT, &feature, error);
+}
+
+static liana_status read_feature(const liana__column *column, void *values, int64_t *k, const liana__example *example,
+                                 const char *name, liana__error *error)
+{
+    liana__feature feature;
+    if (!find_feature(example, name, &feature)) return put_missing(column, values, k, example, name, error);
+    bool several = column->length || column->multi_hot;
+    if (!several && feature.count != 1) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "the feature '%.100s' has %zu values, expected 1; for several set length or multi_hot in "
+                           "data.columns.%.100s",
+                           name, feature.count, column->name);
+    }
+    for (size_t i = 0; i < feature.count; i++) {
+        if (put_value(column, values, (*k)++, &feature, i, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "the feature '%.100s', value %zu", name, i);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__example_columns_read(const liana__example_columns *columns, const liana__example *example,
+                                         char *memory, liana__error *error)
+{
+    const liana__column_components *all = &columns->components;
+    for (size_t i = 0; i < all->count; i++) {
+        const liana__column *column = all->made_by[i];
+        if (!column) continue;
+        void *values = memory + columns->offsets[i];
+        int64_t k = 0;
+        liana__column_begin(column, values);
+        for (size_t c = 0; c < column->from.count; c++) {
+            LIANA_TRY(read_feature(column, values, &k, example, column->from.items[c], error));
+        }
+        int32_t length = (int32_t)(k < column->length ? k : column->length);
+        if (column->lengths) memcpy(memory + columns->offsets[i + 1], &length, sizeof length);
+    }
+    return LIANA_OK;
+}

@@ -1,0 +1,93 @@
+/* Reads which components the data have, and which inputs and outputs of the model they are. */
+#include "train/config/config_internal.h"
+
+#include <string.h>
+
+/* ---- columns ---- */
+
+liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
+                                        liana__error *error)
+{
+    if (!found) return LIANA_OK;
+    LIANA_TRY(liana__columns_copy(found, arena, &config->data.components, error));
+    config->data.columns = liana__columns_write(&config->data.components, arena);
+    return config->data.columns ? LIANA_OK : liana__fail_memory(error, "the columns");
+}
+
+/* ---- inputs and targets ---- */
+
+/* Refuses a name that is no component, as far as the configuration says what there is. */
+static liana_status check_component(const liana__config *config, const liana__place *place, const char *where,
+                                    const char *name, liana__error *error)
+{
+    const liana__columns *columns = &config->data.components;
+    static const char *const usual[] = {"image", "label", "id"};
+    if (!columns->count) return LIANA_OK;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(usual[i], name) == 0) return LIANA_OK;
+        liana__nearest_add(&search, usual[i]);
+    }
+    for (size_t i = 0; i < columns->count; i++) {
+        const char *lengths = columns->items[i].lengths;
+        if (strcmp(columns->items[i].name, name) == 0 || (lengths && strcmp(lengths, name) == 0)) return LIANA_OK;
+        liana__nearest_add(&search, columns->items[i].name);
+        if (lengths) liana__nearest_add(&search, lengths);
+    }
+    return liana__fail_at(error, place, where, "there is no component '%.100s'%s%s", name,
+                          liana__hint(search.nearest).text,
+                          search.nearest ? "" : "; data.columns names the components besides image and label");
+}
+
+/* `inputs: x` is the component of the only input. */
+static liana_status read_map(const liana__config *config, const liana__value *value, const char *where,
+                             liana__arena *arena, liana__component_map *map, liana__error *error)
+{
+    char found[128];
+    *map = (liana__component_map){0};
+    if (!value) return LIANA_OK;
+    bool is_map = value->kind == LIANA__VALUE_MAP && value->count;
+    if (!is_map && value->kind != LIANA__VALUE_STRING) {
+        return liana__fail_at(error, &value->place, where,
+                              "found %s, expected a component, or a mapping of names of the model to components",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    size_t count = is_map ? value->count : 1;
+    const char **names = liana__arena_allocate(arena, count * sizeof *names);
+    const char **components = liana__arena_allocate(arena, count * sizeof *components);
+    if (!names || !components) return liana__fail_memory(error, "the configuration");
+    for (size_t i = 0; i < count; i++) {
+        const liana__value *item = is_map ? value->items[i] : value;
+        names[i] = is_map ? value->keys[i] : NULL;
+        components[i] = item->string;
+        const char *key = is_map ? liana__arena_format(arena, "%s.%s", where, names[i]) : where;
+        if (!key) return liana__fail_memory(error, "the configuration");
+        if (item->kind != LIANA__VALUE_STRING || !*item->string) {
+            return liana__fail_at(error, &item->place, key, "found %s, expected the name of a component",
+                                  liana__value_describe(item, found, sizeof found));
+        }
+        LIANA_TRY(check_component(config, &item->place, key, components[i], error));
+    }
+    *map = (liana__component_map){count, names, components};
+    return LIANA_OK;
+}
+
+const char *liana__component_for(const liana__component_map *map, const char *name, bool only)
+{
+    if (map->count == 1 && !map->names[0]) return only ? map->components[0] : name;
+    for (size_t i = 0; i < map->count; i++) {
+        if (strcmp(map->names[i], name) == 0) return map->components[i];
+    }
+    return name;
+}
+
+liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error)
+{
+    liana__data_config *data = &config->data;
+    LIANA_TRY(liana__columns_read(data->columns, "data.columns", arena, &data->components, error));
+    LIANA_TRY(read_map(config, data->inputs, "data.inputs", arena, &data->model_inputs, error));
+    LIANA_TRY(read_map(config, data->targets, "data.targets", arena, &data->model_targets, error));
+    if (!data->example_weight) return LIANA_OK;
+    liana__place place = liana__config_place(config, "data.example_weight");
+    return check_component(config, &place, "data.example_weight", data->example_weight, error);
+}

@@ -1,0 +1,303 @@
+/* The division of data into training and validation. */
+#include "harness/harness.h"
+
+#include "data/check/quarantine.h"
+#include "data/loader/loader.h"
+#include "data/source/part.h"
+
+#include <liana/liana.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a source of computed records ---- */
+
+typedef struct computed {
+    liana__source base;
+    int closed;
+    int num_reads;
+    uint64_t bad; /* a record that cannot be read; UINT64_MAX: none */
+} computed;
+
+/* 60 % class 0, 30 % class 1, 10 % class 2. */
+static int64_t label_of(uint64_t index)
+{
+    return index % 10 < 6 ? 0 : index % 10 < 9 ? 1 : 2;
+}
+
+static liana_status read_computed(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
+                                  liana__error *error)
+{
+    computed *own = (computed *)(uintptr_t)base;
+    uint8_t *pixel = scratch;
+    own->num_reads++;
+    if (index == own->bad) return liana__fail(error, LIANA_DATA_LOSS, "record %d is bad", (int)index);
+    *pixel = (uint8_t)index;
+    *record = (liana__record){
+        .pixels = pixel, .height = 1, .width = 1, .channels = 1, .has_label = true, .label = label_of(index)};
+    return LIANA_OK;
+}
+
+static liana__record_address address(const liana__source *source, uint64_t index)
+{
+    (void)source;
+    return (liana__record_address){"computed", (int64_t)index};
+}
+
+static void close_computed(liana__source *base)
+{
+    ((computed *)base)->closed++;
+}
+
+static int64_t known_label(const liana__source *source, uint64_t index)
+{
+    (void)source;
+    return label_of(index);
+}
+
+static const liana__source_kind kind = {
+    .name = "computed", .close = close_computed, .read = read_computed, .address = address, .scratch_size = 1};
+static const liana__source_kind knowing_kind = {.name = "computed",
+                                                .close = close_computed,
+                                                .read = read_computed,
+                                                .address = address,
+                                                .known_label = known_label,
+                                                .scratch_size = 1};
+
+static computed make_source(uint64_t count, bool labelled)
+{
+    return (computed){.base = {.kind = &kind, .num_records = count, .has_labels = labelled}, .bad = UINT64_MAX};
+}
+
+/* The records of a part by their addresses; `classes` counts their labels. */
+static void list(const liana__source *part, bool *seen, int classes[3])
+{
+    liana__error error = {0};
+    void *scratch = liana__source_scratch_create(part);
+    int64_t before = -1;
+    for (uint64_t i = 0; i < part->num_records; i++) {
+        liana__record record;
+        liana__record_address where = liana__source_address(part, i);
+        assert_true(where.record > before); /* in the order of the whole */
+        before = where.record;
+        assert_false(seen[where.record]);
+        seen[where.record] = true;
+        assert_ok(liana__source_read(part, i, scratch, &record, &error), &error);
+        assert_int_equal(*record.pixels, (uint8_t)where.record);
+        assert_int_equal(record.label, label_of((uint64_t)where.record));
+        classes[record.label]++;
+    }
+    liana__source_scratch_destroy(part, scratch);
+}
+
+/* Both parts together are the whole; each class gives its share; another seed draws others. */
+static void test_stratified(void **state)
+{
+    (void)state;
+    enum { NUM = 200 };
+    uint64_t drawn[3][NUM];
+    for (int run = 0; run < 3; run++) {
+        computed source = make_source(NUM, true);
+        if (run == 1) source.base.kind = &knowing_kind; /* without reading: the same records */
+        liana__error error = {0};
+        liana__source *training, *validation;
+        liana__split_options options = {.validation = 0.2, .seed = run == 2 ? 8 : 7, .owns = true};
+        assert_ok(liana__source_split(&source.base, &options, &training, &validation, &error), &error);
+        assert_int_equal(source.num_reads, run == 1 ? 0 : NUM);
+        assert_int_equal(training->num_records, 160);
+        assert_int_equal(validation->num_records, 40);
+        bool seen[NUM] = {false};
+        int classes[2][3] = {{0}};
+        for (int i = 0; i < 40; i++) {
+            drawn[run][i] = (uint64_t)liana__source_address(validation, (uint64_t)i).record;
+        }
+        list(validation, seen, classes[0]);
+        list(training, seen, classes[1]);
+        for (int i = 0; i < NUM; i++) assert_true(seen[i]);
+        static const int expected[2][3] = {{24, 12, 4}, {96, 48, 16}};
+        assert_memory_equal(classes, expected, sizeof expected);
+        /* The source is closed with the last part. */
+        liana__source_close(training);
+        assert_int_equal(source.closed, 0);
+        liana__source_close(validation);
+        assert_int_equal(source.closed, 1);
+    }
+    assert_memory_equal(drawn[0], drawn[1], 40 * sizeof **drawn);
+    assert_memory_not_equal(drawn[0], drawn[2], 40 * sizeof **drawn);
+}
+
+/* Without labels: the share of all; small classes keep a record for training; a bad record stays somewhere. */
+static void test_plain_and_small(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__source *training, *validation;
+    computed source = make_source(7, false);
+    liana__split_options options = {.validation = 0.3};
+    assert_ok(liana__source_split(&source.base, &options, &training, &validation, &error), &error);
+    assert_int_equal(validation->num_records, 2);
+    assert_int_equal(training->num_records, 5);
+    liana__source_close(training);
+    liana__source_close(validation);
+    assert_int_equal(source.closed, 0); /* the caller's */
+
+    source = make_source(10, true); /* one of class 2, three of class 1 */
+    options.validation = 0.9;
+    assert_ok(liana__source_split(&source.base, &options, &training, &validation, &error), &error);
+    bool seen[10] = {false};
+    int classes[3] = {0};
+    list(training, seen, classes);
+    static const int expected[] = {1, 1, 1};
+    assert_memory_equal(classes, expected, sizeof expected);
+    liana__source_close(training);
+    liana__source_close(validation);
+
+    source = make_source(100, true);
+    source.bad = 15;
+    options.validation = 0.5;
+    assert_fails(liana__source_split(&source.base, &options, &training, &validation, &error), LIANA_DATA_LOSS, &error,
+                 "record 15 is bad");
+    source.base.skip_damage = true;
+    assert_ok(liana__source_split(&source.base, &options, &training, &validation, &error), &error);
+    assert_int_equal(training->num_records + validation->num_records, 100);
+    liana__source_close(training);
+    liana__source_close(validation);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__source *training, *validation;
+    computed source = make_source(10, false);
+    static const double shares[] = {0, 1, -0.5, 2};
+    for (int i = 0; i < 4; i++) {
+        liana__split_options options = {.validation = shares[i]};
+        assert_fails(liana__source_split(&source.base, &options, &training, &validation, &error), LIANA_INVALID_CONFIG,
+                     &error, "above 0 and below 1");
+    }
+    liana__split_options options = {.validation = 0.01};
+    assert_fails(liana__source_split(&source.base, &options, &training, &validation, &error), LIANA_INVALID_CONFIG,
+                 &error, "takes none of the 10 examples", "larger");
+    source.base.streams = true;
+    options.validation = 0.5;
+    assert_fails(liana__source_split(&source.base, &options, &training, &validation, &error), LIANA_INVALID_CONFIG,
+                 &error, "these are a stream");
+    assert_int_equal(source.closed, 0);
+}
+
+/* Blocks of records that are read together stay blocks of both parts. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const uint64_t starts[] = {0, 10, 20, 25};
+    computed source = make_source(40, false);
+    source.base.num_blocks = 4;
+    source.base.block_starts = starts;
+    uint64_t *records = malloc(3 * sizeof *records);
+    records[0] = 3, records[1] = 12, records[2] = 30;
+    liana__error error = {0};
+    liana__source *part;
+    liana__part_options options = {.inner = &source.base, .records = records, .count = 3};
+    assert_ok(liana__source_part(&options, &part, &error), &error);
+    static const uint64_t kept[] = {0, 1, 2}; /* of the third block there is nothing */
+    assert_int_equal(part->num_blocks, 3);
+    assert_memory_equal(part->block_starts, kept, sizeof kept);
+    liana__source_close(part);
+    records = malloc(6 * sizeof *records);
+    for (uint64_t i = 0; i < 5; i++) records[i] = 20 + i;
+    records[5] = 39;
+    options = (liana__part_options){.inner = &source.base, .records = records, .count = 6, .left_out = true};
+    assert_ok(liana__source_part(&options, &part, &error), &error);
+    static const uint64_t left[] = {0, 10, 20};
+    assert_int_equal(part->num_records, 34);
+    assert_int_equal(part->num_blocks, 3);
+    assert_memory_equal(part->block_starts, left, sizeof left);
+    liana__source_close(part);
+}
+
+/* ---- fit ---- */
+
+enum { FITTED = 50, SIDE = 4 };
+
+typedef struct watched {
+    int64_t trained, validated;
+    double loss, measured;
+} watched;
+
+static bool watch(void *user, const liana_epoch *epoch)
+{
+    watched *own = user;
+    own->trained = epoch->training.num_examples;
+    own->validated = epoch->validation.num_examples;
+    own->loss = epoch->training.loss;
+    own->measured = epoch->validation.loss;
+    return true;
+}
+
+static watched fit(liana_context *context, const liana_dataset *dataset, uint64_t seed)
+{
+    liana_model *model;
+    assert_ok(liana_model_create(context, NULL, &model), NULL);
+    liana_input(model, .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_flatten(model);
+    liana_dense(model, .units = 3, .activation = "softmax");
+    watched own = {0};
+    liana_fit_options options = {.training = dataset,
+                                 .validation_split = 0.2,
+                                 .batch_size = 8,
+                                 .epochs = 2,
+                                 .seed = seed,
+                                 .on_epoch = watch,
+                                 .user = &own};
+    liana_status status = liana_fit(model, &options);
+    if (status != LIANA_OK) fail_msg("%s", liana_context_message(context));
+    liana_model_destroy(model);
+    return own;
+}
+
+static void test_fit(void **state)
+{
+    (void)state;
+    liana_context *context;
+    assert_ok(liana_context_create(NULL, &context), NULL);
+    uint8_t images[FITTED][SIDE * SIDE];
+    int64_t labels[FITTED];
+    for (int i = 0; i < FITTED; i++) {
+        for (int k = 0; k < SIDE * SIDE; k++) images[i][k] = (uint8_t)(37 * i + 11 * k);
+        labels[i] = label_of((uint64_t)i);
+    }
+    const liana_array arrays[] = {{"image", LIANA_U8, liana_shape_of(FITTED, SIDE, SIDE, 1), images},
+                                  {"label", LIANA_S64, liana_shape_of(FITTED), labels}};
+    liana_dataset *dataset = liana_dataset_from_tensor_slices(context, arrays, 2);
+    watched first = fit(context, dataset, 1), again = fit(context, dataset, 1), other = fit(context, dataset, 2);
+    assert_int_equal(first.trained, 40);
+    assert_int_equal(first.validated, 10);
+    assert_true(first.loss == again.loss && first.measured == again.measured);
+    assert_true(first.measured != other.measured);
+
+    liana_model *model;
+    assert_ok(liana_model_create(context, NULL, &model), NULL);
+    liana_input(model, .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_flatten(model);
+    liana_dense(model, .units = 3, .activation = "softmax");
+    liana_fit_options options = {.training = dataset, .validation = dataset, .validation_split = 0.2};
+    assert_int_equal(liana_fit(model, &options), LIANA_INVALID_ARGUMENT);
+    assert_non_null(strstr(liana_context_message(context), "exclude each other"));
+    options.validation = NULL;
+    options.validation_split = 1.5;
+    assert_int_equal(liana_fit(model, &options), LIANA_INVALID_CONFIG);
+    assert_non_null(strstr(liana_context_message(context), "above 0 and below 1"));
+    liana_model_destroy(model);
+    liana_dataset_close(dataset);
+    liana_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stratified), cmocka_unit_test(test_plain_and_small),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "remote/remote.h"
+#include "remote/store.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -298,6 +299,9 @@ static void test_a_service_account(void **state)
     size_t size;
     write_robot(liana__test_path("robot.pem"));
     assert_read("gs://bucket/file", "12345", 5);
+    /* Who only reads has a token for reading; who writes asks for one that may. */
+    assert_ok(liana__store_replace("gs://bucket/written", "67", 2, &error), &error);
+    assert_read("gs://bucket/written", "67", 2);
     /* Another key: refused, and the message shows nothing of it. */
     run_program("/usr/bin/openssl", "genpkey", "-quiet", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048",
                 "-out", liana__test_path("other.pem"));

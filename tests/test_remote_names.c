@@ -227,9 +227,8 @@ static void test_models_and_checkpoints(void **state)
     assert_code(there, 0);
     assert_refused(liana__test_command("evaluate", liana__test_path("run"), "--checkpoint", "gs://bucket/none"), 1,
                    "gs://bucket/none");
-    assert_refused(liana__test_command("evaluate", "gs://bucket/run"), 2, "gs://bucket/run", "copy");
-    assert_refused(liana__test_command("train", config, "--out", "gs://bucket/run"), 1, "gs://bucket/run",
-                   "local folders");
+    assert_refused(liana__test_command("evaluate", "gs://bucket/best"), 1, "'gs://bucket/best' is not a run folder",
+                   "config.yaml");
 
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_int_equal(liana_model_load(context, liana__test_path("run"), &model), LIANA_OK);

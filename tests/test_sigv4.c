@@ -71,6 +71,18 @@ static void test_the_examples_of_s3(void **state)
     liana__sigv4_request lifecycle = {"GET", "/", "lifecycle=", plain, 3, LIANA__SHA256_EMPTY};
     check(&lifecycle, &key, moment, "host;x-amz-content-sha256;x-amz-date",
           "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
+    static const char body[] = "Welcome to Amazon S3.";
+    static const char hash[] = "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
+    assert_string_equal(liana__sha256_of(body, strlen(body)).text, hash);
+    assert_string_equal(liana__sha256_of(NULL, 0).text, LIANA__SHA256_EMPTY);
+    static const liana__sigv4_header written[] = {{"date", "Fri, 24 May 2013 00:00:00 GMT"},
+                                                  {"host", "examplebucket.s3.amazonaws.com"},
+                                                  {"x-amz-content-sha256", hash},
+                                                  {"x-amz-date", moment},
+                                                  {"x-amz-storage-class", "REDUCED_REDUNDANCY"}};
+    liana__sigv4_request put = {"PUT", "/test%24file.text", "", written, 5, hash};
+    check(&put, &key, moment, "date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class",
+          "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
 }
 
 static void test_names_are_encoded_once(void **state)

@@ -81,7 +81,9 @@ typedef struct liana_fit_options {
     uint64_t seed;       /* of the data's order and of dropout */
     const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
     bool keep_order;     /* of the examples; false: another order in each epoch */
-    /* A folder for checkpoints, one after each epoch. `resume` goes on from the newest one. NULL: none. */
+    /* A folder for checkpoints, one after each epoch; gs://bucket/folder and s3://bucket/folder too. `resume` goes on
+     * from the newest one. Checkpoints are sent to a bucket while training goes on; a failure to send ends the fit at the
+     * next checkpoint or at its end, with IO_ERROR. NULL: none. */
     const char *checkpoints;
     bool resume;
     int64_t checkpoint_steps; /* also a checkpoint after every this many updates; 0: only after epochs */
@@ -121,9 +123,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const l
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
 
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
- * liana_model_preprocessing. */
+ * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. Errors: IO_ERROR (a file
+ * cannot be written; a store refuses it), OUT_OF_MEMORY, and UNIMPLEMENTED (a URL, in a build without libcurl). */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
-/* Makes a new model from such a folder (it may be a URL), or from a run folder: its model.json with the newest
+/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its model.json with the newest
  * checkpoint, and what its config.yaml says of images and classes. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 

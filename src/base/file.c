@@ -33,8 +33,8 @@ static const char TEMPORARY[] = ".tmp";
 static liana_status refuse_remote(const char *path, liana__error *error)
 {
     if (!liana__path_is_remote(path)) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "cannot write to '%s': results are written to local folders only",
-                       path);
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "cannot write to '%s': only a local file or folder can be written here", path);
 }
 
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)

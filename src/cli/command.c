@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/named.h"
+#include "remote/remote.h"
 
 #include <errno.h>
 #include <liana/context.h>
@@ -143,7 +144,9 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     if (done) status = check_written(&invocation);
     /* A reader that stops reading (head) has what it needs. */
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
+    if (status != LIANA_OK) liana__remote_clean(invocation.remote, invocation.error.message);
     int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
+    liana__remote_destroy(invocation.remote);
     liana__arena_free(&invocation.arena);
     return code;
 }

@@ -121,7 +121,8 @@ const liana__command liana__subcommand_convert = {
     .help = "DATA is the same as for data.train: a folder with a folder of .jpg, .jpeg and .png files for each class;\n"
             "IDX files of images and labels (MNIST's format); or TFRecords, to make other shards of them. JPEGs and\n"
             "PNGs are copied byte for byte. Shards are named NAMEnn-COUNT.tfrec. Their records have the features\n"
-            "image, class and id. The names of the classes are written to DIR/classes.txt.\n",
+            "image, class and id. The names of the classes are written to DIR/classes.txt. DIR may be\n"
+            "gs://bucket/folder or s3://bucket/folder.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

@@ -1,7 +1,6 @@
 /* liana data: pictures of the data that a run would be trained on. */
+#include "cli/sending.h"
 #include "cli/session.h"
-
-#include "base/file.h"
 #include "report/data_report.h"
 #include "report/fonts.h"
 
@@ -27,27 +26,31 @@ static void print_picture(void *user, const char *path)
 {
     liana__invocation *invocation = user;
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", path);
+        fprintf(invocation->out, "%s\n", liana__remote_name(path));
         return;
     }
     liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out", liana__value_string(&invocation->arena, path));
+    liana__value_set(&invocation->arena, event, "out",
+                     liana__value_string(&invocation->arena, liana__remote_name(path)));
     liana__invocation_print_json(invocation, event);
 }
 
 static liana_status draw(liana__invocation *invocation, const liana__session *session)
 {
     liana__error *error = &invocation->error;
-    const char *folder = liana__invocation_text(invocation, "out");
     liana__run run;
+    liana__sending sending;
     liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__folder_make(folder, error);
+    liana_status status = liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending);
     char missing[512];
     liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
     if (*missing) fprintf(invocation->err, "%s\n", missing);
-    if (status == LIANA_OK) status = liana__report_data(&run, folder, print_picture, invocation, error);
+    if (status == LIANA_OK) {
+        status = liana__report_data(&run, sending.folder, print_picture, invocation, error);
+        status = liana__sending_end(invocation, &sending, status);
+    }
     liana__run_close(&run);
     return status;
 }

@@ -20,7 +20,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
         }
         liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
         liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
-        liana__value_set(arena, event, "checkpoint", liana__value_string(arena, checkpoint));
+        liana__value_set(arena, event, "checkpoint", liana__value_string(arena, liana__remote_name(checkpoint)));
         liana__invocation_print_json(invocation, event);
         return;
     }
@@ -30,7 +30,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
     }
     fprintf(invocation->out, " over %lld examples", (long long)totals->count);
     if (totals->bad_records) fprintf(invocation->out, " (%lld left out)", (long long)totals->bad_records);
-    fprintf(invocation->out, ", with '%s'\n", checkpoint);
+    fprintf(invocation->out, ", with '%s'\n", liana__remote_name(checkpoint));
 }
 
 static liana_status evaluate(liana__invocation *invocation, const liana__session *session)
@@ -56,7 +56,7 @@ static liana_status run(liana__invocation *invocation)
 {
     const char *config_path;
     liana__session session;
-    LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
+    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     liana_status status = liana__session_open(invocation, config_path, &session);
     const char *pattern = liana__invocation_text(invocation, "data");
     if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};

@@ -166,7 +166,7 @@ static liana_status run(liana__invocation *invocation)
     liana__source_config where = {0};
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
-    LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
+    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     liana__session session;
     liana_status status = liana__session_open(invocation, config_path, &session);
     if (status == LIANA_OK) status = predict(invocation, &session, &where, path);

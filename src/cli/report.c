@@ -1,4 +1,5 @@
 /* liana report: pictures of a run. */
+#include "cli/sending.h"
 #include "cli/session.h"
 
 #include "base/file.h"
@@ -15,11 +16,12 @@ static const liana__option options[] = {
 static void print(liana__invocation *invocation, const char *path)
 {
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", path);
+        fprintf(invocation->out, "%s\n", liana__remote_name(path));
         return;
     }
     liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out", liana__value_string(&invocation->arena, path));
+    liana__value_set(&invocation->arena, event, "out",
+                     liana__value_string(&invocation->arena, liana__remote_name(path)));
     liana__invocation_print_json(invocation, event);
 }
 
@@ -42,16 +44,14 @@ static liana_status draw_predictions(liana__invocation *invocation, const liana_
 }
 
 /* The curves first: they need neither the data nor a checkpoint. */
-static liana_status draw(liana__invocation *invocation, const liana__session *session)
+static liana_status draw(liana__invocation *invocation, const liana__session *session, const char *out)
 {
     liana__arena *arena = &invocation->arena;
-    const char *folder = invocation->operands[0], *out = liana__invocation_text(invocation, "out");
-    if (!out) out = folder;
+    const char *folder = invocation->operands[0];
     const char *history = liana__path_join(arena, folder, "history.json");
     const char *curves = liana__path_join(arena, out, "curves.png");
     const char *predictions = liana__path_join(arena, out, "predictions.png");
     if (!history || !curves || !predictions) return liana__fail_memory(&invocation->error, "the report");
-    LIANA_TRY(liana__folder_make(out, &invocation->error));
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
     print(invocation, curves);
     const liana__data_config *data = &session->config.data;
@@ -67,11 +67,17 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
 
 static liana_status run(liana__invocation *invocation)
 {
-    const char *config_path;
+    const char *config_path, *out = liana__invocation_text(invocation, "out");
     liana__session session;
-    LIANA_TRY(liana__session_find_run(invocation, invocation->operands[0], &config_path));
+    liana__sending sending;
+    if (!out) out = invocation->operands[0];
+    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = draw(invocation, &session);
+    if (status == LIANA_OK) status = liana__sending_start(invocation, out, &sending);
+    if (status == LIANA_OK) {
+        status = draw(invocation, &session, sending.folder);
+        status = liana__sending_end(invocation, &sending, status);
+    }
     liana__session_close(&session);
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include "base/context.h"
 #include "base/file.h"
+#include "cli/fetching.h"
+#include "train/checkpoint/remote_checkpoints.h"
 
 liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
@@ -21,17 +23,29 @@ void liana__session_close(liana__session *session)
     *session = (liana__session){0};
 }
 
-liana_status liana__session_find_run(liana__invocation *invocation, const char *folder, const char **config_path)
+/* A checkpoint that is somewhere else is not looked for in the run. */
+static const char *checkpoint_in_run(const liana__invocation *invocation, bool checkpoint)
 {
-    const char *path = liana__path_join(&invocation->arena, folder, "config.yaml");
+    const char *wanted = liana__invocation_text(invocation, "checkpoint");
+    bool elsewhere = wanted && (liana__path_is_remote(wanted) || liana__folder_exists(wanted));
+    return checkpoint && !elsewhere ? wanted : "";
+}
+
+static liana_status fetch_run(liana__invocation *invocation, bool checkpoint)
+{
+    const char *wanted = checkpoint_in_run(invocation, checkpoint);
+    LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &invocation->remote));
+    return liana__remote_run(invocation->remote, invocation->operands[0], wanted, &invocation->arena,
+                             &invocation->operands[0], &invocation->error);
+}
+
+liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
+{
+    if (liana__path_is_remote(invocation->operands[0])) LIANA_TRY(fetch_run(invocation, checkpoint));
+    const char *folder = invocation->operands[0], *path = liana__path_join(&invocation->arena, folder, "config.yaml");
     if (!path) return liana__fail_memory(&invocation->error, "the run folder");
     *config_path = path;
     if (liana__file_exists(path)) return LIANA_OK;
-    if (liana__path_is_remote(folder)) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "%s: run folders must be local; copy '%s' to this machine and pass that path",
-                           invocation->command->name, folder);
-    }
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is not a run folder: %s",
                        invocation->command->name, folder,
                        liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");

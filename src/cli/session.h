@@ -15,8 +15,11 @@ liana_status liana__session_open(liana__invocation *invocation, const char *conf
     LIANA_MUST_USE;
 void liana__session_close(liana__session *session);
 
-/* The config.yaml of a run folder, in the invocation's arena. Errors: INVALID_CONFIG if it is not a run folder. */
-liana_status liana__session_find_run(liana__invocation *invocation, const char *folder, const char **config_path)
+/* The config.yaml of the run folder that is the first operand, in the invocation's arena. If that is a URL, it is fetched
+ * (with a checkpoint if `checkpoint` is set: the one that is named, else the newest), and the operand becomes a local
+ * path, which liana__remote_name shows as the URL. Errors: INVALID_CONFIG if it is not a run folder, and those of
+ * liana__remote_run. */
+liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
     LIANA_MUST_USE;
 
 /* Prints a line to standard error for a record that is left out; for liana__run_options. `user` is the invocation. */

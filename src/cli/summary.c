@@ -147,7 +147,9 @@ static liana_status run(liana__invocation *invocation)
     if (kind && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
         return refuse(invocation, path, kind);
     }
-    if (liana__folder_exists(path)) LIANA_TRY(liana__session_find_run(invocation, path, &path));
+    /* A URL without a suffix is a folder. */
+    bool folder = liana__path_is_remote(path) ? !strchr(liana__path_name(path), '.') : liana__folder_exists(path);
+    if (folder) LIANA_TRY(liana__session_find_run(invocation, false, &path));
     return summarise_config(invocation, path);
 }
 

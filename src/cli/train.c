@@ -150,7 +150,8 @@ const liana__command liana__subcommand_train = {
             "history.json, timing.json, checkpoints, and predictions.\n"
             "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
             "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
-            "also after a crash. If standard output has no reader any more (| head), training goes on.\n",
+            "also after a crash. If standard output has no reader any more (| head), training goes on.\n"
+            "The run folder may be gs://bucket/folder or s3://bucket/folder.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCOPE "https://www.googleapis.com/auth/devstorage.read_only"
+/* The least that is enough (cloud.google.com/storage/docs/oauth-scopes). */
+#define READ_SCOPE "https://www.googleapis.com/auth/devstorage.read_only"
+#define WRITE_SCOPE "https://www.googleapis.com/auth/devstorage.read_write"
 #define TOKEN_URL "https://oauth2.googleapis.com/token"
 
 /* Tokens live an hour; one that is about to end is not begun with. */
@@ -191,7 +193,8 @@ static liana_status add_assertion(liana__text *jwt, const liana__google_credenti
         liana__value_set(&arena, header, "kid", liana__value_string(&arena, credentials->key_id));
     }
     liana__value_set(&arena, claims, "iss", liana__value_string(&arena, credentials->account));
-    liana__value_set(&arena, claims, "scope", liana__value_string(&arena, SCOPE));
+    liana__value_set(&arena, claims, "scope",
+                     liana__value_string(&arena, credentials->writes ? WRITE_SCOPE : READ_SCOPE));
     liana__value_set(&arena, claims, "aud", liana__value_string(&arena, credentials->exchange));
     liana__value_set(&arena, claims, "iat", liana__value_int(&arena, (int64_t)now));
     liana__value_set(&arena, claims, "exp", liana__value_int(&arena, (int64_t)now + LIFETIME));

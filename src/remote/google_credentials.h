@@ -24,6 +24,7 @@ typedef struct liana__google_credentials {
     const char *key_id;   /* SERVICE: private_key_id, or NULL */
     const char *refresh;  /* USER: refresh_token */
     const char *exchange; /* where tokens are fetched */
+    bool writes;          /* tokens are requested for writing as well */
     const char *token;    /* NULL: none yet */
     time_t expires;       /* 0: not known */
 } liana__google_credentials;

@@ -1,5 +1,5 @@
 /* gs://: Google Cloud Storage, through its JSON interface (cloud.google.com/storage/docs/json_api/v1). */
-#include "remote/remote_internal.h"
+#include "remote/gs_upload.h"
 #include "remote/sigv4.h"
 
 #include <string.h>
@@ -10,6 +10,7 @@ static liana_status prepare(liana__remote *remote, liana__error *error)
 {
     if (remote->prepared_google) return LIANA_OK;
     LIANA_TRY(liana__google_credentials_find(&remote->arena, &remote->google, error));
+    remote->google.writes = remote->options.writes;
     remote->prepared_google = true;
     return LIANA_OK;
 }
@@ -22,6 +23,7 @@ static const char *endpoint(const liana__remote *remote)
 static void explain_access(const liana__remote *remote, liana__text *text)
 {
     const liana__google_credentials *google = &remote->google;
+    const char *role = remote->options.writes ? "Storage Object User" : "Storage Object Viewer";
     switch (google->kind) {
     case LIANA__GOOGLE_ANONYMOUS:
         liana__text_add(text, "without credentials; set GOOGLE_APPLICATION_CREDENTIALS to a file with credentials, or "
@@ -32,26 +34,20 @@ static void explain_access(const liana__remote *remote, liana__text *text)
                         google->origin);
         break;
     case LIANA__GOOGLE_SERVICE:
-        liana__text_add(text, "as %s, whose key is in %s; it needs the role Storage Object Viewer", google->account,
-                        google->origin);
+        liana__text_add(text, "as %s, whose key is in %s; it needs the role %s", google->account, google->origin, role);
         break;
     case LIANA__GOOGLE_USER:
     case LIANA__GOOGLE_METADATA:
-        liana__text_add(text, "with the credentials of %s; they need the role Storage Object Viewer", google->origin);
+        liana__text_add(text, "with the credentials of %s; they need the role %s", google->origin, role);
         break;
     }
 }
 
-/* "ENDPOINT/storage/v1/b/BUCKET/o", with "/KEY" if there is one. */
-static liana_status begin_request(liana__remote *remote, const char *name, const char *bucket, const char *key,
-                                  liana__http_request *request, liana__error *error)
+static liana_status authorize(liana__remote *remote, const char *name, liana__http_request *request,
+                              liana__error *error)
 {
     liana__google_credentials *google = &remote->google;
     LIANA_TRY(liana__google_credentials_refresh(&remote->http, name, &remote->arena, google, error));
-    liana__text_add(&request->url, "%s/storage/v1/b/", google->endpoint);
-    liana__url_encode(&request->url, bucket, true);
-    liana__text_add(&request->url, "/o%s", key ? "/" : "");
-    if (key) liana__url_encode(&request->url, key, true);
     if (google->token && liana__url_is_private(google->endpoint)) {
         liana__text value = {0};
         liana__text_add(&value, "Bearer %s", google->token);
@@ -60,6 +56,34 @@ static liana_status begin_request(liana__remote *remote, const char *name, const
         liana__text_free(&value);
     }
     return LIANA_OK;
+}
+
+/* "ENDPOINT/storage/v1/b/BUCKET/o", with "/KEY" if there is one. */
+static liana_status begin_request(liana__remote *remote, const char *name, const char *bucket, const char *key,
+                                  liana__http_request *request, liana__error *error)
+{
+    liana__text_add(&request->url, "%s/storage/v1/b/", remote->google.endpoint);
+    liana__url_encode(&request->url, bucket, true);
+    liana__text_add(&request->url, "/o%s", key ? "/" : "");
+    if (key) liana__url_encode(&request->url, key, true);
+    return authorize(remote, name, request, error);
+}
+
+liana_status liana__gs_begin_upload(liana__remote *remote, const liana__remote_object *object,
+                                    liana__http_request *request, liana__error *error)
+{
+    liana__text_add(&request->url, "%s/upload/storage/v1/b/", remote->google.endpoint);
+    liana__url_encode(&request->url, object->bucket, true);
+    liana__text_add(&request->url, "/o?uploadType=resumable&name=");
+    liana__url_encode(&request->url, object->key, true);
+    return authorize(remote, object->name, request, error);
+}
+
+static liana_status ask_removal(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                                liana__error *error)
+{
+    request->method = "DELETE";
+    return begin_request(remote, object->name, object->bucket, object->key, request, error);
 }
 
 static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
@@ -122,5 +146,7 @@ const liana__scheme liana__scheme_gs = {
     .take_list = liana__listing_read_json,
     .request = make_request,
     .same = same,
+    .put = liana__gs_put,
+    .ask_removal = ask_removal,
     .explain_access = explain_access,
 };

@@ -17,6 +17,7 @@ enum {
     LOCAL_SECONDS = 2, /* for a server that is a step away, to connect and to answer */
     MAX_REDIRECTS = 10,
     SLOW_BYTES = 1024,
+    SLOW_FACTOR = 10,
     MAX_DELAY = 30000,
     MAX_WAIT = 1000,
 };
@@ -103,6 +104,13 @@ static void take_header(liana__http_response *response, const char *name, const 
         response->has_length = read_number(&value, &response->length) && !*value;
     } else if (strcasecmp(name, "content-range") == 0) {
         read_range(response, value);
+    } else if (strcasecmp(name, "location") == 0) {
+        copy_value(response->location, sizeof response->location, value);
+    } else if (strcasecmp(name, "x-amz-meta-liana-upload") == 0) {
+        copy_value(response->upload, sizeof response->upload, value);
+    } else if (strcasecmp(name, "range") == 0 && strncasecmp(value, "bytes=0-", 8) == 0) {
+        value += 8;
+        response->has_received = read_number(&value, &response->received) && !*value;
     } else if (strcasecmp(name, "retry-after") == 0) {
         uint64_t seconds;
         if (read_number(&value, &seconds) && !*value) response->retry_after = seconds < 60 ? (unsigned)seconds : 60;
@@ -113,7 +121,8 @@ static void take_header(liana__http_response *response, const char *name, const 
 static void forget_headers(liana__http_response *response)
 {
     response->etag[0] = response->last_modified[0] = response->generation[0] = response->hash[0] = 0;
-    response->encrypted = response->has_length = response->has_range = false;
+    response->location[0] = response->upload[0] = 0;
+    response->encrypted = response->has_length = response->has_range = response->has_received = false;
     response->length = response->range_start = response->range_end = response->range_total = 0;
     response->retry_after = 0;
 }
@@ -122,7 +131,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *user)
 {
     (void)one;
     liana__http_response *response = user;
-    char line[1024];
+    char line[2560];
     if (size > 5 && strncmp(bytes, "HTTP/", 5) == 0) forget_headers(response);
     if (size >= sizeof line) return size;
     memcpy(line, bytes, size);
@@ -174,7 +183,10 @@ CURL *liana__http_begin(liana__http *http, const liana__http_request *request, l
     CURL *easy = request->failed || request->url.failed || request->form.failed ? NULL : curl_easy_init();
     if (!easy) return NULL;
     liana__text_free(&response->body);
-    *response = (liana__http_response){.sink = response->sink, .user = response->user, .easy = easy};
+    *response = (liana__http_response){.sink = response->sink,
+                                       .user = response->user,
+                                       .easy = easy,
+                                       .writes = request->has_body};
     curl_easy_setopt(easy, CURLOPT_URL, request->url.data);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https");
@@ -186,7 +198,7 @@ CURL *liana__http_begin(liana__http *http, const liana__http_request *request, l
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "liana/" LIANA_VERSION);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)http->stall_seconds);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)http->stall_seconds * (request->slow ? SLOW_FACTOR : 1));
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 256L * 1024);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, response->reason);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -197,6 +209,10 @@ CURL *liana__http_begin(liana__http *http, const liana__http_request *request, l
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, request->headers);
     if (request->head) curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     if (request->form.data) curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->form.data);
+    if (request->has_body) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body_size ? request->body : "");
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size);
+    }
     if (request->method) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     if (request->local) {
         curl_easy_setopt(easy, CURLOPT_PROXY, "");
@@ -257,6 +273,7 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
                               liana__error *error)
 {
     const char *reason = *response->reason ? response->reason : curl_easy_strerror(code);
+    const char *verb = response->writes ? "write" : "read";
     char tries[48] = "";
     if (attempts > 1) snprintf(tries, sizeof tries, " (tried %d times)", attempts);
     switch (code) {
@@ -264,35 +281,34 @@ liana_status liana__http_fail(const char *name, CURLcode code, const liana__http
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': %s%s; check the spelling of the server, and the network", name, reason,
-                           tries);
+                           "cannot %s '%s': %s%s; check the spelling of the server, and the network", verb, name,
+                           reason, tries);
     case CURLE_COULDNT_CONNECT:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': %s%s; is the server running, and is a proxy needed (https_proxy)?", name,
-                           reason, tries);
+                           "cannot %s '%s': %s%s; is the server running, and is a proxy needed (https_proxy)?", verb,
+                           name, reason, tries);
     case CURLE_PEER_FAILED_VERIFICATION:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server's certificate is not trusted: %s; if your own authority "
+                           "cannot %s '%s': the server's certificate is not trusted: %s; if your own authority "
                            "signed it, set SSL_CERT_FILE or CURL_CA_BUNDLE to the authority's certificate",
-                           name, reason);
+                           verb, name, reason);
     case CURLE_SSL_CACERT_BADFILE:
-        return liana__fail(
-            error, LIANA_IO_ERROR,
-            "cannot read '%s': %s; CURL_CA_BUNDLE or SSL_CERT_FILE must name a file of certificates (PEM)", name,
-            reason);
+        return liana__fail(error, LIANA_IO_ERROR,
+                           "cannot %s '%s': %s; CURL_CA_BUNDLE or SSL_CERT_FILE must name a file of certificates (PEM)",
+                           verb, name, reason);
     case CURLE_OPERATION_TIMEDOUT:
-        return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server is too slow: %s%s; try again later",
+        return liana__fail(error, LIANA_IO_ERROR, "cannot %s '%s': the server is too slow: %s%s; try again later", verb,
                            name, reason, tries);
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
-        return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server ends its answers too early: %s%s; the parts that arrived are "
-                           "kept, run again to go on",
-                           name, reason, tries);
+        return liana__fail(error, LIANA_IO_ERROR, "cannot %s '%s': the server ends its answers too early: %s%s%s", verb,
+                           name, reason, tries,
+                           response->writes ? "" : "; the parts that arrived are kept, run again to go on");
     case CURLE_UNSUPPORTED_PROTOCOL:
         return liana__fail(error, LIANA_IO_ERROR,
-                           "cannot read '%s': the server redirects to an address that is not https (%s)", name, reason);
-    default: return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s%s", name, reason, tries);
+                           "cannot %s '%s': the server redirects to an address that is not https (%s)", verb, name,
+                           reason);
+    default: return liana__fail(error, LIANA_IO_ERROR, "cannot %s '%s': %s%s", verb, name, reason, tries);
     }
 }
 
@@ -321,23 +337,50 @@ static void end_exchange(liana__http_exchange *exchange, liana_status status)
     exchange->done = true;
 }
 
-static void start_exchange(liana__http *http, liana__http_exchange *exchange)
+/* Requests under way: their transfers, and those that wait for their turn. */
+typedef struct sending {
+    liana__http *http;
+    CURLM *multi;
+    liana__http_exchange *exchanges;
+    size_t count;
+    int connections;
+} sending;
+
+static liana_status make_request(liana__http_exchange *exchange)
 {
-    if (exchange->attempt++ == 0) exchange->number = http->num_requests++;
-    CURL *easy = liana__http_begin(http, exchange->request, exchange->response);
-    exchange->running = easy && curl_multi_add_handle(http->asking, easy) == CURLM_OK;
+    if (!exchange->make) return LIANA_OK;
+    liana__http_request_free(exchange->request);
+    return exchange->make(exchange->user, exchange->request, exchange->error);
+}
+
+static void start_exchange(const sending *own, liana__http_exchange *exchange)
+{
+    if (exchange->attempt++ == 0) exchange->number = own->http->num_requests++;
+    liana_status status = make_request(exchange);
+    if (status != LIANA_OK) {
+        end_exchange(exchange, status);
+        return;
+    }
+    CURL *easy = liana__http_begin(own->http, exchange->request, exchange->response);
+    exchange->running = easy && curl_multi_add_handle(own->multi, easy) == CURLM_OK;
     if (exchange->running) return;
     liana__http_end(exchange->response);
     end_exchange(exchange, liana__fail_memory(exchange->error, exchange->name));
 }
 
-static void finish_exchange(liana__http *http, liana__http_exchange *exchange, CURLcode code)
+static int most_attempts(const liana__http *http, const liana__http_exchange *exchange, CURLcode code)
 {
+    /* A server that is a step away is there, or it is not. */
+    if (exchange->request->local && code != CURLE_OK) return 1;
+    return exchange->max_attempts ? exchange->max_attempts : http->max_attempts;
+}
+
+static void finish_exchange(const sending *own, liana__http_exchange *exchange, CURLcode code)
+{
+    liana__http *http = own->http;
     liana__http_response *response = exchange->response;
     const char *name = exchange->name;
-    /* A server that is a step away is there, or it is not. */
-    int most = exchange->request->local && code != CURLE_OK ? 1 : http->max_attempts;
-    curl_multi_remove_handle(http->asking, response->easy);
+    curl_multi_remove_handle(own->multi, response->easy);
     exchange->running = false;
     liana__http_end(response);
     if (response->body.failed) {
@@ -353,7 +396,8 @@ static void finish_exchange(liana__http *http, liana__http_exchange *exchange, C
     /* A sink that has seen enough is no failure. */
     if (code == CURLE_WRITE_ERROR && response->sink) code = CURLE_OK;
     bool retry = liana__http_may_retry(http, code, response);
-    if (retry && exchange->attempt < most) {
+    if (code == CURLE_OK && exchange->again && exchange->again(response)) retry = true;
+    if (retry && exchange->attempt < most_attempts(http, exchange, code)) {
         exchange->start_at =
             liana__http_now() + liana__http_delay(http, exchange->number, exchange->attempt, response->retry_after);
     } else if (code == CURLE_OK) {
@@ -363,33 +407,33 @@ static void finish_exchange(liana__http *http, liana__http_exchange *exchange, C
     }
 }
 
-static void take_ends(liana__http *http, liana__http_exchange *exchanges, size_t count)
+static void take_ends(const sending *own)
 {
     int left;
-    for (CURLMsg *message = curl_multi_info_read(http->asking, &left); message;
-         message = curl_multi_info_read(http->asking, &left)) {
+    for (CURLMsg *message = curl_multi_info_read(own->multi, &left); message;
+         message = curl_multi_info_read(own->multi, &left)) {
         if (message->msg != CURLMSG_DONE) continue;
         CURLcode code = message->data.result;
-        for (size_t i = 0; i < count; i++) {
-            if (!exchanges[i].running || exchanges[i].response->easy != message->easy_handle) continue;
-            finish_exchange(http, &exchanges[i], code);
+        for (size_t i = 0; i < own->count; i++) {
+            liana__http_exchange *exchange = &own->exchanges[i];
+            if (!exchange->running || exchange->response->easy != message->easy_handle) continue;
+            finish_exchange(own, exchange, code);
             break;
         }
     }
 }
 
 /* Starts requests as far as allowed. Returns the number of unfinished ones. */
-static size_t start_some(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections, int64_t now,
-                         int64_t *wake)
+static size_t start_some(const sending *own, int64_t now, int64_t *wake)
 {
     size_t num_left = 0;
     int running = 0;
-    for (size_t i = 0; i < count; i++) running += exchanges[i].running;
-    for (size_t i = 0; i < count; i++) {
-        liana__http_exchange *exchange = &exchanges[i];
-        if (!exchange->done && !exchange->running && running < connections) {
+    for (size_t i = 0; i < own->count; i++) running += own->exchanges[i].running;
+    for (size_t i = 0; i < own->count; i++) {
+        liana__http_exchange *exchange = &own->exchanges[i];
+        if (!exchange->done && !exchange->running && running < own->connections) {
             if (exchange->start_at <= now) {
-                start_exchange(http, exchange);
+                start_exchange(own, exchange);
                 running += exchange->running;
             } else if (exchange->start_at < *wake) {
                 *wake = exchange->start_at;
@@ -400,29 +444,46 @@ static size_t start_some(liana__http *http, liana__http_exchange *exchanges, siz
     return num_left;
 }
 
-void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections)
+static void end_all(const sending *own, liana_status status, const char *reason)
 {
-    for (;;) {
-        int64_t now = liana__http_now(), wake = now + MAX_WAIT;
-        if (!start_some(http, exchanges, count, connections, now, &wake)) return;
-        int running;
-        CURLMcode code = curl_multi_perform(http->asking, &running);
-        take_ends(http, exchanges, count);
-        if (code == CURLM_OK && (running || wake < now + MAX_WAIT)) {
-            code = curl_multi_poll(http->asking, NULL, 0, (int)(wake - now), NULL);
-        }
-        for (size_t i = 0; code != CURLM_OK && i < count; i++) {
-            if (exchanges[i].done) continue;
-            if (exchanges[i].running) curl_multi_remove_handle(http->asking, exchanges[i].response->easy);
-            exchanges[i].running = false;
-            liana__http_end(exchanges[i].response);
-            end_exchange(&exchanges[i],
-                         liana__fail(exchanges[i].error, LIANA_INTERNAL, "libcurl: %s", curl_multi_strerror(code)));
-        }
+    for (size_t i = 0; i < own->count; i++) {
+        liana__http_exchange *exchange = &own->exchanges[i];
+        if (exchange->done) continue;
+        if (exchange->running) curl_multi_remove_handle(own->multi, exchange->response->easy);
+        exchange->running = false;
+        liana__http_end(exchange->response);
+        end_exchange(exchange, liana__fail(exchange->error, status, "'%s': %s", exchange->name, reason));
     }
 }
 
-liana_status liana__http_send(liana__http *http, const char *name, const liana__http_request *request,
+static void send_all(const sending *own)
+{
+    const liana__http *http = own->http;
+    for (;;) {
+        int64_t now = liana__http_now(), wake = now + MAX_WAIT;
+        if (!start_some(own, now, &wake)) return;
+        int running;
+        CURLMcode code = curl_multi_perform(own->multi, &running);
+        take_ends(own);
+        if (http->goes_on && !http->goes_on(http->user)) end_all(own, LIANA_CANCELLED, "stopped on request");
+        if (code == CURLM_OK && (running || wake < now + MAX_WAIT)) {
+            code = curl_multi_poll(own->multi, NULL, 0, (int)(wake - now), NULL);
+        }
+        if (code != CURLM_OK) end_all(own, LIANA_INTERNAL, curl_multi_strerror(code));
+    }
+}
+
+void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections)
+{
+    send_all(&(sending){http, http->asking, exchanges, count, connections});
+}
+
+void liana__http_transfer_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections)
+{
+    send_all(&(sending){http, http->multi, exchanges, count, connections});
+}
+
+liana_status liana__http_send(liana__http *http, const char *name, liana__http_request *request,
                               liana__http_response *response, liana__error *error)
 {
     liana__http_exchange exchange = {.name = name, .request = request, .response = response, .error = error};

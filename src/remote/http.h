@@ -19,6 +19,9 @@ typedef struct liana__http {
     uint64_t seed;
     uint32_t num_requests; /* sent so far; the delays of a request are drawn from it */
     bool resolved;         /* true: a server's name was found in this run of the program */
+    /* Asked about once a second while requests are under way. False ends them with CANCELLED. NULL: they go on. */
+    bool (*goes_on)(void *user);
+    void *user;
 } liana__http;
 
 /* Zero-initialise; free with liana__http_request_free. */
@@ -26,6 +29,11 @@ typedef struct liana__http_request {
     liana__text url;
     struct curl_slist *headers;
     liana__text form; /* the body of a POST, if any */
+    /* The body of a PUT or POST that writes, borrowed; `method` must be set. */
+    bool has_body;
+    const void *body;
+    size_t body_size;
+    bool slow; /* the server may be silent for minutes before it answers */
     bool head;
     bool follow; /* follow redirects to https, and on this machine to http; use the name and password of ~/.netrc */
     bool has_range;
@@ -52,12 +60,17 @@ typedef struct liana__http_response {
     long status;
     liana__text body; /* body of failed responses, and of all responses if there is no sink */
     bool body_too_long;
+    bool writes; /* the response to a request with a body; for messages */
     char etag[256];
     char last_modified[64];
     char generation[32];
     char hash[128]; /* all x-goog-hash, with commas between */
     char region[64];
-    bool encrypted; /* encrypted with the customer's key: then an ETag is not an MD5 */
+    char location[2048];
+    char upload[64];   /* x-amz-meta-liana-upload: which upload made the object */
+    bool has_received; /* "Range: bytes=0-N" of a server that receives an upload */
+    uint64_t received; /* N */
+    bool encrypted;    /* encrypted with the customer's key: then an ETag is not an MD5 */
     bool has_length;
     uint64_t length;
     bool has_range;
@@ -84,9 +97,16 @@ int liana__http_delay(const liana__http *http, uint32_t request, int attempt, un
 /* One of several requests that are sent together. */
 typedef struct liana__http_exchange {
     const char *name; /* the file's name, for messages */
-    const liana__http_request *request;
+    liana__http_request *request;
     liana__http_response *response;
     liana__error *error; /* may be NULL */
+    /* Makes the request anew before each attempt, with a fresh signature or token; the old one is freed. NULL: the
+     * request is ready. */
+    liana_status (*make)(void *user, liana__http_request *request, liana__error *error);
+    /* Whether a refusal is worth another attempt, besides those of liana__http_may_retry. NULL: none is. */
+    bool (*again)(const liana__http_response *response);
+    void *user;
+    int max_attempts; /* 0: that of the liana__http */
     /* The result. OK: any HTTP status that another attempt would not change. Errors, with `name`: IO_ERROR (no
      * connection, or cut answers, after all attempts), OUT_OF_MEMORY. */
     liana_status status;
@@ -101,8 +121,10 @@ typedef struct liana__http_exchange {
 /* Sends all requests, `connections` at a time, with retries. */
 void liana__http_send_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections);
 /* One; returns its status. */
-liana_status liana__http_send(liana__http *http, const char *name, const liana__http_request *request,
+liana_status liana__http_send(liana__http *http, const char *name, liana__http_request *request,
                               liana__http_response *response, liana__error *error);
+/* The same for requests that `make` makes: they run among the transfers of files, so `make` may ask for a token. */
+void liana__http_transfer_all(liana__http *http, liana__http_exchange *exchanges, size_t count, int connections);
 /* Milliseconds of a monotonic clock. */
 int64_t liana__http_now(void);
 

@@ -47,6 +47,15 @@ bool liana__base64_decode(const char *text, uint8_t *bytes, size_t size)
     return true;
 }
 
+liana__base64_crc32c liana__base64_crc32c_of(uint32_t crc32c)
+{
+    const uint8_t bytes[4] = {(uint8_t)(crc32c >> 24), (uint8_t)(crc32c >> 16), (uint8_t)(crc32c >> 8),
+                              (uint8_t)crc32c};
+    liana__base64_crc32c made;
+    EVP_EncodeBlock((unsigned char *)made.text, bytes, sizeof bytes);
+    return made;
+}
+
 /* ---- JSON ---- */
 
 static const char *text_of(const liana__value *map, const char *key)
@@ -126,6 +135,7 @@ typedef struct xml_reader {
     bool has_size;
     bool truncated;
     const char *next;
+    const char *upload;
     char code[128];
     char message[128];
     size_t length;
@@ -226,6 +236,8 @@ static void on_end(void *user, const XML_Char *name)
         reader->truncated = strcmp(text, "true") == 0;
     } else if (depth == 2 && reader->listing && strcmp(name, "NextContinuationToken") == 0) {
         reader->next = liana__arena_string(reader->arena, text);
+    } else if (depth == 2 && reader->arena && strcmp(name, "UploadId") == 0) {
+        reader->upload = liana__arena_string(reader->arena, text);
     } else if (depth == 2 && strcmp(name, "Code") == 0) {
         copy_text(reader->code, sizeof reader->code, text);
     } else if (depth == 2 && strcmp(name, "Message") == 0) {
@@ -286,6 +298,23 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
     return status;
 }
 
+liana_status liana__listing_read_upload(const char *bytes, size_t size, liana__arena *arena, const char **upload,
+                                        liana__error *error)
+{
+    *upload = NULL;
+    xml_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) return liana__fail_memory(error, "an upload");
+    reader->arena = arena;
+    reader->error = error;
+    liana_status status = parse_xml(reader, bytes, size);
+    *upload = reader->upload;
+    free(reader);
+    LIANA_TRY(status);
+    if (arena->failed) return liana__fail_memory(error, "an upload");
+    if (*upload && **upload) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "the server's answer has no UploadId");
+}
+
 /* ---- refusals ---- */
 
 /* A server's text may hold anything; control characters are not shown. */
@@ -321,6 +350,11 @@ static liana__refusal read_json_refusal(const char *bytes, size_t size)
 liana__refusal liana__listing_read_refusal(const char *bytes, size_t size)
 {
     liana__refusal refusal = {""};
+    /* White space keeps a connection alive while a server works. */
+    while (size && *bytes && strchr(" \t\r\n", *bytes)) {
+        bytes++;
+        size--;
+    }
     if (size == 0) return refusal;
     if (bytes[0] == '{') return read_json_refusal(bytes, size);
     if (bytes[0] != '<') return refusal;

@@ -42,6 +42,10 @@ liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__aren
 liana_status liana__listing_read_object(const char *bytes, size_t size, liana__arena *arena, liana__listed *listed,
                                         liana__error *error) LIANA_MUST_USE;
 
+/* The UploadId in S3's answer to CreateMultipartUpload. Errors: INVALID_DATA, OUT_OF_MEMORY. */
+liana_status liana__listing_read_upload(const char *bytes, size_t size, liana__arena *arena, const char **upload,
+                                        liana__error *error) LIANA_MUST_USE;
+
 /* The message of a refusal, "AccessDenied: Access Denied" from S3's XML or the message of Google's JSON, cleaned for a
  * terminal and cut; "" for anything else. */
 typedef struct liana__refusal {
@@ -52,6 +56,12 @@ liana__refusal liana__listing_read_refusal(const char *bytes, size_t size);
 /* The MD5 in an ETag of S3; false if the ETag is not an MD5. It is one if the object was uploaded in one part, and not
  * encrypted with the customer's key (a response tells that). */
 bool liana__etag_md5(const char *etag, uint8_t md5[16]);
+
+/* A CRC-32C as both clouds write it: big-endian, in base64. */
+typedef struct liana__base64_crc32c {
+    char text[9];
+} liana__base64_crc32c;
+liana__base64_crc32c liana__base64_crc32c_of(uint32_t crc32c);
 
 /* Decodes standard base64 into exactly `size` bytes; false if that is not possible. */
 bool liana__base64_decode(const char *text, uint8_t *bytes, size_t size);

@@ -29,6 +29,7 @@ liana_status liana__remote_refused(const liana__remote *remote, const liana__sch
                                    const liana__http_response *response, liana__error *error)
 {
     long status = response->status;
+    const char *verb = response->writes ? "write" : "read";
     liana__refusal refusal =
         liana__listing_read_refusal(response->body.data ? response->body.data : "", response->body.length);
     liana__text said = {0}, access = {0};
@@ -38,8 +39,10 @@ liana_status liana__remote_refused(const liana__remote *remote, const liana__sch
     liana_status result;
     if ((status == 301 || status == 307 || status == 400) && *response->region) {
         result = liana__fail(error, LIANA_INVALID_CONFIG,
-                             "cannot read '%s': its bucket is in the region %s; set AWS_REGION=%s", name,
+                             "cannot %s '%s': its bucket is in the region %s; set AWS_REGION=%s", verb, name,
                              response->region, response->region);
+    } else if ((status == 404 || status == 410) && response->writes) {
+        result = liana__fail(error, LIANA_NOT_FOUND, "cannot write '%s': is there such a bucket? (%s)", name, what);
     } else if (status == 404 || status == 410) {
         result = liana__fail(error, LIANA_NOT_FOUND, "there is no '%s' (%s); check the name", name, what);
     } else if (status == 401 || status == 403) {
@@ -47,10 +50,10 @@ liana_status liana__remote_refused(const liana__remote *remote, const liana__sch
                              what, how);
     } else if (status == 408 || status == 429 || status >= 500) {
         result = liana__fail(error, LIANA_IO_ERROR,
-                             "cannot read '%s': the server failed (%s; tried %d times); try again later", name, what,
-                             remote->http.max_attempts);
+                             "cannot %s '%s': the server failed (%s; tried %d times); try again later", verb, name,
+                             what, remote->http.max_attempts);
     } else {
-        result = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': the server answered with %s", name, what);
+        result = liana__fail(error, LIANA_IO_ERROR, "cannot %s '%s': the server answered with %s", verb, name, what);
     }
     liana__text_free(&said);
     liana__text_free(&access);

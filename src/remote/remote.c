@@ -20,7 +20,7 @@ enum { NUM_SCHEMES = sizeof SCHEMES / sizeof *SCHEMES };
 
 /* ---- creating ---- */
 
-static liana_status find_cache(liana__remote *remote, liana__error *error)
+liana_status liana__remote_find_cache(liana__remote *remote, const char **found, liana__error *error)
 {
     const char *folder = remote->options.cache_folder, *cache = getenv("LIANA_CACHE");
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -33,6 +33,14 @@ static liana_status find_cache(liana__remote *remote, liana__error *error)
             error, LIANA_INVALID_CONFIG,
             "there is no folder for copies of remote files: set LIANA_CACHE to a folder (HOME is not set)");
     }
+    *found = folder;
+    return LIANA_OK;
+}
+
+static liana_status open_cache(liana__remote *remote, liana__error *error)
+{
+    const char *folder;
+    LIANA_TRY(liana__remote_find_cache(remote, &folder, error));
     return liana__remote_cache_open(&remote->cache, folder, remote->options.cache_limit, &remote->arena, error);
 }
 
@@ -68,10 +76,9 @@ liana_status liana__remote_create(const liana__remote_options *options, liana__r
     return LIANA_OK;
 }
 
-/* Done at the first URL: local files need no connections and no cache. */
-static liana_status open_remote(liana__remote *remote, liana__error *error)
+liana_status liana__remote_connect(liana__remote *remote, liana__error *error)
 {
-    if (remote->cache.view) return LIANA_OK;
+    if (remote->http.asking) return LIANA_OK;
     LIANA_TRY(liana__remote_load(error));
     /* Counts its calls, and may be called in any thread (libcurl 7.84). */
     if (!remote->is_started && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -82,10 +89,19 @@ static liana_status open_remote(liana__remote *remote, liana__error *error)
     remote->http.max_attempts = remote->options.max_attempts;
     remote->http.first_delay = remote->options.first_delay;
     remote->http.seed = remote->options.seed;
+    remote->http.goes_on = remote->options.goes_on;
+    remote->http.user = remote->options.user;
     if (!remote->http.multi) remote->http.multi = curl_multi_init();
     if (!remote->http.asking) remote->http.asking = curl_multi_init();
-    if (!remote->http.multi || !remote->http.asking) return liana__fail_memory(error, "remote files");
-    liana_status status = find_cache(remote, error);
+    return remote->http.multi && remote->http.asking ? LIANA_OK : liana__fail_memory(error, "remote files");
+}
+
+/* Done at the first URL: local files need no connections and no cache. */
+static liana_status open_remote(liana__remote *remote, liana__error *error)
+{
+    if (remote->cache.view) return LIANA_OK;
+    LIANA_TRY(liana__remote_connect(remote, error));
+    liana_status status = open_cache(remote, error);
     if (status != LIANA_OK) liana__remote_cache_close(&remote->cache);
     return status;
 }
@@ -177,6 +193,24 @@ static liana_status read_bucket_name(const char *url, liana__remote_object *obje
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "'%s': '%s' is not the name of a bucket, expected lower case letters, digits, '-', '_' and '.'",
                        url, object->bucket);
+}
+
+liana_status liana__remote_bucket_name(liana__remote *remote, const char *url, liana__arena *arena,
+                                       liana__remote_object *object, liana__error *error)
+{
+    *object = (liana__remote_object){0};
+    LIANA_TRY(find_scheme(url, &object->scheme, error));
+    if (!object->scheme->put) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "cannot write to '%.*s': results go to local folders, gs:// and s3:// (web servers take no "
+                           "files)",
+                           (int)strcspn(url, "?"), url);
+    }
+    LIANA_TRY(read_bucket_name(url, object, arena, error));
+    if (strpbrk(object->key, "*?[")) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is a pattern, expected the name of a result", url);
+    }
+    return object->scheme->prepare ? object->scheme->prepare(remote, error) : LIANA_OK;
 }
 
 static liana_status set_id(const liana__remote *remote, liana__remote_object *object, liana__error *error)

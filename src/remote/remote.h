@@ -44,6 +44,10 @@ typedef struct liana__remote_options {
     int first_delay;          /* milliseconds before the second attempt; doubles with each attempt; 500 */
     int stall_seconds;        /* seconds with less than 1 KiB/s after which an attempt ends; 30 */
     uint64_t seed;            /* of the delays' jitter */
+    /* Asked about once a second during requests other than fetches. False ends them with CANCELLED. NULL: they end by
+     * themselves. */
+    bool (*goes_on)(void *user);
+    bool writes; /* objects will be written: tokens are requested for that as well */
     /* Called a few times a second while files are fetched, and at the end; never if all are in the cache. If it returns
      * false, the call ends with CANCELLED. */
     bool (*progress)(void *user, const liana__remote_progress *progress);

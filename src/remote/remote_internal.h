@@ -9,6 +9,19 @@
 #include "remote/remote.h"
 #include "remote/remote_cache.h"
 
+/* Bytes that become an object: an open file, or memory. */
+typedef struct liana__upload {
+    const char *path; /* for messages */
+    int descriptor;
+    const void *bytes; /* NULL: the descriptor is read */
+    uint64_t size;
+    uint32_t crc32c;
+} liana__upload;
+
+/* upload.c: copies bytes of an upload. Errors: IO_ERROR; DATA_LOSS if the file is shorter now. */
+liana_status liana__upload_read(const liana__upload *upload, uint64_t offset, void *to, size_t size,
+                                liana__error *error);
+
 /* A file on a server. Its strings are in the arena of the call that found it. */
 typedef struct liana__remote_object {
     const struct liana__scheme *scheme;
@@ -59,6 +72,13 @@ typedef struct liana__scheme {
                             liana__error *error);
     /* Whether an answer with 200 or 206 is of this version of the object. */
     bool (*same)(const liana__remote_object *object, const liana__http_response *response);
+    /* Makes an object of bytes. It is visible when it is complete. NULL: nothing is written there. Errors: as above,
+     * and those of reading the bytes. */
+    liana_status (*put)(liana__remote *remote, const liana__remote_object *object, const liana__upload *upload,
+                        liana__error *error);
+    /* Makes the request that removes the object. */
+    liana_status (*ask_removal)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
+                                liana__error *error);
     /* "with the access key AKIA...": how requests are made, for messages about refusals. */
     void (*explain_access)(const liana__remote *remote, liana__text *text);
 } liana__scheme;
@@ -81,6 +101,15 @@ void liana__remote_object_set(liana__remote_object *object, const liana__listed 
 #define LIANA__SCHEME(stem, name) extern const liana__scheme liana__scheme_##name;
 #include "remote/schemes.def"
 #undef LIANA__SCHEME
+
+/* remote.c: opens the connections, without a cache. */
+liana_status liana__remote_connect(liana__remote *remote, liana__error *error);
+/* remote.c: the folder of the cache, which need not exist. */
+liana_status liana__remote_find_cache(liana__remote *remote, const char **folder, liana__error *error);
+/* remote.c: reads "gs://bucket/key" (the key may be empty), to write there or to list. The object's strings are in the
+ * arena. Errors: INVALID_ARGUMENT, and those of finding credentials. */
+liana_status liana__remote_bucket_name(liana__remote *remote, const char *url, liana__arena *arena,
+                                       liana__remote_object *object, liana__error *error);
 
 /* fetch.c: fetches objects into the cache: all of them except failed optional ones, or an error. Checks versions,
  * lengths and checksums. */

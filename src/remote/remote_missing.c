@@ -1,5 +1,6 @@
 /* In the place of everything else in this room but name.c, where liana is built without libcurl. */
-#include "remote/remote.h"
+#include "remote/outlet.h"
+#include "remote/store.h"
 
 #include <stdlib.h>
 
@@ -77,4 +78,100 @@ liana_status liana__remote_fail_within(const liana__remote *remote, liana__error
 {
     (void)remote;
     return error ? error->status : LIANA_OK;
+}
+
+/* ---- writing ---- */
+
+static liana_status refuse_writing(const char *url, liana__error *error)
+{
+    return liana__fail(error, LIANA_UNIMPLEMENTED,
+                       "cannot write to '%s': this build of liana has no libcurl; build it with -DLIANA_REMOTE=ON "
+                       "(Debian: libcurl4-openssl-dev, libssl-dev, libexpat1-dev), or write to a local folder",
+                       url);
+}
+
+liana_status liana__store_replace(const char *name, const void *bytes, size_t size, liana__error *error)
+{
+    if (liana__path_is_remote(name)) return refuse_writing(name, error);
+    return liana__file_replace(name, bytes, size, error);
+}
+
+liana_status liana__store_list(liana__remote *remote, const char *url, liana__arena *arena, liana__paths *names,
+                               liana__error *error)
+{
+    (void)remote;
+    (void)arena;
+    *names = (liana__paths){0};
+    return refuse(url, error);
+}
+
+/* No outlet is ever opened, so nothing below is called. */
+
+liana_status liana__outlet_open(const liana__outlet_options *options, liana__outlet **outlet, liana__error *error)
+{
+    *outlet = NULL;
+    return refuse_writing(options->url, error);
+}
+
+void liana__outlet_close(liana__outlet *outlet)
+{
+    (void)outlet;
+}
+
+const char *liana__outlet_folder(const liana__outlet *outlet)
+{
+    (void)outlet;
+    return NULL;
+}
+
+const char *liana__outlet_url(const liana__outlet *outlet)
+{
+    (void)outlet;
+    return NULL;
+}
+
+liana_status liana__outlet_list(liana__outlet *outlet, liana__arena *arena, liana__paths *names, liana__error *error)
+{
+    (void)outlet;
+    (void)arena;
+    *names = (liana__paths){0};
+    return refuse_writing("a bucket", error);
+}
+
+liana_status liana__outlet_fetch(liana__outlet *outlet, const char *const *names, size_t count, liana__error *error)
+{
+    (void)outlet;
+    (void)names;
+    (void)count;
+    return refuse_writing("a bucket", error);
+}
+
+liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__error *error)
+{
+    (void)outlet;
+    return refuse_writing(name, error);
+}
+
+liana_status liana__outlet_adopt(liana__outlet *outlet, const char *name, liana__error *error)
+{
+    (void)outlet;
+    return refuse_writing(name, error);
+}
+
+liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana__error *error)
+{
+    (void)outlet;
+    return refuse_writing(name, error);
+}
+
+liana_status liana__outlet_changed(liana__outlet *outlet, liana__error *error)
+{
+    (void)outlet;
+    return refuse_writing("a bucket", error);
+}
+
+liana_status liana__outlet_flush(liana__outlet *outlet, liana__error *error)
+{
+    (void)outlet;
+    return refuse_writing("a bucket", error);
 }

@@ -3,6 +3,7 @@
 
 #include "remote/calls.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HASH_SIZE = 32 };
@@ -42,6 +43,16 @@ static hash hmac(const void *key, size_t key_size, const char *text)
 static void add_hex(liana__text *text, const hash *value)
 {
     for (int i = 0; i < HASH_SIZE; i++) liana__text_add(text, "%02x", value->bytes[i]);
+}
+
+liana__sha256_text liana__sha256_of(const void *bytes, size_t size)
+{
+    hash digest = {{0}};
+    unsigned length = HASH_SIZE;
+    liana__sha256_text made;
+    EVP_Digest(size ? bytes : "", size, digest.bytes, &length, EVP_sha256(), NULL);
+    for (size_t i = 0; i < HASH_SIZE; i++) snprintf(made.text + 2 * i, 3, "%02x", digest.bytes[i]);
+    return made;
 }
 
 static void add_signed_headers(liana__text *text, const liana__sigv4_request *request)

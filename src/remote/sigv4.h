@@ -1,7 +1,7 @@
 /* sigv4.h - AWS Signature Version 4, which S3 and servers like it need.
  *
  * Source: AWS, "Signature Version 4 signing process" (canonical request, string to sign, signing key). S3 encodes a
- * path once and does not normalise it; other services encode it twice. Only requests without a body are signed here. */
+ * path once and does not normalise it; other services encode it twice. */
 #ifndef LIANA_REMOTE_SIGV4_H
 #define LIANA_REMOTE_SIGV4_H
 
@@ -29,6 +29,12 @@ typedef struct liana__sigv4_key {
     const char *region;
     const char *service;
 } liana__sigv4_key;
+
+/* SHA-256 in hexadecimal. */
+typedef struct liana__sha256_text {
+    char text[65];
+} liana__sha256_text;
+liana__sha256_text liana__sha256_of(const void *bytes, size_t size);
 
 /* SHA-256 of no bytes. */
 #define LIANA__SHA256_EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -8,8 +8,13 @@ Files of FOLDER are at /web/PATH, as gs://bucket/PATH at /storage/v1/b/bucket/o,
 token or as a metadata server), S3 a signature, which is computed here from AWS's description with hashlib and hmac.
 
 CONTROL holds "NUMBER FAULT COUNT": the next COUNT requests of a file's bytes behind the first one that sees a new NUMBER
-go wrong. The fault "enough" is another: the next COUNT requests are answered, all behind them never. LOG gets a line
-for each request that is answered: method, path, range, status.
+go wrong. Two faults are others: the next COUNT requests are answered; all behind them never ("enough"), or refused
+("denied"). LOG gets a line for each request that is answered: method, path, range, status.
+
+Objects are written as both clouds do it: S3's whole objects and multipart uploads, GCS's resumable uploads. Files appear
+in FOLDER when they are complete. Signatures cover the bodies, and checksums are compared. Faults of requests that send
+bytes begin with "put-", those of S3's CompleteMultipartUpload with "end-". The bucket "readonly" refuses writers, and
+has no objects.
 """
 import base64
 import hashlib
@@ -22,17 +27,20 @@ import sys
 import threading
 import time
 import urllib.parse
+import xml.etree.ElementTree
 import xml.sax.saxutils
 
 FOLDER, CONTROL, LOG = sys.argv[1:4]
+CHUNK_UNIT = 256 << 10
 ACCESS, SECRET, SESSION = "AKIATESTTESTTEST", "secret/of+the/test", os.environ.get("TEST_SESSION_TOKEN", "")
 PAGE = 2
 lock = threading.Lock()
 fault = {"number": None, "kind": "", "left": 0}
+uploads = {}  # by id: {"key", "parts" or "bytes", ...}
 
 
-def next_fault():
-    """The fault for this request, or ''."""
+def next_fault(stage=""):
+    """The fault for this request, or ''. Faults of a stage are called STAGE-FAULT."""
     with lock:
         try:
             number, kind, count = open(CONTROL).read().split()
@@ -40,13 +48,16 @@ def next_fault():
             return ""
         if number != fault["number"]:
             fault.update(number=number, kind=kind, left=int(count))
-        if fault["kind"] == "enough":
+        of_stage, dash, name = fault["kind"].rpartition("-")
+        if of_stage != stage:
+            return ""
+        if name in ("enough", "denied"):
             fault["left"] -= 1
-            return "" if fault["left"] >= 0 else "stall"
+            return "" if fault["left"] >= 0 else {"enough": "stall", "denied": "403"}[name]
         if fault["left"] <= 0:
             return ""
         fault["left"] -= 1
-        return fault["kind"]
+        return name
 
 
 def crc32c(data):
@@ -77,6 +88,35 @@ def read(key):
         return file.read()
 
 
+metadata = {}  # x-amz-meta-liana-upload, by key
+
+
+def write(key, data, meta=""):
+    """All at once, as both clouds promise."""
+    path = os.path.join(FOLDER, key)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    temporary = "%s/../arriving-%d" % (FOLDER, threading.get_ident())
+    with open(temporary, "wb") as file:
+        file.write(data)
+    metadata[key] = meta
+    os.rename(temporary, path)
+
+
+def remove(key):
+    try:
+        os.remove(os.path.join(FOLDER, key))
+        folder = os.path.dirname(os.path.join(FOLDER, key))
+        while os.path.realpath(folder) != os.path.realpath(FOLDER):
+            os.rmdir(folder)  # buckets have no folders
+            folder = os.path.dirname(folder)
+    except OSError:
+        pass
+
+
+def base64_crc32c(data):
+    return base64.b64encode(struct.pack(">I", crc32c(data))).decode()
+
+
 def generation(key):
     return str(os.stat(os.path.join(FOLDER, key)).st_mtime_ns)
 
@@ -86,7 +126,7 @@ def encode(text, slash=""):
 
 
 def sign(method, path, query, headers, names, date, region):
-    """AWS Signature Version 4 of a request without a body."""
+    """AWS Signature Version 4."""
     pairs = sorted((encode(k), encode(v)) for k, v in urllib.parse.parse_qsl(query, keep_blank_values=True))
     canonical = "\n".join(
         [method, encode(urllib.parse.unquote(path), "/"), "&".join(k + "=" + v for k, v in pairs)]
@@ -116,11 +156,17 @@ def jwt_is_signed(token):
         opened == expected
         and json.loads(pad(head))["alg"] == "RS256"
         and said["iss"] == "robot@project.iam"
-        and said["scope"].endswith("devstorage.read_only")
+        and said["scope"].rpartition(".")[2] in ("read_only", "read_write")
+        and "devstorage." in said["scope"]
         and said["aud"].endswith("/token")
         and said["iat"] <= time.time() < said["exp"]
         and said["exp"] - said["iat"] == 3600
     )
+
+
+def jwt_may_write(token):
+    claims = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["scope"].endswith("read_write")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -131,7 +177,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_request(self, code="-", size="-"):
         with lock, open(LOG, "a") as log:
-            log.write("%s %s %s %s\n" % (self.command, self.path, self.headers.get("Range", "-"), int(code)))
+            log.write("%s %s %s %s\n" % (self.command, self.path,
+                                          self.headers.get("Range") or self.headers.get("Content-Range") or "-", int(code)))
 
     def answer(self, status, body=b"", headers=(), kind="application/json"):
         if isinstance(body, str):
@@ -199,10 +246,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # ---- Google ----
 
     def google(self, path, query):
-        if self.headers.get("Authorization") not in ("Bearer token-given", "Bearer token-issued"):
+        if self.headers.get("Authorization") not in ("Bearer token-given", "Bearer token-issued", "Bearer token-reader"):
             text = "Anonymous caller does not have storage.objects.get access"
             return self.answer(401, json.dumps({"error": {"code": 401, "message": text}}))
         bucket, _, rest = path.partition("/o")
+        if bucket == "readonly" and not rest:
+            return self.answer(200, "{}")
         if bucket != "bucket":
             return self.answer(404, json.dumps({"error": {"code": 404, "message": "No such bucket"}}))
         options = dict(urllib.parse.parse_qsl(query))
@@ -236,7 +285,137 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, json.dumps(self.google_item(key)))
         self.send_bytes(data, [("X-Goog-Generation", generation(key))], "X-Goog-Generation")
 
+    def google_refuses_writer(self, bucket):
+        if self.headers.get("Authorization") not in ("Bearer token-given", "Bearer token-issued"):
+            self.answer(403, json.dumps({"error": {"code": 403, "message": "Insufficient Permission"}}))
+        elif bucket == "readonly":
+            text = "robot does not have storage.objects.create access"
+            self.answer(403, json.dumps({"error": {"code": 403, "message": text}}))
+        elif bucket != "bucket":
+            self.answer(404, json.dumps({"error": {"code": 404, "message": "The specified bucket does not exist."}}))
+        else:
+            return False
+        return True
+
+    def google_begins(self, path, query, body):
+        bucket = path.partition("/o")[0]
+        options = dict(urllib.parse.parse_qsl(query))
+        if self.google_refuses_writer(bucket):
+            return
+        said = json.loads(body)
+        if options.get("uploadType") != "resumable" or "crc32c" not in said or not options.get("name"):
+            return self.answer(400, json.dumps({"error": {"code": 400, "message": "expected a resumable upload"}}))
+        name = "session-%d-%d" % (len(uploads), time.time_ns())
+        uploads[name] = {"key": options["name"], "bytes": b"", "crc32c": said["crc32c"],
+                         "size": int(self.headers["X-Upload-Content-Length"])}
+        where = "http://%s/session/%s" % (self.headers["Host"], name)
+        self.answer(200, b"", [("Location", where)])
+
+    def google_progress(self, state):
+        got = len(state["bytes"])
+        self.answer(308, b"", [("Range", "bytes=0-%d" % (got - 1))] if got else [])
+
+    def google_chunk(self, name, body):
+        state = uploads.get(name)
+        if not state:
+            return self.answer(404, b"")
+        if state.get("done"):
+            return self.answer(200, json.dumps(self.google_item(state["key"])))
+        span, _, total = self.headers["Content-Range"][len("bytes "):].partition("/")
+        assert int(total) == state["size"]
+        if span != "*":
+            start, _, end = span.partition("-")
+            assert int(end) - int(start) + 1 == len(body)
+            if int(start) > len(state["bytes"]):
+                return self.answer(503, b"")
+            if int(end) + 1 < state["size"] and len(body) % CHUNK_UNIT:
+                return self.answer(400, json.dumps({"error": {"code": 400, "message": "not a multiple of 256 KiB"}}))
+            state["bytes"] = state["bytes"][:int(start)] + body
+        if len(state["bytes"]) < state["size"]:
+            return self.google_progress(state)
+        if base64_crc32c(state["bytes"]) != state["crc32c"]:
+            del uploads[name]
+            return self.answer(400, json.dumps({"error": {"code": 400, "message": "Provided CRC32C is another."}}))
+        write(state["key"], state["bytes"])
+        state["done"] = True
+        self.answer(200, json.dumps(self.google_item(state["key"])))
+
+    # ---- requests with bodies ----
+
+    def hang_up(self):
+        self.connection.shutdown(2)
+        self.close_connection = True
+
+    def receive(self, stage):
+        """The body, and what goes wrong with this request: None if it has gone wrong already."""
+        size = int(self.headers.get("Content-Length", "0"))
+        kind = next_fault(stage) if stage else ""
+        if kind == "reset":
+            self.rfile.read(size // 2)
+            self.hang_up()
+            return None, kind
+        body = self.rfile.read(size)
+        if kind == "stall":
+            self.connection.recv(1)
+            self.close_connection = True
+            return None, kind
+        if kind == "slow":
+            time.sleep(0.3)
+        if kind == "corrupt" and body:
+            body = body[:-1] + bytes([body[-1] ^ 1])
+        if kind.isdigit():
+            self.answer(int(kind), b"busy", [("Retry-After", "0")])
+            return None, kind
+        return body, kind
+
+    def do_PUT(self):
+        path, _, query = self.path.partition("?")
+        if path == "/latest/api/token":
+            return self.machine_token()
+        asks = self.headers.get("Content-Range", "").startswith("bytes */") and self.headers["Content-Length"] == "0"
+        body, kind = self.receive("" if asks else "put")
+        if body is None:
+            return
+        heard = self.wfile
+        if kind in ("lost", "late"):
+            # Everything is done, and nobody hears of it.
+            self.wfile = open(os.devnull, "wb")
+        if path.startswith("/session/"):
+            self.google_chunk(path[len("/session/"):], body)
+        else:
+            self.amazon_put(path[len("/s3/"):], query, body)
+        if kind == "lost":
+            self.hang_up()
+        if kind == "late":
+            self.wfile = heard
+            self.answer(503, b"busy", [("Retry-After", "0")])
+
+    def do_DELETE(self):
+        path, _, query = self.path.partition("?")
+        if path.startswith("/s3/"):
+            return self.amazon_delete(path[len("/s3/"):], query)
+        bucket, _, rest = path[len("/storage/v1/b/"):].partition("/o/")
+        if self.google_refuses_writer(bucket):
+            return
+        key = urllib.parse.unquote(rest)
+        there = read(key) is not None
+        remove(key)
+        self.answer(204 if there else 404)
+
     def do_POST(self):
+        path, _, query = self.path.partition("?")
+        if path.startswith("/s3/"):
+            body, kind = self.receive("end" if "uploadId=" in query else "")
+            if body is None:
+                return
+            if kind == "lost":
+                self.wfile = open(os.devnull, "wb")
+            self.amazon_post(path[len("/s3/"):], query, body, kind)
+            if kind == "lost":
+                self.hang_up()
+            return
+        if path.startswith("/upload/storage/v1/b/"):
+            return self.google_begins(path[len("/upload/storage/v1/b/"):], query, self.receive("")[0])
         form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
         kind = form.get("grant_type", "")
         if kind == "urn:ietf:params:oauth:grant-type:jwt-bearer":
@@ -246,7 +425,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                              "refresh_token": "1//refresh"}
         if not right:
             return self.answer(400, json.dumps({"error": "invalid_grant", "error_description": "Bad grant."}))
-        self.answer(200, json.dumps({"access_token": "token-issued", "expires_in": 3599, "token_type": "Bearer"}))
+        token = "token-issued"
+        if kind.endswith("jwt-bearer") and not jwt_may_write(form["assertion"]):
+            token = "token-reader"
+        self.answer(200, json.dumps({"access_token": token, "expires_in": 3599, "token_type": "Bearer"}))
 
     # ---- Amazon ----
 
@@ -268,6 +450,79 @@ class Handler(http.server.BaseHTTPRequestHandler):
         right = sign(self.command, path, query, headers, names, headers["x-amz-date"], region)
         return access == ACCESS and parts["Signature"] == right and headers["x-amz-date"].startswith(date)
 
+    def amazon_writes(self, path, query, body):
+        """The key that may be written, or None after a refusal. Signature and checksums are those of the body."""
+        if not self.signature_is_right("/s3/" + path, query):
+            return self.refuse(403, "SignatureDoesNotMatch", "The request signature does not match.")
+        if self.headers["x-amz-content-sha256"] != hashlib.sha256(body).hexdigest():
+            return self.refuse(400, "XAmzContentSHA256Mismatch", "The provided header does not match what was computed.")
+        said = self.headers.get("x-amz-checksum-crc32c")
+        if self.command == "PUT" and said != base64_crc32c(body):
+            return self.refuse(400, "BadDigest", "The CRC32C you specified did not match the calculated checksum.")
+        bucket, _, key = urllib.parse.unquote(path).partition("/")
+        if bucket == "readonly":
+            return self.refuse(403, "AccessDenied", "Access Denied")
+        if bucket != "bucket":
+            return self.refuse(404, "NoSuchBucket", "The specified bucket does not exist")
+        return key
+
+    def amazon_put(self, path, query, body):
+        key = self.amazon_writes(path, query, body)
+        if key is None:
+            return
+        options = dict(urllib.parse.parse_qsl(query))
+        etag = '"%s"' % hashlib.md5(body).hexdigest()
+        if "uploadId" in options:
+            state = uploads.get(options["uploadId"])
+            if not state or state["key"] != key:
+                return self.refuse(404, "NoSuchUpload", "The specified upload does not exist.")
+            state["parts"][int(options["partNumber"])] = (etag, body)
+        else:
+            write(key, body)
+        self.answer(200, b"", [("ETag", etag)])
+
+    def amazon_post(self, path, query, body, kind):
+        key = self.amazon_writes(path, query, body)
+        if key is None:
+            return
+        options = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        if "uploads" in options:
+            assert self.headers["x-amz-checksum-algorithm"] == "CRC32C"
+            name = "upload+%d/%d=" % (len(uploads), time.time_ns())
+            uploads[name] = {"key": key, "parts": {}, "meta": self.headers.get("x-amz-meta-liana-upload", "")}
+            text = '<?xml version="1.0"?><InitiateMultipartUploadResult><UploadId>%s</UploadId>' % name
+            return self.answer(200, text + "</InitiateMultipartUploadResult>", kind="application/xml")
+        state = uploads.get(options["uploadId"])
+        if not state or state["key"] != key:
+            return self.refuse(404, "NoSuchUpload", "The specified upload does not exist.")
+        if kind == "error":
+            # The status was sent before the work failed.
+            text = '\n \n<?xml version="1.0"?><Error><Code>InternalError</Code><Message>Try again.</Message></Error>'
+            return self.answer(200, text, kind="application/xml")
+        data = b""
+        for number, part in enumerate(xml.etree.ElementTree.fromstring(body), 1):
+            said = {item.tag.rpartition("}")[2]: item.text for item in part}
+            etag, piece = state["parts"].get(int(said["PartNumber"]), ("", b""))
+            right = int(said["PartNumber"]) == number and said["ETag"] == etag
+            if not right or said["ChecksumCRC32C"] != base64_crc32c(piece):
+                return self.refuse(400, "InvalidPart", "One or more of the specified parts could not be found.")
+            data += piece
+        write(key, data, state["meta"])
+        del uploads[options["uploadId"]]
+        self.answer(200, '<?xml version="1.0"?><CompleteMultipartUploadResult><ETag>"x-%d"</ETag>'
+                    "</CompleteMultipartUploadResult>" % len(state["parts"]), kind="application/xml")
+
+    def amazon_delete(self, path, query):
+        key = self.amazon_writes(path, query, b"")
+        if key is None:
+            return
+        name = dict(urllib.parse.parse_qsl(query)).get("uploadId")
+        if name:
+            uploads.pop(name, None)
+        else:
+            remove(key)
+        self.answer(204)
+
     def amazon(self, path, query):
         whole, rest = "/s3/" + path, path
         if not self.signature_is_right(whole, query):
@@ -275,13 +530,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         bucket, _, key = urllib.parse.unquote(rest).partition("/")
         if bucket == "elsewhere":
             return self.answer(301, b"", [("x-amz-bucket-region", "eu-north-1")])
+        if bucket == "readonly" and not key:
+            return self.answer(200, "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>",
+                               kind="application/xml")
         if bucket != "bucket":
             return self.refuse(404, "NoSuchBucket", "The specified bucket does not exist")
         if key:
             data = read(key)
             if data is None:
                 return self.refuse(404, "NoSuchKey", "The specified key does not exist.")
-            return self.send_bytes(data, [("ETag", '"%s"' % hashlib.md5(data).hexdigest())], "ETag")
+            headers = [("ETag", '"%s"' % hashlib.md5(data).hexdigest())]
+            if metadata.get(key):
+                headers.append(("x-amz-meta-liana-upload", metadata[key]))
+            return self.send_bytes(data, headers, "ETag")
         options = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         prefix, start = options.get("prefix", ""), options.get("continuation-token", "")
         found = [key for key in keys() if key.startswith(prefix) and key > base64.b64decode(start).decode()]
@@ -332,7 +593,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         }
         self.answer(200 if path in answers else 404, answers.get(path, ""), kind="text/plain")
 
-    def do_PUT(self):
+    def machine_token(self):
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
         lifetime = self.headers.get("X-aws-ec2-metadata-token-ttl-seconds", "")
         right = self.path == "/latest/api/token" and lifetime.isdigit() and 0 < int(lifetime) <= 21600

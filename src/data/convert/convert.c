@@ -156,8 +156,16 @@ static liana_status open_input(conversion *work, liana__error *error)
 
 /* ---- the output ---- */
 
+static bool is_url_inside(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    while (length && folder[length - 1] == '/') length--;
+    return strncmp(path, folder, length) == 0 && (path[length] == 0 || path[length] == '/');
+}
+
 static bool is_inside(const char *path, const char *folder)
 {
+    if (liana__path_is_remote(path) && liana__path_is_remote(folder)) return is_url_inside(path, folder);
     char *inner = realpath(path, NULL), *outer = realpath(folder, NULL);
     size_t length = outer ? strlen(outer) : 0;
     bool inside = inner && outer && strncmp(inner, outer, length) == 0 && (inner[length] == 0 || inner[length] == '/');

@@ -25,16 +25,52 @@ static bool is_shard_name(const char *name, const char *prefix)
     return digits > 0 && strcmp(rest + digits, ".tfrec") == 0;
 }
 
+static liana_status refuse_full(const char *folder, const char *name, const char *how, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the output folder '%s' is not empty (it has '%s'); choose another, or say %s to replace the "
+                       "shards in it",
+                       folder, name, how);
+}
+
 static liana_status check_empty(liana__shards *shards, bool overwrite, const char *how, liana__error *error)
 {
     liana__paths names;
     LIANA_TRY(liana__folder_list(shards->folder, &shards->arena, &names, error));
     for (size_t i = 0; i < names.count && !overwrite; i++) {
         if (strcmp(names.items[i], UNFINISHED) == 0) continue;
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the output folder '%s' is not empty (it has '%s'); choose another, or say %s to replace "
-                           "the shards in it",
-                           shards->folder, names.items[i], how);
+        return refuse_full(shards->folder, names.items[i], how, error);
+    }
+    return LIANA_OK;
+}
+
+/* Whether it is a shard of this prefix, in the folder or in that of a split. */
+static bool is_shard(const char *name, const char *prefix)
+{
+    const char *slash = strchr(name, '/');
+    bool in_split = false;
+    for (int i = 0; slash && i < LIANA__NUM_SPLITS; i++) {
+        size_t length = strlen(liana__split_folders[i]);
+        in_split =
+            in_split || ((size_t)(slash - name) == length && strncmp(name, liana__split_folders[i], length) == 0);
+    }
+    return (!slash || in_split) && is_shard_name(slash ? slash + 1 : name, prefix);
+}
+
+/* Finds what a bucket's folder has, and makes the local one. */
+static liana_status begin_remote(liana__shards *shards, bool overwrite, const char *how, liana__error *error)
+{
+    const char *url = shards->folder;
+    liana__paths names;
+    LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = url, .last = CLASS_NAMES, .fresh = true},
+                                 &shards->outlet, error));
+    shards->folder = liana__outlet_folder(shards->outlet);
+    LIANA_TRY(liana__outlet_list(shards->outlet, &shards->arena, &names, error));
+    if (names.count && !overwrite) return refuse_full(url, names.items[0], how, error);
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i];
+        if (strcmp(name, CLASS_NAMES) == 0) shards->replaces_names = true;
+        if (is_shard(name, shards->prefix)) LIANA_TRY(liana__outlet_adopt(shards->outlet, name, error));
     }
     return LIANA_OK;
 }
@@ -53,12 +89,15 @@ static liana_status begin(liana__shards *shards, bool overwrite, const char *how
 liana_status liana__shards_begin(liana__shards *shards, const char *folder, const char *prefix, bool overwrite,
                                  const char *how, liana__error *error)
 {
-    *shards = (liana__shards){.folder = folder, .prefix = prefix, .made_folder = !liana__folder_exists(folder)};
+    bool remote = liana__path_is_remote(folder);
+    *shards = (liana__shards){.folder = folder, .prefix = prefix};
     if (strchr(prefix, '/')) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "the prefix '%s' contains a '/'; expected a part of a file name", prefix);
     }
-    liana_status status = begin(shards, overwrite, how, error);
+    liana_status status = remote ? begin_remote(shards, overwrite, how, error) : LIANA_OK;
+    shards->made_folder = status == LIANA_OK && !liana__folder_exists(shards->folder);
+    if (status == LIANA_OK) status = begin(shards, overwrite, how, error);
     if (status != LIANA_OK) liana__shards_abandon(shards);
     return status;
 }
@@ -145,6 +184,8 @@ liana_status liana__shards_commit(liana__shards *shards, liana__error *error)
     }
     if (new_names && liana__file_exists(new_names)) LIANA_TRY(move_file(new_names, names, error));
     LIANA_TRY(liana__folder_sync(shards->folder, error));
+    if (shards->replaces_names) LIANA_TRY(liana__outlet_remove(shards->outlet, CLASS_NAMES, error));
+    if (shards->outlet) LIANA_TRY(liana__outlet_flush(shards->outlet, error));
     shards->made_folder = false;
     liana__shards_abandon(shards);
     return LIANA_OK;
@@ -155,6 +196,7 @@ void liana__shards_abandon(liana__shards *shards)
     /* Nothing can be done about a failure to tidy up, and the reason for being here has been said. */
     if (shards->staging && liana__folder_remove(shards->staging, NULL) != LIANA_OK) shards->made_folder = false;
     if (shards->made_folder) rmdir(shards->folder);
+    liana__outlet_close(shards->outlet);
     liana__arena_free(&shards->arena);
     *shards = (liana__shards){0};
 }

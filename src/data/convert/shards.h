@@ -3,13 +3,17 @@
  * The files are FOLDER/PREFIXnn-COUNT.tfrec, or the same in FOLDER/train, FOLDER/val and FOLDER/test. COUNT is the
  * number of records. Everything is first written below FOLDER/.unfinished, and moved to its place at the end. So an
  * earlier run's files stay complete until the new ones are. After a failure, such as a full disk, nothing has changed.
- * (While both exist, they take the space of both.) */
+ * (While both exist, they take the space of both.)
+ *
+ * A folder on gs:// or s3:// is first made on this machine, and sent at the end. There, classes.txt is removed first and
+ * sent last, so a folder that has one is complete. */
 #ifndef LIANA_DATA_SHARDS_H
 #define LIANA_DATA_SHARDS_H
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "remote/outlet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,10 +27,12 @@ typedef struct liana__shards {
     const char *prefix;
     char *staging;
     bool made_folder;
+    liana__outlet *outlet; /* `folder` is its local folder; NULL: a local folder was named */
+    bool replaces_names;   /* the bucket has a classes.txt */
     liana__arena arena;
 } liana__shards;
 
-/* Makes the folder if it is missing. Refuses one that is not empty, unless `overwrite` is set: then shards with this
+/* Makes the folder if it is missing; it may be a URL. Refuses one that is not empty, unless `overwrite` is set: then shards with this
  * prefix and classes.txt will be replaced, and other files stay. `how` tells the user how to set it ("--overwrite").
  * Folder and prefix must outlive the shards. After a failure there is nothing to abandon. Errors: INVALID_CONFIG (not
  * empty; a prefix with a '/'), IO_ERROR, NOT_FOUND, OUT_OF_MEMORY. */

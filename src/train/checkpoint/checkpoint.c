@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const VARIABLES = "variables.safetensors";
-static const char *const STATE = "state.json";
+const char *const liana__checkpoint_variables = "variables.safetensors";
+const char *const liana__checkpoint_state = "state.json";
 static const char *const PREFIX = "step-";
 static const char *const CHECKSUM = "crc32c";
 enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
@@ -111,7 +111,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     return status;
 }
 
-static bool is_checkpoint(const char *name)
+bool liana__checkpoint_is_name(const char *name)
 {
     size_t digits = strlen(PREFIX);
     if (!liana__starts_with(name, PREFIX) || !name[digits]) return false;
@@ -129,7 +129,7 @@ static liana_status list_checkpoints(const char *folder, liana__arena *arena, li
     LIANA_TRY(liana__folder_list(folder, arena, &all, error));
     names->items = all.items;
     for (size_t i = 0; i < all.count; i++) {
-        if (is_checkpoint(all.items[i])) names->items[names->count++] = all.items[i];
+        if (liana__checkpoint_is_name(all.items[i])) names->items[names->count++] = all.items[i];
     }
     return LIANA_OK;
 }
@@ -150,8 +150,8 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
                                      const liana__training_state *state, liana__arena *arena,
                                      liana__error *error)
 {
-    const char *variables_path = liana__path_join(arena, unfinished, VARIABLES);
-    const char *state_path = liana__path_join(arena, unfinished, STATE);
+    const char *variables_path = liana__path_join(arena, unfinished, liana__checkpoint_variables);
+    const char *state_path = liana__path_join(arena, unfinished, liana__checkpoint_state);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
@@ -351,7 +351,7 @@ static const liana__value *newest_state(const char *folder, liana__arena *arena)
     if (liana__checkpoint_list(folder, arena, &all, NULL) != LIANA_OK) return NULL;
     for (size_t i = all.count; i-- > 0;) {
         liana__value *state;
-        const char *path = liana__path_join(arena, all.items[i], STATE);
+        const char *path = liana__path_join(arena, all.items[i], liana__checkpoint_state);
         if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return state;
     }
     return NULL;
@@ -372,8 +372,8 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
 static liana_status load(const char *path, liana__variables *variables,
                          liana__training_state *state, liana__arena *arena, liana__error *error)
 {
-    const char *state_path = liana__path_join(arena, path, STATE);
-    const char *variables_path = liana__path_join(arena, path, VARIABLES);
+    const char *state_path = liana__path_join(arena, path, liana__checkpoint_state);
+    const char *variables_path = liana__path_join(arena, path, liana__checkpoint_variables);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     liana__value *value;
     liana_status status = read_state_file(state_path, arena, &value, error);

@@ -23,6 +23,12 @@ liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, c
 liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
     LIANA_MUST_USE;
 
+/* The names of a checkpoint's files. */
+extern const char *const liana__checkpoint_variables;
+extern const char *const liana__checkpoint_state;
+/* Whether a name is that of a checkpoint ("step-0000000123"). */
+bool liana__checkpoint_is_name(const char *name);
+
 /* Renames a damaged checkpoint to its name and ".damaged". So it is no longer the newest. */
 liana_status liana__checkpoint_set_aside(const char *path, liana__error *error) LIANA_MUST_USE;
 

@@ -1,6 +1,8 @@
 /* Finds the newest checkpoint that is whole. */
 #include "train/checkpoint/resume.h"
 
+#include "remote/remote.h"
+
 /* The newest that can be loaded; *damage is the last failure. */
 static liana_status load_newest(const liana__paths *all, liana__training *training, const liana__notes *notes,
                                 const char **path, liana__error *damage)
@@ -32,12 +34,13 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
         return liana__fail_within(
-            error, "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder", folder);
+            error, "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder",
+            liana__remote_name(folder));
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
-        liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", all.items[i]);
+        liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
     }
     return LIANA_OK;
 }

@@ -2,8 +2,9 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
-#include "remote/remote.h"
+#include "remote/outlet.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/precision.h"
 #include "train/model/model_preprocessing.h"
 #include "train/model/model_values.h"
@@ -61,10 +62,23 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
     return save_architecture(model, architecture, arena, error);
 }
 
+/* model.json comes last: a folder without it is not read. */
+static liana_status send_model(liana_model *model, const char *url, liana__arena *arena, liana__error *error)
+{
+    liana__outlet *outlet;
+    LIANA_TRY(
+        liana__outlet_open(&(liana__outlet_options){.url = url, .last = ARCHITECTURE, .fresh = true}, &outlet, error));
+    liana_status status = save(model, liana__outlet_folder(outlet), arena, error);
+    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
+    liana__outlet_close(outlet);
+    return status;
+}
+
 liana_status liana_model_save(liana_model *model, const char *folder)
 {
     liana__arena arena = {0};
-    liana_status status = save(model, folder, &arena, &model->context->error);
+    liana_status status =
+        (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
     liana__arena_free(&arena);
     return status;
 }
@@ -131,7 +145,7 @@ static liana_status read_preprocessing(liana_model *model, const char *weights, 
     return status;
 }
 
-/* On a server: the two files that liana_model_save writes. */
+/* The two files that liana_model_save writes. */
 static liana_status load_remote_model(liana_model *model, const char *folder, liana__remote *remote,
                                       liana__arena *arena, liana__error *error)
 {
@@ -146,19 +160,8 @@ static liana_status load_remote_model(liana_model *model, const char *folder, li
     return load_weights(model, paths.items[1], model->num_layers, arena, error);
 }
 
-static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+static liana_status load_local_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
-    liana__remote *remote;
-    LIANA_TRY(liana__remote_create(NULL, &remote, error));
-    liana_status status = load_remote_model(model, folder, remote, arena, error);
-    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
-    liana__remote_destroy(remote);
-    return status;
-}
-
-static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
-{
-    if (liana__path_is_remote(folder)) return fetch_model(model, folder, arena, error);
     const char *path = liana__path_join(arena, folder, ARCHITECTURE);
     if (!path) return liana__fail_memory(error, folder);
     liana__value *architecture;
@@ -168,6 +171,36 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     LIANA_TRY(find_weights(folder, arena, &path, &model->precision, &is_run, error));
     LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error) : read_preprocessing(model, path, error));
     return load_weights(model, path, model->num_layers, arena, error);
+}
+
+/* On a server: what liana_model_save wrote, else a run. */
+static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, liana__arena *arena,
+                              liana__error *error)
+{
+    liana__error none = {0};
+    const char *local;
+    liana_status status = load_remote_model(model, folder, remote, arena, error);
+    if (status != LIANA_NOT_FOUND || liana__starts_with(folder, "http")) return status;
+    status = liana__remote_run(remote, folder, NULL, arena, &local, &none);
+    if (status == LIANA_OK) return load_local_model(model, local, arena, error);
+    /* Neither: then it is the file of a model that is missing. */
+    if (status != LIANA_NOT_FOUND && error) *error = none;
+    return status;
+}
+
+static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    liana__remote *remote;
+    LIANA_TRY(liana__remote_create(NULL, &remote, error));
+    liana_status status = load_from(remote, model, folder, arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
+    liana__remote_destroy(remote);
+    return status;
+}
+
+static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+{
+    return (liana__path_is_remote(folder) ? fetch_model : load_local_model)(model, folder, arena, error);
 }
 
 liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)

@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/data_state.h"
+#include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
@@ -38,6 +39,8 @@ typedef struct session {
     liana__augment *augment; /* NULL: none */
     liana__augmenter augmenter;
     liana__mixer mixer;
+    const char *checkpoints; /* a local folder; NULL: none */
+    liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
 } session;
 
 /* ---- options ---- */
@@ -78,7 +81,8 @@ static liana_status find_precision(const char *resumed_from, liana__arena *arena
     if (*precision == before) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that, or for auto",
-                       liana__precision_names[*precision], resumed_from, liana__precision_names[before]);
+                       liana__precision_names[*precision], liana__remote_name(resumed_from),
+                       liana__precision_names[before]);
 }
 
 /* And so with what it recomputes, unless it may now take another amount of memory. */
@@ -164,6 +168,7 @@ static void close_session(session *own)
     liana__dataset_close_view(own->whole);
     liana__augment_destroy(own->augment);
     liana__bad_records_free(&own->bad_records);
+    liana__outlet_close(own->outlet);
     liana__arena_free(&own->arena);
 }
 
@@ -262,8 +267,9 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
-    return liana__checkpoint_save(own->options->checkpoints, &training->variables, &training->state,
-                                  KEPT_CHECKPOINTS, error);
+    LIANA_TRY(liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS,
+                                     error));
+    return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
 }
 
 /* Divides the training data, before they are read. */
@@ -291,20 +297,38 @@ static liana_status open_data(session *own, const liana_fit_options *options, li
     return start_loader(own, options->validation, NULL, &own->measured, error);
 }
 
+/* Where checkpoints are on this machine. Those of a bucket are fetched if the fit goes on from them. */
+static liana_status open_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
+{
+    own->checkpoints = options->checkpoints;
+    if (!options->checkpoints || !liana__path_is_remote(options->checkpoints)) return LIANA_OK;
+    LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = options->checkpoints,
+                                                          .last = liana__checkpoint_state,
+                                                          .fresh = !options->resume,
+                                                          .hint = "the same fit with resume sends it and goes on"},
+                                 &own->outlet, error));
+    own->checkpoints = liana__outlet_folder(own->outlet);
+    if (!options->resume) return LIANA_OK;
+    liana__paths names;
+    liana__newest_checkpoint newest;
+    LIANA_TRY(liana__outlet_list(own->outlet, &own->arena, &names, error));
+    return liana__checkpoints_fetch(own->outlet, "", &names, KEPT_CHECKPOINTS, &newest, error);
+}
+
 /* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
 static liana_status prepare_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
     liana__training_state *state = &own->training->state;
     state->data = NULL;
-    if (!options->checkpoints) return LIANA_OK;
+    if (!own->checkpoints) return LIANA_OK;
     liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
     LIANA_TRY(liana__data_state_find(own->fitted.source, &own->arena, data, error));
     const char *path;
     if (options->resume) {
-        LIANA_TRY(liana__checkpoint_resume(options->checkpoints, own->training, &(liana__notes){0}, &own->arena, &path,
-                                           error));
+        LIANA_TRY(
+            liana__checkpoint_resume(own->checkpoints, own->training, &(liana__notes){0}, &own->arena, &path, error));
     }
     if (*data->note && options->on_note) options->on_note(options->user, data->note);
     liana__data_state_read_contents(data);
@@ -332,7 +356,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .seen_classes = liana__warn_classes_to_see(&watched.warnings),
                                  .every_epoch = true,
                                  .every_steps = options->checkpoint_steps,
-                                 .save = options->checkpoints ? save : NULL,
+                                 .save = own->checkpoints ? save : NULL,
                                  .on_event = watch,
                                  .user = &watched};
     liana_status status = liana__fit(own->training, &wanted, error);
@@ -370,7 +394,7 @@ enum { DEFAULT_BATCH_SIZE = 32 };
 
 static liana_status compile_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const char *resumed_from = options->resume ? options->checkpoints : NULL;
+    const char *resumed_from = options->resume ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
                                       .strategy = options->strategy.name,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
@@ -406,7 +430,18 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(find_preprocessing(own, options->training, true, error));
     LIANA_TRY(find_augmentation(own, options->augment, error));
+    LIANA_TRY(open_checkpoints(own, options, error));
     return compile_fit(own, options, error);
+}
+
+/* Whatever ended the fit, its checkpoints are sent. */
+static liana_status send_checkpoints(const session *own, liana_status status, liana__error *error)
+{
+    liana__error unsent = {0};
+    liana_status sent = own->outlet ? liana__outlet_flush(own->outlet, &unsent) : LIANA_OK;
+    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
+    *error = unsent;
+    return sent;
 }
 
 liana_status liana_fit(liana_model *model, const liana_fit_options *options)
@@ -421,6 +456,7 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
     if (status == LIANA_OK) {
         status = run_fit(&own, options, error);
         if (status != LIANA_OK && status != LIANA_CANCELLED) liana__compiled_forget(model);
+        status = send_checkpoints(&own, status, error);
     }
     close_session(&own);
     return status;

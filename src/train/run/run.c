@@ -17,6 +17,7 @@ void liana__run_close(liana__run *run)
     liana_model_destroy(run->model);
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
+    liana__outlet_close(run->outlet);
     if (run->locked) close(run->lock);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
@@ -121,15 +122,17 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
     LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
     *resumed = path != NULL;
     if (!path) {
-        liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning", run->folder);
+        liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning",
+                        liana__remote_name(run->folder));
         return LIANA_OK;
     }
     LIANA_TRY(liana__run_read_bad_records(run, error));
     if (run->core.state.epoch >= run->config->train.epochs) {
-        liana__run_note(options, "'%s' is the end of the last epoch: nothing is left to train", path);
+        liana__run_note(options, "'%s' is the end of the last epoch: nothing is left to train",
+                        liana__remote_name(path));
         return LIANA_OK;
     }
-    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", path,
+    liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", liana__remote_name(path),
                     (long long)run->core.state.epoch + 1, (long long)run->core.state.step);
     const char *isa = liana__isa_name(run->context->isa);
     if (strcmp(run->core.state.isa, isa) != 0) {
@@ -143,8 +146,12 @@ static liana_status resume(liana__run *run, const liana__run_options *options, b
 
 static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    if (options->training && run->folder) LIANA_TRY(liana__run_check_folder(run, options->resume, error));
     LIANA_TRY(liana__run_make_remote(run, options, error));
+    if (options->training && run->folder) {
+        const liana__remote_options remote = liana__run_remote_options(run);
+        LIANA_TRY(liana__run_open_outlet(run, options->resume, &remote, error));
+        LIANA_TRY(liana__run_check_folder(run, options->resume, error));
+    }
     LIANA_TRY(liana__run_find_data(run, options, error));
     return liana__run_build_model(run, error);
 }
@@ -215,8 +222,9 @@ static liana_status save(void *user, liana__error *error)
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_check_there(run, error));
-    return liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state,
-                                  run->config->checkpoint.keep, error);
+    LIANA_TRY(liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state,
+                                     run->config->checkpoint.keep, error));
+    return liana__run_send(run, error);
 }
 
 static bool watch(void *user, const liana__fit_event *event)
@@ -287,6 +295,19 @@ static liana_status explain(const liana__run *run, liana_status status, liana__e
     return gone.status;
 }
 
+/* Whatever ended the run, what it wrote is sent. */
+static liana_status send_results(const liana__run *run, const liana__run_options *options, liana_status status,
+                                 liana__error *error)
+{
+    liana__error own = {0};
+    if (!run->outlet) return status;
+    liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
+    liana_status sent = liana__run_send_all(run, &own);
+    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
+    *error = own;
+    return sent;
+}
+
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
@@ -295,5 +316,5 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     status = explain(run, status, error);
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
-    return status == LIANA_OK ? listed : status;
+    return send_results(run, options, status == LIANA_OK ? listed : status, error);
 }

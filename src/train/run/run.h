@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
+#include "remote/outlet.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/fit.h"
@@ -28,7 +29,8 @@ typedef struct liana__run {
     liana_context *context;
     liana__arena arena;
     liana__config *config; /* the run's own copy, completed with what is found */
-    const char *folder;    /* NULL: nothing is written */
+    const char *folder;    /* NULL: nothing is written; a local one in any case */
+    liana__outlet *outlet; /* sends the folder to the bucket that was named; NULL: a local folder was named */
     liana_model *model;
     liana__training core; /* the model compiled, and all that changes while it trains */
     liana__warnings warnings;
@@ -50,10 +52,10 @@ typedef struct liana__run {
 } liana__run;
 
 typedef struct liana__run_options {
-    const char *folder;
-    bool training;   /* open all data and make the optimizer */
-    bool validation; /* open the validation data, which must exist */
-    bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
+    const char *folder; /* the run folder; gs:// and s3:// only with `training` */
+    bool training;      /* open all data and make the optimizer */
+    bool validation;    /* open the validation data, which must exist */
+    bool resume;        /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* Called for events; see liana__fit_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* Called a few times a second while remote files are fetched. True ends the fetch with CANCELLED. May be NULL. */

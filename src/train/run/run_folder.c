@@ -43,7 +43,7 @@ liana_status liana__run_write_history(const liana__run *run, liana__error *error
         status = write_json(run, "timing.json", liana__timing_value(&run->core.state.history, &arena), &arena, error);
     }
     liana__arena_free(&arena);
-    return status;
+    return status == LIANA_OK ? liana__run_send(run, error) : status;
 }
 
 static const char BAD_RECORDS[] = "bad_records.csv";
@@ -148,7 +148,7 @@ static liana_status check_same_config(const liana__run *run, const liana__config
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "--resume: '%s' differs from the beginning of this run (see '%s'), which would change its "
                        "results; restore the old value, or begin another run with another --out",
-                       key, old_path);
+                       key, liana__remote_name(old_path));
 }
 
 /* Two runs in one folder would save over each other. The lock ends with the process, however that ends; file systems
@@ -237,8 +237,9 @@ static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__te
 {
     LIANA_TRY(liana__folder_make(run->folder, error));
     LIANA_TRY(lock_folder(run, error));
-    char *absolute = realpath(run->folder, NULL);
+    char *absolute = run->outlet ? NULL : realpath(run->folder, NULL);
     if (absolute) run->config->output = liana__arena_string(&run->arena, absolute);
+    if (run->outlet) run->config->output = liana__outlet_url(run->outlet);
     free(absolute);
     const char *config_path = in_folder(arena, run, "config.yaml");
     const liana__value *architecture = liana__model_to_keras(run->model, arena);
@@ -248,7 +249,9 @@ static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__te
     /* Of a run that came to nothing. */
     const char *bad_records = in_folder(arena, run, BAD_RECORDS);
     if (bad_records && run->bad_records.count == 0) unlink(bad_records);
-    return write_json(run, "model.json", architecture, arena, error);
+    LIANA_TRY(write_json(run, "model.json", architecture, arena, error));
+    /* Before anything is trained: whether results may be written there at all. */
+    return liana__run_send_all(run, error);
 }
 
 liana_status liana__run_begin_folder(liana__run *run, liana__error *error)

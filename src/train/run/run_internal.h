@@ -4,7 +4,9 @@
 
 #include "train/run/run.h"
 
-/* run_remote.c: makes run->remote. While the options are valid, it reports long fetches to them, and asks them whether
+/* run_remote.c: how a run's files on servers are fetched and sent. */
+liana__remote_options liana__run_remote_options(const liana__run *run);
+/* Makes run->remote. While the options are valid, it reports long fetches to them, and asks them whether
  * to stop. */
 liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error);
 void liana__run_forget_options(liana__run *run);
@@ -59,6 +61,15 @@ liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice 
 liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error);
 liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,
                                        liana__error *error);
+
+/* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
+ * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */
+liana_status liana__run_open_outlet(liana__run *run, bool resume, const liana__remote_options *remote,
+                                    liana__error *error);
+/* The folder has changed: a thread sends it. Errors: an earlier failure to send. */
+liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* Sends all of it, and waits. */
+liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */

@@ -1,8 +1,8 @@
 /* Predictions as CSV files. */
 #include "train/run/run_internal.h"
 
-#include "base/file.h"
 #include "formats/csv.h"
+#include "remote/store.h"
 
 #include <stdlib.h>
 
@@ -91,11 +91,12 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
     liana__text_add(&own.text, "%s", headers[columns]);
     liana_status status =
         liana__evaluate(run->core.trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
-    if (status == LIANA_OK) status = liana__file_replace(path, own.text.data, own.text.length, error);
+    if (status == LIANA_OK) status = liana__store_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {
-        liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read", path,
-                        (long long)own.totals.bad_records, (long long)(own.totals.bad_records + own.totals.count));
+        liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read",
+                        liana__remote_name(path), (long long)own.totals.bad_records,
+                        (long long)(own.totals.bad_records + own.totals.count));
     }
     if (measured) *measured = liana__totals_finish(&own.totals);
     liana__totals_free(&own.totals);

@@ -26,17 +26,22 @@ static bool on_progress(void *user, const liana__remote_progress *progress)
     return !options->stop || !options->stop(options->user);
 }
 
-liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error)
+liana__remote_options liana__run_remote_options(const liana__run *run)
 {
     const liana__data_config *data = &run->config->data;
+    return (liana__remote_options){.cache_folder = data->remote_cache,
+                                   .cache_limit = (uint64_t)data->remote_cache_limit << 20,
+                                   .progress = on_progress,
+                                   .user = run->fetch};
+}
+
+liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error)
+{
     run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);
     if (!run->fetch) return liana__fail_memory(error, "remote files");
     run->fetch->options = options;
-    return liana__remote_create(&(liana__remote_options){.cache_folder = data->remote_cache,
-                                                         .cache_limit = (uint64_t)data->remote_cache_limit << 20,
-                                                         .progress = on_progress,
-                                                         .user = run->fetch},
-                                &run->remote, error);
+    const liana__remote_options wanted = liana__run_remote_options(run);
+    return liana__remote_create(&wanted, &run->remote, error);
 }
 
 void liana__run_forget_options(liana__run *run)

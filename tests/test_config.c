@@ -234,9 +234,10 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "c.yaml:2:8: data: unknown key 'validation_split'; validation data must be separate files: 'liana convert "
          "DATA --out DIR --shuffle --validation 0.2' writes DIR/train and DIR/val, for data.train and data.validation"},
         {MODEL "train: {epochs: 0}\n",
-         "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000"},
+         "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000 (0 only with "
+         "train.steps or train.max_minutes)"},
         {MODEL "train: {epochs: many}\n",
-         "c.yaml:2:17: train.epochs: found the text 'many', expected a whole number from 1 to 1000000"},
+         "c.yaml:2:17: train.epochs: found the text 'many', expected a whole number from 0 to 1000000"},
         {MODEL "train: {batch_size: 8, microbatch: 16}\n",
          "c.yaml:2:36: train.microbatch: found the number 16, expected at most batch_size, which is 8"},
         {MODEL "train: {remainder: drp}\n",
@@ -359,7 +360,7 @@ static void test_mistakes_on_the_command_line(void **state)
          "'liana convert DATA --out DIR --shuffle --validation 0.2' writes DIR/train and "
          "DIR/val, for data.train and data.validation"},
         {"epochs=3", "command line: unknown key 'epochs'; did you mean 'train.epochs'?"},
-        {"train.epochs=x", "command line: train.epochs: found the text 'x', expected a whole number from 1 to 1000000"},
+        {"train.epochs=x", "command line: train.epochs: found the text 'x', expected a whole number from 0 to 1000000"},
         {"train.epochs", "command line: found 'train.epochs', expected key=value, such as train.epochs=3"},
         {"=3", "command line: found '=3', expected key=value, such as train.epochs=3"},
         {"train.epochs.x=3",

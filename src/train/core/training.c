@@ -42,7 +42,8 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   .seed = wanted.seed,
                                   .memory = options->memory,
                                   .recompute = options->recompute,
-                                  .num_metrics = wanted.num_metrics};
+                                  .num_metrics = wanted.num_metrics,
+                                  .state = {.rate_factor = 1}};
     for (size_t i = 0; i < wanted.num_metrics; i++) training->metric_names[i] = wanted.metrics[i]->name;
     if (options->optimizer) {
         wanted.optimizer = options->optimizer->optimizer;

@@ -13,6 +13,9 @@ typedef struct liana__compile_request {
     const char *loss;           /* NULL: sparse_categorical_crossentropy */
     const char *const *metrics; /* LIANA_MAX_METRICS, those before the first NULL count; NULL or none: accuracy */
     int64_t batch_size, microbatch;
+    int64_t evaluation_batch_size; /* 0: batch_size */
+    const double *class_weights;   /* of the loss; NULL: all 1 */
+    int64_t num_class_weights;
     uint64_t seed;
     liana_scale scale;
     bool mixes;

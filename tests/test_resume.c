@@ -366,7 +366,7 @@ static void test_a_run_is_not_mixed_with_another(void **state)
                    "--resume", "--out");
     static const char *const changed[][2] = {
         {"train.batch_size=16", "'train.batch_size'"},
-        {"train.epochs=3", "'train.epochs'"},
+        {"train.validation_freq=2", "'train.validation_freq'"},
         {"train.optimizer.learning_rate=0.1", "'train.optimizer.learning_rate'"},
         {"model.layers[0].Conv2D.filters=9", "'model.layers'"},
         {"data.label_offset=1", "'data.label_offset'"},

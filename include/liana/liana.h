@@ -3,6 +3,7 @@
 #define LIANA_H
 
 #include <liana/augment.h>
+#include <liana/callback.h>
 #include <liana/context.h>
 #include <liana/dataset.h>
 #include <liana/element.h>

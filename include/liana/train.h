@@ -12,6 +12,7 @@
 #ifndef LIANA_TRAIN_H
 #define LIANA_TRAIN_H
 
+#include <liana/callback.h>
 #include <liana/dataset.h>
 #include <liana/model.h>
 #include <liana/objective.h>
@@ -60,10 +61,24 @@ typedef struct liana_fit_options {
     /* Instead of `validation`: the share of `training` to validate with, above 0 and below 1; drawn by the seed, with
      * the same share of each class. The rest is trained on. Not for streams. 0: none. */
     double validation_split;
-    int64_t epochs;          /* 0: 1 */
-    int64_t steps_per_epoch; /* 0: every example once (a stream of unknown length is counted first) */
-    int64_t batch_size;      /* examples in one update; 0: 32 */
-    int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
+    /* How long: up to the first of these that is reached. All 0: one epoch. A fit that ends in the middle of an epoch
+     * validates, and calls on_epoch, as at an epoch's end. With `resume` and more than before the fit goes on, and ends
+     * in the same bits as if it had been as long at once. A schedule without decay_steps or decay_epochs decays to the
+     * end of the epochs or steps; it cannot with max_minutes alone. */
+    int64_t epochs;                /* 0: no limit */
+    int64_t steps;                 /* updates; 0: no limit */
+    double max_minutes;            /* with validation, over all parts of a resumed fit; 0: no limit */
+    int64_t initial_epoch;         /* epochs that count as done; less than `epochs`, which is counted with them */
+    int64_t steps_per_epoch;       /* 0: every example once (a stream of unknown length is counted first) */
+    int64_t batch_size;            /* examples in one update; 0: 32 */
+    int64_t microbatch;            /* examples computed together; 0: chosen from the model and batch size */
+    int64_t validation_freq;       /* validate after every so many epochs; 0: 1 */
+    int64_t validation_batch_size; /* 0: batch_size */
+    int64_t validation_steps;      /* largest number of batches of a validation; 0: all examples */
+    /* Factors of the examples' losses, by class: [num_class_weights], 0 or more. NULL: all 1. Classes from
+     * num_class_weights on have 1. */
+    const double *class_weights;
+    int64_t num_class_weights;
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
     const char *optimizer;
     const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */
@@ -95,6 +110,12 @@ typedef struct liana_fit_options {
     /* Called with a sentence about each thing that was found or chosen, or looks like a mistake: classes without
      * examples, a warm-up that does not end, moving averages that have hardly moved. May be NULL. */
     void (*on_note)(void *user, const char *note);
+    /* What runs at the events of the fit, in this order: callbacks by name as in YAML ("[EarlyStopping: {patience: 3}]";
+     * `liana list callbacks`; NULL: none), then the program's own. They are borrowed. With `resume`, their state is
+     * loaded. */
+    const char *named_callbacks;
+    const liana_callback *const *callbacks; /* [num_callbacks] */
+    size_t num_callbacks;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
     void *user;
@@ -109,6 +130,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_
 /* Zeros are the defaults, as for liana_fit. */
 typedef struct liana_evaluate_options {
     int64_t batch_size;
+    int64_t steps; /* largest number of batches; 0: all examples */
     const char *loss;
     const char *metrics[LIANA_MAX_METRICS];
     liana_loss losses[LIANA_MAX_OUTPUTS];
@@ -121,6 +143,61 @@ LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const l
 
 /* The model's outputs for each example, in the order of the data: outputs [num_examples, classes]. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
+
+/* Zeros are the defaults. */
+typedef struct liana_predict_options {
+    int64_t batch_size; /* 0: 32 */
+    int64_t steps;      /* largest number of batches; 0: all examples */
+} liana_predict_options;
+
+/* The same in batches of another size (which may round differently), or of the first steps * batch_size examples only.
+ * `options` may be NULL. */
+LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
+                                                            const liana_predict_options *options, float *outputs);
+
+/* ---- one batch ----
+ *
+ * A batch is arrays by name: `image`, u8 [batch, height, width, channels] of the model's input; `label`, s32 [batch],
+ * where labels are needed. They are borrowed during the call. Images are scaled as the model's preprocessing says (else
+ * to 0..1); nothing is resized, shuffled or augmented. */
+
+/* One update. Of the options those are read that compile a model: optimizer, loss, metrics, class_weights, microbatch,
+ * strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's size), and steps_per_epoch (for
+ * schedules with lengths in epochs). `options` may be NULL. The next call with the same options goes on with the same
+ * optimizer state: batches in the order of a fit's first epoch give the bits of that epoch. Results (may be NULL) are
+ * those before the update. Errors: as liana_fit; OUT_OF_RANGE for a label. After a failure the weights are what they
+ * were before. */
+LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
+                                                           const liana_array *arrays, size_t num_arrays,
+                                                           liana_results *results);
+/* Measures the model on one batch; `options` may be NULL. Its steps are not read. */
+LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
+                                                          const liana_array *arrays, size_t num_arrays,
+                                                          liana_results *results);
+/* The model's outputs [batch, classes]. */
+LIANA_API LIANA_MUST_USE liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays,
+                                                             size_t num_arrays, float *outputs);
+
+/* ---- weights ---- */
+
+/* The name of weight `index`, in the order of the layers: "conv2d/kernel". NULL after the last. */
+LIANA_API const char *liana_model_weight_name(const liana_model *model, size_t index);
+/* A weight by name: f32 in Keras's layout. The data are the model's, and valid until its weights change. A new model has
+ * its initial values. Errors: NOT_FOUND (with the nearest name), INVALID_ARGUMENT, OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_get_weights(liana_model *model, const char *name,
+                                                              liana_array *weights);
+/* Copies values into the weights that the arrays name; the others stay. Errors: NOT_FOUND, INVALID_ARGUMENT (another
+ * shape or dtype); then nothing is changed. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_set_weights(liana_model *model, const liana_array *arrays,
+                                                              size_t num_arrays);
+
+/* ---- files ---- */
+
+/* Makes a new model from a file with Keras's architecture (model.json), with initial weights. Then load weights with
+ * liana_model_load_weights; no training run is needed to evaluate and predict. Errors: those of reading it, with the
+ * file and the layer. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_context *context, const char *path,
+                                                                    liana_model **model);
 
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
  * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. Errors: IO_ERROR (a file

@@ -41,6 +41,14 @@ typedef struct liana__option {
     {                                                                                            \
         "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none" \
     }
+#define LIANA__OPTION_MODEL                                                                                        \
+    {                                                                                                              \
+        "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it" \
+    }
+#define LIANA__OPTION_WEIGHTS                                                            \
+    {                                                                                    \
+        "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
+    }
 #define LIANA__OPTION_JSON                             \
     {                                                  \
         "json", NULL, "print JSON lines, for machines" \

@@ -1,11 +1,10 @@
-/* liana evaluate: loss and metrics of a trained run. */
+/* liana evaluate: loss and metrics of a trained run, or of a model with its weights. */
 #include "cli/session.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,
-    {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
-    LIANA__OPTION_JSON,
-    {0},
+    LIANA__OPTION_DATA,    LIANA__OPTION_MODEL,
+    LIANA__OPTION_WEIGHTS, {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_JSON,    {0},
 };
 
 static void print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
@@ -33,18 +32,17 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
     fprintf(invocation->out, ", with '%s'\n", liana__remote_name(checkpoint));
 }
 
-static liana_status evaluate(liana__invocation *invocation, const liana__session *session)
+static liana_status evaluate(liana__invocation *invocation, const liana__session *session, const char *folder)
 {
     liana__error *error = &invocation->error;
-    const char *folder = invocation->operands[0], *checkpoint;
+    const char *asked = liana__invocation_text(invocation, "checkpoint"), *checkpoint;
     liana__run run;
     liana__run_options wanted = {.validation = true, .on_bad_record = liana__session_bad_record, .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status =
-        liana__run_load(&run, folder, liana__invocation_text(invocation, "checkpoint"), &checkpoint, error);
+    liana_status status = liana__session_load(session, folder, asked, &run, &checkpoint, error);
     liana__totals totals = {0};
     if (status == LIANA_OK) {
-        status = liana__evaluate(run.core.trainer, run.validation.loader, true, &totals, NULL, NULL, error);
+        status = liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error);
     }
     if (status == LIANA_OK) print(invocation, &run, checkpoint, &totals);
     liana__totals_free(&totals);
@@ -54,26 +52,30 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
 
 static liana_status run(liana__invocation *invocation)
 {
-    const char *config_path;
+    const char *folder;
     liana__session session;
-    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
-    liana_status status = liana__session_open(invocation, config_path, &session);
+    liana_status status = liana__session_open_trained(invocation, &session, &folder);
+    if (status == LIANA_OK && !folder && invocation->num_operands) {
+        status = liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                             "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
+                             invocation->operands[0]);
+    }
     const char *pattern = liana__invocation_text(invocation, "data");
     if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
     if (pattern) session.config.data.validation_split = 0;
-    if (status == LIANA_OK) status = evaluate(invocation, &session);
+    if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
     liana__session_close(&session);
     return status;
 }
 
 const liana__command liana__subcommand_evaluate = {
     .name = "evaluate",
-    .operands = "RUN [key=value ...]",
+    .operands = "[RUN] [key=value ...]",
     .summary = "Measure a trained model on labelled examples",
     .help = "Prints loss and metrics over the run's validation data, or over other data: --data PATTERN, or\n"
-            "data.validation={...} as in a configuration. The training data are not needed.\n",
+            "data.validation={...} as in a configuration. The training data are not needed.\n"
+            "With --model model.json --weights FILE no run is needed either.\n",
     .options = options,
-    .min_operands = 1,
     .max_operands = 1,
     .overrides = true,
     .run = run,

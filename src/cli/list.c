@@ -14,6 +14,7 @@
 #include "optimizers/optimizer.h"
 #include "optimizers/schedule.h"
 #include "passes/pass.h"
+#include "train/callbacks/callback.h"
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
@@ -94,6 +95,13 @@ static void list_schedules(entries *list)
 {
     for (size_t i = 0; liana__schedules[i]; i++) {
         add(list, liana__schedules[i]->name, liana__schedules[i]->doc, liana__schedules[i]->options);
+    }
+}
+
+static void list_callbacks(entries *list)
+{
+    for (size_t i = 0; liana__callbacks[i]; i++) {
+        add(list, liana__callbacks[i]->name, liana__callbacks[i]->doc, liana__callbacks[i]->options);
     }
 }
 
@@ -206,6 +214,7 @@ static const kind kinds[] = {
     {"metrics", "metrics, for train.metrics", list_metrics, NULL},
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
+    {"callbacks", "what runs after epochs and updates, for train.callbacks", list_callbacks, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
     {"columns", "options of one column, for data.columns", list_columns, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},

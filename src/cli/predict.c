@@ -5,6 +5,8 @@ enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
     LIANA__OPTION_DATA,
+    LIANA__OPTION_MODEL,
+    LIANA__OPTION_WEIGHTS,
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
     LIANA__OPTION_JSON,
@@ -112,27 +114,27 @@ static liana_status predict_data(liana__invocation *invocation, liana__run *run,
                                  const char *path)
 {
     liana__error *error = &invocation->error;
-    liana__totals totals;
+    liana__totals totals = {0};
     if (path) {
         LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &totals, error));
         print_totals(invocation, path, &totals);
         return LIANA_OK;
     }
     printer own = {invocation, run};
-    return liana__evaluate(run->core.trainer, data->loader, data->source->has_labels, &totals, print_batch, &own,
+    return liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own,
                            error);
 }
 
-static liana_status predict(liana__invocation *invocation, const liana__session *session,
+static liana_status predict(liana__invocation *invocation, const liana__session *session, const char *folder,
                             const liana__source_config *where, const char *path)
 {
     liana__error *error = &invocation->error;
-    const char *checkpoint = liana__invocation_text(invocation, "checkpoint");
+    const char *checkpoint = liana__invocation_text(invocation, "checkpoint"), *loaded;
     liana__run run;
     liana__run_data data;
     liana__run_options wanted = {.on_bad_record = liana__session_bad_record, .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__run_load(&run, invocation->operands[0], checkpoint, NULL, error);
+    liana_status status = liana__session_load(session, folder, checkpoint, &run, &loaded, error);
     if (status == LIANA_OK) status = liana__run_open_data(&run, where, &data, error);
     if (status == LIANA_OK) {
         status = predict_data(invocation, &run, &data, path);
@@ -142,48 +144,49 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     return status;
 }
 
-/* The images: the arguments after the run, or --data. */
+/* The images: the arguments (after the run, if there is one), or --data. */
 static liana_status find_images(liana__invocation *invocation, const char **pattern, liana__source_config *where)
 {
-    size_t count = invocation->num_operands - 1;
+    bool has_run = !liana__invocation_has(invocation, "model") && invocation->num_operands > 0;
+    const char *const *images = invocation->operands + has_run;
+    size_t count = invocation->num_operands - has_run;
     *pattern = liana__invocation_text(invocation, "data");
     if (count && *pattern) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "predict: found both '%s' and --data %s; give the images in one way only",
-                           invocation->operands[1], *pattern);
+                           "predict: found both '%s' and --data %s; give the images in one way only", images[0],
+                           *pattern);
     }
     if (!count && !*pattern) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                            "predict: no images: name them after the run, or give --data PATTERN");
     }
-    where->paths = count ? (liana__strings){count, invocation->operands + 1} : (liana__strings){1, pattern};
+    where->paths = count ? (liana__strings){count, images} : (liana__strings){1, pattern};
     return LIANA_OK;
 }
 
 static liana_status run(liana__invocation *invocation)
 {
-    const char *config_path, *path, *pattern;
+    const char *folder, *path, *pattern;
     liana__source_config where = {0};
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
-    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     liana__session session;
-    liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = predict(invocation, &session, &where, path);
+    liana_status status = liana__session_open_trained(invocation, &session, &folder);
+    if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);
     return status;
 }
 
 const liana__command liana__subcommand_predict = {
     .name = "predict",
-    .operands = "RUN [IMAGE ...] [key=value ...]",
+    .operands = "[RUN] [IMAGE ...] [key=value ...]",
     .summary = "Predict the classes of new images with a trained model",
     .help = "Prints the most likely classes of each image, with their probabilities. With --out, writes a CSV\n"
             "file instead. It has one row for each image, with the columns id, label, class, confidence: the\n"
             "number and the name of the most likely class, and its probability. The images are image files,\n"
-            "folders of them, TFRecords or IDX files. Labels are not read.\n",
+            "folders of them, TFRecords or IDX files. Labels are not read.\n"
+            "With --model model.json --weights FILE no run is needed, and all arguments are images.\n",
     .options = options,
-    .min_operands = 1,
     .max_operands = -1,
     .overrides = true,
     .run = run,

@@ -218,8 +218,9 @@ void liana__progress_render_bar(const liana__progress *progress, int width, lian
 void liana__progress_render_line(const liana__progress *progress, liana__text *text)
 {
     const char *what = progress->phase == LIANA__PHASE_VALIDATE ? "validation step" : "step";
-    liana__text_add(text, "epoch %" PRId64 "/%" PRId64 ": %s %" PRId64, progress->epoch, progress->epochs, what,
-                    progress->step);
+    liana__text_add(text, "epoch %" PRId64, progress->epoch);
+    if (progress->epochs > 0) liana__text_add(text, "/%" PRId64, progress->epochs);
+    liana__text_add(text, ": %s %" PRId64, what, progress->step);
     if (progress->steps > 0) liana__text_add(text, "/%" PRId64, progress->steps);
     liana__text_add(text, ", %.1f s, loss ", progress->seconds);
     add_number(text, progress->loss);
@@ -243,9 +244,11 @@ void liana__progress_render_json(const liana__progress *progress, liana__text *t
     liana__arena arena = {0};
     liana__value *event = liana__value_map(&arena);
     liana__value *steps = progress->steps > 0 ? liana__value_int(&arena, progress->steps) : liana__value_null(&arena);
+    liana__value *epochs =
+        progress->epochs > 0 ? liana__value_int(&arena, progress->epochs) : liana__value_null(&arena);
     liana__value_set(&arena, event, "event", liana__value_string(&arena, events[progress->phase]));
     liana__value_set(&arena, event, "epoch", liana__value_int(&arena, progress->epoch));
-    liana__value_set(&arena, event, "epochs", liana__value_int(&arena, progress->epochs));
+    liana__value_set(&arena, event, "epochs", epochs);
     liana__value_set(&arena, event, "step", liana__value_int(&arena, progress->step));
     liana__value_set(&arena, event, "steps", steps);
     liana__value_set(&arena, event, "seconds", liana__value_float(&arena, progress->seconds));

@@ -24,8 +24,8 @@ enum { LIANA__PROGRESS_MAX_METRICS = 16 };
 
 typedef struct liana__progress {
     liana__phase phase;
-    int64_t epoch; /* from 1 */
-    int64_t epochs;
+    int64_t epoch;  /* from 1 */
+    int64_t epochs; /* 0: not known */
     int64_t step;   /* updates done in the epoch (batches, while validating) */
     int64_t steps;  /* 0: not known */
     double seconds; /* seconds since the phase began; when it is done, of the whole epoch */
@@ -48,8 +48,8 @@ void liana__progress_render_bar(const liana__progress *progress, int width, lian
 /* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%" */
 void liana__progress_render_line(const liana__progress *progress, liana__text *text);
 
-/* {"event": "step" | "validation" | "epoch", "epoch", "epochs", "step", "steps" (null: not known), "seconds", "images",
- * "images_per_second", "loss", each metric, "input_wait"} */
+/* {"event": "step" | "validation" | "epoch", "epoch", "epochs", "step", "steps", "seconds", "images",
+ * "images_per_second", "loss", each metric, "input_wait"}; epochs and steps are null if they are not known */
 void liana__progress_render_json(const liana__progress *progress, liana__text *text);
 
 #endif

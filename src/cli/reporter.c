@@ -54,7 +54,9 @@ static void print_bar(liana__reporter *reporter, const liana__progress *progress
 {
     if (reporter->epoch != progress->epoch) {
         end_line(reporter);
-        fprintf(reporter->stream, "Epoch %" PRId64 "/%" PRId64 "\n", progress->epoch, progress->epochs);
+        fprintf(reporter->stream, "Epoch %" PRId64, progress->epoch);
+        if (progress->epochs > 0) fprintf(reporter->stream, "/%" PRId64, progress->epochs);
+        fputc('\n', reporter->stream);
         reporter->epoch = progress->epoch;
     }
     liana__progress_render_bar(progress, reporter->width, &reporter->text);

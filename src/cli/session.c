@@ -6,15 +6,20 @@
 #include "cli/fetching.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
+static liana_status make_context(liana__invocation *invocation, liana__session *session)
+{
+    liana_context_options options = {.num_threads = (int)session->config.train.threads};
+    liana_status status = liana_context_create(&options, &session->context);
+    if (status != LIANA_OK && session->context) invocation->error = session->context->error;
+    return status;
+}
+
 liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
     *session = (liana__session){0};
     LIANA_TRY(liana__config_load(config_path, invocation->overrides, invocation->num_overrides, &invocation->arena,
                                  &session->config, &invocation->error));
-    liana_context_options options = {.num_threads = (int)session->config.train.threads};
-    liana_status status = liana_context_create(&options, &session->context);
-    if (status != LIANA_OK && session->context) invocation->error = session->context->error;
-    return status;
+    return make_context(invocation, session);
 }
 
 void liana__session_close(liana__session *session)
@@ -49,6 +54,78 @@ liana_status liana__session_find_run(liana__invocation *invocation, bool checkpo
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is not a run folder: %s",
                        invocation->command->name, folder,
                        liana__folder_exists(folder) ? "there is no config.yaml in it" : "there is no such folder");
+}
+
+/* ---- a run, or a model without one ---- */
+
+/* The two files of --model and --weights. */
+static liana_status find_model(liana__invocation *invocation, const char *model, const char **weights,
+                               const char **architecture)
+{
+    liana__arena *arena = &invocation->arena;
+    *weights = liana__invocation_text(invocation, "weights");
+    *architecture = model;
+    if (liana__folder_exists(model)) {
+        *architecture = liana__path_join(arena, model, "model.json");
+        if (!*weights) *weights = liana__path_join(arena, model, "weights.safetensors");
+    }
+    if (arena->failed) return liana__fail_memory(&invocation->error, "the model");
+    if (*weights) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "%s: --model %s has no weights; give them with --weights FILE", invocation->command->name,
+                       model);
+}
+
+/* As a configuration would say it. */
+static liana_status open_model(liana__invocation *invocation, const char *architecture, const char *weights,
+                               liana__session *session)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *root = liana__value_map(arena), *model = liana__value_map(arena);
+    liana__value_set(arena, model, "file", liana__value_string(arena, architecture));
+    liana__value_set(arena, model, "weights", liana__value_string(arena, weights));
+    liana__value_set(arena, root, "model", model);
+    liana__text text = {0};
+    if (root && !arena->failed) liana__value_write_json(root, 0, &text);
+    liana_status status =
+        text.data && !text.failed && !arena->failed
+            ? liana__config_parse(text.data, text.length, "command line", invocation->overrides,
+                                  invocation->num_overrides, arena, &session->config, &invocation->error)
+            : liana__fail_memory(&invocation->error, "the configuration");
+    liana__text_free(&text);
+    return status == LIANA_OK ? make_context(invocation, session) : status;
+}
+
+liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
+{
+    *session = (liana__session){0};
+    *folder = NULL;
+    const char *model = liana__invocation_text(invocation, "model"), *config_path, *architecture, *weights;
+    if (model) {
+        LIANA_TRY(find_model(invocation, model, &weights, &architecture));
+        return open_model(invocation, architecture, weights, session);
+    }
+    if (liana__invocation_text(invocation, "weights")) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "%s: --weights needs --model FILE; a run has its own weights", invocation->command->name);
+    }
+    if (!invocation->num_operands) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "%s: found no RUN; give a run folder, or a model with --model FILE --weights FILE",
+                           invocation->command->name);
+    }
+    *folder = invocation->operands[0];
+    LIANA_TRY(liana__session_find_run(invocation, *folder, &config_path));
+    return liana__session_open(invocation, config_path, session);
+}
+
+liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
+                                 liana__run *run, const char **loaded, liana__error *error)
+{
+    if (folder) return liana__run_load(run, folder, checkpoint, loaded, error);
+    *loaded = session->config.model.weights;
+    if (!checkpoint) return liana__run_load_weights(run, NULL, error);
+    return liana__fail(error, LIANA_INVALID_CONFIG, "--checkpoint belongs to a run; with --model give --weights FILE");
 }
 
 void liana__session_bad_record(void *user, const char *note)

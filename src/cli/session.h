@@ -22,6 +22,15 @@ void liana__session_close(liana__session *session);
 liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
     LIANA_MUST_USE;
 
+/* Opens what a command works with: the run folder that is its first operand, or with --model a model and its weights;
+ * *folder is then NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */
+liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
+    LIANA_MUST_USE;
+/* Loads its weights into an opened run: a checkpoint of the folder (NULL: the newest), or the model's. *loaded is their
+ * path. */
+liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
+                                 liana__run *run, const char **loaded, liana__error *error) LIANA_MUST_USE;
+
 /* Prints a line to standard error for a record that is left out; for liana__run_options. `user` is the invocation. */
 void liana__session_bad_record(void *user, const char *note);
 

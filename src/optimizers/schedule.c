@@ -79,6 +79,13 @@ static double length_or_nothing(double length)
     return isnan(length) ? 0 : length;
 }
 
+bool liana__learning_rate_has_length(const liana__learning_rate *rate)
+{
+    const liana__schedule_common *common = rate->options;
+    bool given = length_or_nothing(common->decay_steps) > 0 || length_or_nothing(common->decay_epochs) > 0;
+    return given || rate->schedule == &liana__schedule_Constant;
+}
+
 double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step)
 {
     const liana__schedule_common *common = rate->options;

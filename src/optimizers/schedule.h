@@ -67,6 +67,9 @@ typedef struct liana__learning_rate {
 /* The length of the warm-up in updates; may have a fraction. */
 double liana__warmup_length(const liana__learning_rate *rate);
 
+/* Whether the rate of each update is known without the length of the run. */
+bool liana__learning_rate_has_length(const liana__learning_rate *rate);
+
 /* The learning rate of update `step`, counted from 0. */
 double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step);
 

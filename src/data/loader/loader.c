@@ -583,6 +583,11 @@ uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epo
     return span_at(loader, epoch, 0).steps;
 }
 
+const liana__source *liana__loader_source(const liana__loader *loader)
+{
+    return loader->source;
+}
+
 int liana__loader_num_threads(const liana__loader *loader)
 {
     return loader->num_readers;

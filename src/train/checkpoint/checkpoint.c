@@ -13,6 +13,8 @@
 const char *const liana__checkpoint_variables = "variables.safetensors";
 const char *const liana__checkpoint_state = "state.json";
 static const char *const PREFIX = "step-";
+static const char *const CHANGED = "-changed";     /* behind the number: a callback changed weights after the update */
+static const char *const CALLBACKS = "callbacks/"; /* before the names of their arrays */
 static const char *const CHECKSUM = "crc32c";
 enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
 
@@ -45,24 +47,38 @@ static liana_status put_variable(liana__safetensors_writer *writer, const liana_
     return status;
 }
 
-static liana_status write_variables(const char *path, const liana__variables *variables, liana__arena *arena,
-                                    uint32_t *checksum, liana__error *error)
+static liana__safetensors_tensor describe(const char *name, liana_dtype dtype, const liana_shape *shape)
 {
-    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (variables->count + 1) * sizeof *tensors);
+    liana__safetensors_tensor tensor = {.name = name, .dtype = file_dtype(dtype), .rank = shape->rank};
+    memcpy(tensor.shape, shape->dims, sizeof tensor.shape);
+    return tensor;
+}
+
+/* The variables, then the arrays that callbacks keep. */
+static liana_status write_variables(const char *path, const liana__variables *variables, const liana__kept_values *kept,
+                                    liana__arena *arena, uint32_t *checksum, liana__error *error)
+{
+    size_t count = variables->count + kept->num_arrays;
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (count + 1) * sizeof *tensors);
     if (!tensors) return liana__fail_memory(error, "a checkpoint");
     for (size_t i = 0; i < variables->count; i++) {
-        const liana__buffer *buffer = variables->items[i].buffer;
-        tensors[i] = (liana__safetensors_tensor){.name = variables->items[i].name,
-                                                 .dtype = file_dtype(buffer->dtype),
-                                                 .rank = buffer->shape.rank};
-        memcpy(tensors[i].shape, buffer->shape.dims, sizeof tensors[i].shape);
+        const liana__variable *variable = &variables->items[i];
+        tensors[i] = describe(variable->name, variable->buffer->dtype, &variable->buffer->shape);
     }
+    for (size_t i = 0; i < kept->num_arrays; i++) {
+        const liana__kept_array *array = &kept->arrays[i];
+        const char *name = liana__arena_format(arena, "%s%s", CALLBACKS, array->name);
+        tensors[variables->count + i] = describe(name, array->dtype, &array->shape);
+    }
+    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     liana__safetensors_entry entry = {"liana", LIANA_VERSION};
-    liana__safetensors_contents contents = {tensors, variables->count, &entry, 1};
+    liana__safetensors_contents contents = {tensors, count, &entry, 1};
     liana__safetensors_writer writer;
     LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
-    for (size_t i = 0; i < variables->count; i++) {
-        liana_status status = put_variable(&writer, variables->items[i].buffer, error);
+    for (size_t i = 0; i < count; i++) {
+        const liana__kept_array *array = i < variables->count ? NULL : &kept->arrays[i - variables->count];
+        liana_status status = array ? liana__safetensors_put(&writer, array->data, liana__kept_array_size(array), error)
+                                    : put_variable(&writer, variables->items[i].buffer, error);
         if (status == LIANA_OK) continue;
         liana__safetensors_abandon(&writer);
         return status;
@@ -82,6 +98,19 @@ static bool state_checksum(const liana__value *state, uint32_t *checksum)
     return enough;
 }
 
+/* How a training ended, if it did. */
+static void add_end(const liana__training_state *state, liana__value *map, liana__arena *arena)
+{
+    if (!state->ended) return;
+    const liana__training_length *length = &state->ended_length;
+    liana__value *end = liana__value_map(arena);
+    liana__value_set(arena, end, "epochs", liana__value_int(arena, length->epochs));
+    liana__value_set(arena, end, "steps", liana__value_int(arena, length->steps));
+    liana__value_set(arena, end, "minutes", liana__value_float(arena, length->minutes));
+    liana__value_set(arena, end, "stopped_by", liana__value_string(arena, state->stopped_by));
+    liana__value_set(arena, map, "ended", end);
+}
+
 static liana_status write_state(const char *path, const liana__variables *variables, const liana__training_state *state,
                                 uint32_t checksum, liana__arena *arena, liana__error *error)
 {
@@ -98,6 +127,12 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
     liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
+    liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
+    liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
+    if (state->callbacks.values) {
+        liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));
+    }
+    add_end(state, map, arena);
     liana__value_set(arena, map, "variables_crc32", liana__value_int(arena, checksum));
     uint32_t own;
     if (arena->failed || !state_checksum(map, &own)) return liana__fail_memory(error, "a checkpoint");
@@ -113,12 +148,10 @@ static liana_status write_state(const char *path, const liana__variables *variab
 
 bool liana__checkpoint_is_name(const char *name)
 {
-    size_t digits = strlen(PREFIX);
-    if (!liana__starts_with(name, PREFIX) || !name[digits]) return false;
-    for (const char *at = name + digits; *at; at++) {
-        if (*at < '0' || *at > '9') return false;
-    }
-    return true;
+    if (!liana__starts_with(name, PREFIX)) return false;
+    const char *number = name + strlen(PREFIX);
+    size_t digits = strspn(number, "0123456789");
+    return digits && (!number[digits] || strcmp(number + digits, CHANGED) == 0);
 }
 
 static liana_status list_checkpoints(const char *folder, liana__arena *arena, liana__paths *names, liana__error *error)
@@ -155,14 +188,15 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
-    LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
+    LIANA_TRY(write_variables(variables_path, variables, &state->callbacks, arena, &checksum, error));
     return write_state(state_path, variables, state, checksum, arena, error);
 }
 
 static liana_status save(const char *folder, const liana__variables *variables, const liana__training_state *state,
                          int64_t keep, liana__arena *arena, liana__error *error)
 {
-    const char *final = liana__arena_format(arena, "%s/%s%010lld", folder, PREFIX, (long long)state->iteration);
+    const char *final = liana__arena_format(arena, "%s/%s%010lld%s", folder, PREFIX, (long long)state->iteration,
+                                            state->changed_after_update ? CHANGED : "");
     const char *unfinished = liana__arena_format(arena, "%s/unfinished", folder);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     /* The state after an update is always the same, so one that is there already need not be written again. */
@@ -258,8 +292,31 @@ static liana_status call_damaged(const char *path, liana_status status, liana__e
     return liana__fail_within(error, "the checkpoint '%s' is damaged", path);
 }
 
+static liana_status load_array(const liana__safetensors_tensor *tensor, liana__kept_values *kept, liana__error *error)
+{
+    liana__kept_array array = {.name = tensor->name + strlen(CALLBACKS), .data = tensor->data};
+    while (array.dtype < LIANA_NUM_DTYPES && file_dtype(array.dtype) != tensor->dtype) array.dtype++;
+    array.shape.rank = tensor->rank;
+    memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
+    bool fits = array.dtype < LIANA_NUM_DTYPES && liana__kept_array_size(&array) == tensor->size;
+    if (!fits) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is of no kind that callbacks keep", tensor->name);
+    return liana__kept_values_add(kept, &array, error);
+}
+
+/* What callbacks keep: those of the training may not be known yet. */
+static liana_status load_arrays(const liana__safetensors *file, liana__kept_values *kept, liana__error *error)
+{
+    const liana__safetensors_contents *contents = &file->contents;
+    for (size_t i = 0; i < contents->num_tensors; i++) {
+        const liana__safetensors_tensor *tensor = &contents->tensors[i];
+        if (liana__starts_with(tensor->name, CALLBACKS)) LIANA_TRY(load_array(tensor, kept, error));
+    }
+    return LIANA_OK;
+}
+
+/* `kept` may be NULL. */
 static liana_status load_variables(const char *path, uint32_t checksum, liana__variables *variables,
-                                   liana__error *error)
+                                   liana__kept_values *kept, liana__error *error)
 {
     liana__safetensors file;
     liana_status status = liana__safetensors_open(path, &file, error);
@@ -274,6 +331,7 @@ static liana_status load_variables(const char *path, uint32_t checksum, liana__v
     for (size_t i = 0; status == LIANA_OK && i < variables->count; i++) {
         status = load_variable(&file, &variables->items[i], error);
     }
+    if (status == LIANA_OK && kept) status = load_arrays(&file, kept, error);
     liana__safetensors_close(&file);
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s'", path);
 }
@@ -301,6 +359,32 @@ static int64_t recorded_memory(const liana__value *state)
     return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
 }
 
+static double number_or(const liana__value *map, const char *key, double otherwise)
+{
+    const liana__value *value = liana__value_get(map, key);
+    bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
+    return is_number ? value->number : otherwise;
+}
+
+/* What callbacks changed and keep. Checkpoints of an older liana have none of it. */
+static liana_status read_callbacks(const liana__value *value, liana__training_state *state, liana__error *error)
+{
+    state->rate_factor = number_or(value, "rate_factor", 1);
+    const liana__value *end = liana__value_get(value, "ended"), *kept = liana__value_get(value, "callbacks");
+    state->ended = end && end->kind == LIANA__VALUE_MAP;
+    if (state->ended) {
+        const liana__value *stopped_by = liana__value_get(end, "stopped_by");
+        state->ended_length = (liana__training_length){.epochs = (int64_t)number_or(end, "epochs", 0),
+                                                       .steps = (int64_t)number_or(end, "steps", 0),
+                                                       .minutes = number_or(end, "minutes", 0)};
+        bool is_text = stopped_by && stopped_by->kind == LIANA__VALUE_STRING;
+        snprintf(state->stopped_by, sizeof state->stopped_by, "%s", is_text ? stopped_by->string : "");
+    }
+    if (!kept || kept->kind != LIANA__VALUE_MAP) return LIANA_OK;
+    state->callbacks.values = liana__value_copy(&state->callbacks.arena, kept);
+    return state->callbacks.arena.failed ? liana__fail_memory(error, "the states of the callbacks") : LIANA_OK;
+}
+
 static liana_status read_state(const liana__value *value, liana__training_state *state,
                                liana__error *error)
 {
@@ -323,7 +407,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
     snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
-    return liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error);
+    LIANA_TRY(read_callbacks(value, state, error));
+    LIANA_TRY(liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error));
+    if (!liana__value_get(value, "initial_epoch")) return LIANA_OK;
+    return read_count(value, "initial_epoch", &state->history.first_epoch, error);
 }
 
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
@@ -381,9 +468,15 @@ static liana_status load(const char *path, liana__variables *variables,
     int64_t checksum;
     status = read_count(value, "variables_crc32", &checksum, error);
     if (status == LIANA_OK && state) status = read_state(value, state, error);
-    if (status != LIANA_OK) return liana__fail_within(error, "'%s'", state_path);
-    status = load_variables(variables_path, (uint32_t)checksum, variables, error);
-    if (status != LIANA_OK && state) liana__history_free(&state->history);
+    if (status != LIANA_OK) {
+        if (state) liana__kept_values_free(&state->callbacks);
+        return liana__fail_within(error, "'%s'", state_path);
+    }
+    status = load_variables(variables_path, (uint32_t)checksum, variables, state ? &state->callbacks : NULL, error);
+    if (status != LIANA_OK && state) {
+        liana__history_free(&state->history);
+        liana__kept_values_free(&state->callbacks);
+    }
     return status;
 }
 

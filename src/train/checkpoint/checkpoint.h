@@ -10,7 +10,8 @@
 #include "base/file.h"
 #include "train/core/training_state.h"
 
-/* Writes a checkpoint for state->iteration, and removes all but the newest `keep` ones (0: keeps all). */
+/* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
+ * number), and removes all but the newest `keep` ones (0: keeps all). */
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
                                     const liana__training_state *state, int64_t keep,
                                     liana__error *error) LIANA_MUST_USE;

@@ -68,6 +68,21 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
     return LIANA_OK;
 }
 
+/* One epoch, unless something says how long. 0 epochs are no length by themselves. */
+static liana_status find_length(liana__config *config, liana__error *error)
+{
+    liana__train_config *train = &config->train;
+    if (train->epochs || train->steps || train->max_minutes > 0) return LIANA_OK;
+    if (liana__value_get(liana__value_get(config->root, "train"), "epochs")) {
+        liana__place place = liana__config_place(config, "train.epochs");
+        return liana__fail_at(error, &place, "train.epochs",
+                              "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps "
+                              "or train.max_minutes)");
+    }
+    train->epochs = 1 + train->initial_epoch;
+    return LIANA_OK;
+}
+
 static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,
                               liana__arena *arena, liana__config *config, liana__error *error)
 {
@@ -85,6 +100,7 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     config->root = root;
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
+    LIANA_TRY(find_length(config, error));
     LIANA_TRY(resolve_sources(config, arena, error));
     LIANA_TRY(liana__config_read_columns(config, arena, error));
     LIANA_TRY(liana__config_check(config, error));

@@ -137,7 +137,7 @@ typedef enum liana__pooling {
     LIANA__POOLING_MAX,
 } liana__pooling;
 
-/* A model: `base` with its head, or `layers`; never both. */
+/* A model: `base` with its head, `layers`, or `file`; one of them. */
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
     double alpha;
@@ -145,19 +145,30 @@ typedef struct liana__model_config {
     int pooling;                /* liana__pooling */
     double dropout;             /* before the pooling; 0: none */
     const char *weights;        /* a weight file that is loaded by layer name, or NULL */
+    bool partial_weights;       /* layers that are not in it keep their initial weights */
     bool trainable;             /* whether the layers of `base` are trained */
     const char *trainable_from; /* the first layer that is trained, or NULL */
     double batch_norm_momentum; /* of all batch normalisations; NaN: as their layers say */
     const char *name;           /* NULL: the base's, or "sequential" */
     const liana__value *layers; /* a list of at least one layer, or NULL */
+    const char *file;           /* Keras's architecture (model.json), or NULL */
 } liana__model_config;
 
 typedef struct liana__train_config {
+    /* How long: up to the first limit that is reached. 0: no such limit; at least one is not 0. */
     int64_t epochs;
-    int64_t steps_per_epoch; /* updates; 0: as many as the data give */
-    int64_t batch_size;      /* examples of one update */
-    int64_t microbatch;      /* examples of one shard; 0: chosen from the graph */
-    int remainder;           /* liana__remainder: the examples left at the end of an epoch */
+    int64_t steps; /* updates */
+    double max_minutes;
+    int64_t initial_epoch;
+    int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
+    int64_t batch_size;            /* examples of one update */
+    int64_t validation_freq;       /* every so many epochs are validated */
+    int64_t validation_batch_size; /* 0: batch_size */
+    int64_t validation_steps;      /* batches of a validation, at most; 0: all */
+    int64_t prediction_batch_size; /* 0: validation_batch_size */
+    const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
+    int64_t microbatch;            /* examples of one shard; 0: chosen from the graph */
+    int remainder;                 /* liana__remainder: the examples left at the end of an epoch */
     /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
      * and the schedule's options. Never NULL. */
     const liana__value *optimizer;

@@ -1,5 +1,6 @@
 /* Checks what the parts of a configuration say together. */
 #include "optimizers/optimizer.h"
+#include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
@@ -166,24 +167,55 @@ static const char *set_in_vain(const liana__model_config *model)
 static liana_status check_model(const liana__config *config, liana__error *error)
 {
     const liana__model_config *model = &config->model;
-    if (!model->base && !model->layers) {
+    if (!model->base && !model->layers && !model->file) {
         return refuse(config, error, "model", "expected 'base' (an architecture) or 'layers' (a list of layers)");
     }
     if (model->base && model->layers) {
         return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one of them");
+    }
+    if (model->file && (model->base || model->layers)) {
+        return refuse(config, error, "model.file", "'file' and '%s' exclude each other; keep one of them",
+                      model->base ? "base" : "layers");
+    }
+    if (model->partial_weights && !model->weights) {
+        return refuse(config, error, "model.partial_weights", "it needs model.weights, a file of weights");
     }
     if (model->layers && (model->layers->kind != LIANA__VALUE_LIST || model->layers->count == 0)) {
         char found[128];
         return refuse(config, error, "model.layers", "found %s, expected a list of layers: {Layer: {option: value}}",
                       liana__value_describe(model->layers, found, sizeof found));
     }
-    const char *vain = model->layers ? set_in_vain(model) : NULL;
-    if (vain) return refuse(config, error, vain, "this is an option of 'base', but the model is given by 'layers'");
+    const char *vain = model->base ? NULL : set_in_vain(model);
+    if (vain) {
+        return refuse(config, error, vain, "this is an option of 'base', but the model is given by '%s'",
+                      model->layers ? "layers" : "file");
+    }
     if (!model->trainable && model->trainable_from) {
         return refuse(config, error, "model.trainable_from",
                       "it names the first layer to train, but 'trainable' is false");
     }
     return LIANA_OK;
+}
+
+static liana_status check_length(const liana__config *config, liana__error *error)
+{
+    const liana__train_config *train = &config->train;
+    if (!train->epochs || train->initial_epoch < train->epochs) return LIANA_OK;
+    return refuse(config, error, "train.initial_epoch",
+                  "found the number %lld, expected less than train.epochs, which is %lld: epochs counts the initial "
+                  "ones",
+                  (long long)train->initial_epoch, (long long)train->epochs);
+}
+
+/* A decay to the end of a run needs to know the end. */
+static liana_status check_decay(const liana__config *config, const liana__learning_rate *rate, liana__error *error)
+{
+    const liana__train_config *train = &config->train;
+    if (train->epochs || train->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
+    return refuse(config, error, "train.optimizer.learning_rate",
+                  "%s decays to the end of the run, which is not known with train.max_minutes alone; give decay_steps "
+                  "or decay_epochs, or train.epochs or train.steps as well",
+                  rate->schedule->name);
 }
 
 static liana_status check_train(const liana__config *config, liana__error *error)
@@ -195,9 +227,16 @@ static liana_status check_train(const liana__config *config, liana__error *error
                       (long long)train->batch_size);
     }
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
+    LIANA_TRY(check_length(config, error));
     liana__arena arena = {0};
     liana__optimizer_choice choice;
+    liana__callback_list callbacks = {0};
     liana_status status = liana__optimizer_read(train->optimizer, "train.optimizer", &arena, &choice, error);
+    if (status == LIANA_OK) status = check_decay(config, &choice.learning_rate, error);
+    if (status == LIANA_OK) {
+        status = liana__callback_list_read(&callbacks, train->callbacks, "train.callbacks", &arena, error);
+    }
+    liana__callback_list_free(&callbacks);
     liana__arena_free(&arena);
     return status;
 }

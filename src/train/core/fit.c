@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "train/core/batch_components.h"
+#include "train/core/fit_plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A fit that is running. */
@@ -13,50 +15,62 @@ typedef struct fit_run {
     liana__training *training;
     liana__training_state *state; /* the training's */
     liana__learning_rate learning_rate;
+    liana__fit_plan plan;
     liana__error *error;
     int64_t steps_per_epoch; /* in the running epoch */
-    double last_checkpoint;  /* when, in seconds */
+    int64_t end_step;        /* the same, or less if the fit ends in it */
     liana__timing_epoch timing;
-    double rate;
-    bool stopping;
-    liana__totals validation; /* the newest; count 0: none yet */
+    liana__totals validation; /* of the running epoch */
+    double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
+    liana_fit_context context;
 } fit_run;
 
-/* Data are drawn anew in each epoch, those of earlier fits included. */
-static uint64_t data_epoch(const liana__training_state *state, int64_t epoch)
+static const liana__totals NO_TOTALS;
+
+/* ---- callbacks ---- */
+
+static liana_status call(fit_run *fit, liana__callback_event event)
 {
-    return (uint64_t)(state->earlier_epochs + epoch);
+    fit->context.epoch = fit->state->epoch + 1;
+    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
 }
 
-static void report(fit_run *fit, liana__fit_event event)
+/* The same about the training of the epoch, not about its validation. */
+static liana_status call_training(fit_run *fit, liana__callback_event event)
 {
-    const liana__fit_options *options = fit->options;
-    event.epoch = fit->state->epoch + 1;
-    event.epochs = options->epochs;
-    event.learning_rate = fit->rate;
-    if (options->on_event && !options->on_event(options->user, &event)) fit->stopping = true;
+    liana_fit_context *context = &fit->context;
+    context->step = fit->state->step;
+    context->steps = fit->end_step;
+    context->seconds = fit->timing.seconds;
+    context->wait = fit->timing.wait;
+    context->images = fit->timing.images;
+    bool validated = event == LIANA__ON_EPOCH_END || event == LIANA__ON_TRAIN_END;
+    context->validation = validated ? &fit->validation : &NO_TOTALS;
+    return call(fit, event);
+}
+
+static liana_status keep_states(fit_run *fit)
+{
+    fit->kept_factor = fit->state->rate_factor;
+    return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
 static liana_status save_checkpoint(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
+    liana_fit_context *context = &fit->context;
+    context->wants_checkpoint = false;
     if (!options->save) return LIANA_OK;
     LIANA_TRY(options->save(options->user, fit->error));
-    fit->last_checkpoint = liana__clock_seconds();
-    report(fit, (liana__fit_event){.kind = LIANA__FIT_CHECKPOINT,
-                                   .step = fit->state->step,
-                                   .steps = fit->steps_per_epoch,
-                                   .training = &fit->state->running,
-                                   .validation = &(liana__totals){.count = 0}});
-    return LIANA_OK;
+    context->step = fit->state->step;
+    context->steps = fit->end_step;
+    context->seconds = context->wait = 0;
+    context->images = 0;
+    context->validation = &NO_TOTALS;
+    return call(fit, LIANA__ON_CHECKPOINT);
 }
 
-static bool checkpoint_due(const fit_run *fit)
-{
-    const liana__fit_options *options = fit->options;
-    if (options->every_steps > 0 && fit->state->iteration % options->every_steps == 0) return true;
-    return options->every_minutes > 0 && liana__clock_seconds() - fit->last_checkpoint >= 60 * options->every_minutes;
-}
+/* ---- an update ---- */
 
 /* The first loss that is not finite, or the last one. */
 static double worst_loss(const liana__objective *objective, const float *sums)
@@ -74,22 +88,33 @@ static liana_status check_finite(const fit_run *fit, const float *sums)
         fit->error, LIANA_OUT_OF_RANGE,
         "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
         "learning rate or a warm-up",
-        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->rate);
+        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1,
+        fit->context.learning_rate);
+}
+
+static void set_rate(fit_run *fit, int64_t iteration)
+{
+    fit->context.scheduled_rate = liana__learning_rate_at(&fit->learning_rate, iteration);
+    fit->context.learning_rate = fit->context.scheduled_rate * fit->state->rate_factor;
 }
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
-    liana__trainer_batch data = liana__trainer_batch_of(fit->training->trainer, batch, true);
+    const liana__trainer *trainer = fit->training->trainer;
+    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
+    liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
-    fit->rate = liana__learning_rate_at(&fit->learning_rate, state->iteration);
-    LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->rate, state->iteration + 1, &sums, fit->error));
+    set_rate(fit, state->iteration);
+    LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, state->iteration + 1,
+                                  &sums, fit->error));
     LIANA_TRY(check_finite(fit, sums));
     liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
     for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
         options->seen_classes[batch->labels[i]] = true;
     }
+    state->changed_after_update = false;
     state->iteration++;
     state->step++;
     fit->timing.images += batch->count;
@@ -97,93 +122,133 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     return LIANA_OK;
 }
 
+static bool halts(const fit_run *fit)
+{
+    return fit->context.stopping || fit->context.interrupted;
+}
+
 static liana_status train_epoch(fit_run *fit)
 {
     liana__training_state *state = fit->state;
     double begin = liana__clock_seconds();
     fit->timing = (liana__timing_epoch){0};
-    while (state->step < fit->steps_per_epoch && !fit->stopping) {
+    bool begins = state->step == 0 && state->step < fit->end_step;
+    if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
+    while (state->step < fit->end_step && !halts(fit)) {
         liana__batch *batch;
+        LIANA_TRY(call_training(fit, LIANA__ON_STEP_BEGIN));
+        if (halts(fit)) break;
         LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
         liana_status status = train_step(fit, batch);
         liana__loader_release(fit->options->training, batch);
         LIANA_TRY(status);
         fit->timing.seconds = liana__clock_seconds() - begin;
-        report(fit, (liana__fit_event){.kind = LIANA__FIT_STEP,
-                                       .step = state->step,
-                                       .steps = fit->steps_per_epoch,
-                                       .seconds = fit->timing.seconds,
-                                       .wait = fit->timing.wait,
-                                       .images = fit->timing.images,
-                                       .training = &state->running,
-                                       .validation = &(liana__totals){.count = 0}});
-        if (checkpoint_due(fit)) LIANA_TRY(save_checkpoint(fit));
+        LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
+        /* The last update of a fit is saved with its end: a checkpoint is not written twice. */
+        bool is_last = fit->context.stopping || state->iteration >= fit->plan.last_iteration;
+        if (!fit->context.wants_checkpoint || is_last) continue;
+        LIANA_TRY(keep_states(fit));
+        LIANA_TRY(save_checkpoint(fit));
     }
     return LIANA_OK;
 }
 
-/* What an evaluation in the middle of a fit tells its progress to. */
+/* ---- the end of an epoch, and of the fit ---- */
+
+/* What an evaluation in the middle of a fit tells callbacks. */
 typedef struct validation {
     fit_run *fit;
-    const liana__totals *totals;
     double begin;
-    double wait;
-    int64_t batches;
-    int64_t steps;
 } validation;
 
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     (void)outputs;
     validation *own = user;
-    own->wait += batch->wait_seconds;
-    own->batches++;
-    report(own->fit, (liana__fit_event){.kind = LIANA__FIT_VALIDATION,
-                                        .step = own->batches,
-                                        .steps = own->steps,
-                                        .seconds = liana__clock_seconds() - own->begin,
-                                        .wait = own->wait,
-                                        .images = own->totals->count,
-                                        .training = &own->fit->state->running,
-                                        .validation = own->totals});
-    return own->fit->stopping ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
+    liana_fit_context *context = &own->fit->context;
+    context->wait += batch->wait_seconds;
+    context->step++;
+    context->seconds = liana__clock_seconds() - own->begin;
+    context->images = context->validation->count;
+    LIANA_TRY(call(own->fit, LIANA__ON_VALIDATION_STEP));
+    return context->interrupted ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
+}
+
+static liana_status validate(fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    liana_fit_context *context = &fit->context;
+    int64_t every = options->validation_freq ? options->validation_freq : 1;
+    liana__totals_clear(&fit->validation);
+    if (!options->validation || (fit->state->epoch + 1) % every != 0) return LIANA_OK;
+    int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
+    if (options->validation_steps && options->validation_steps < steps) steps = options->validation_steps;
+    context->step = 0;
+    context->steps = steps;
+    context->validation = &fit->validation;
+    context->seconds = context->wait = 0;
+    context->images = 0;
+    LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
+    validation progress = {fit, liana__clock_seconds()};
+    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, steps, &fit->validation,
+                              report_validation, &progress, fit->error));
+    return call(fit, LIANA__ON_VALIDATION_END);
+}
+
+/* Whether the fit is as long as it was to be, after so many epochs. */
+static bool is_long_enough(const fit_run *fit, int64_t epochs)
+{
+    const int64_t most = fit->options->length.epochs;
+    return (most && epochs >= most) || fit->state->iteration >= fit->plan.last_iteration;
+}
+
+static void next_epoch(liana__training_state *state)
+{
+    state->epoch++;
+    state->step = 0;
+    liana__totals_clear(&state->running);
+}
+
+/* `whole`: at the end of an epoch. In the middle of one the callbacks' states and the rate factor are those from before
+ * its validation, which a longer fit does again. */
+static liana_status end_training(fit_run *fit, bool whole)
+{
+    liana__training_state *state = fit->state;
+    const liana_fit_context *context = &fit->context;
+    LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_END));
+    if (context->stopping) {
+        liana__note(&fit->options->notes, "%s ended the training in epoch %lld, after update %lld: %s",
+                    context->stopped_by, (long long)context->epoch, (long long)state->iteration, context->reason);
+    }
+    if (whole) {
+        next_epoch(state);
+        LIANA_TRY(keep_states(fit));
+    }
+    state->rate_factor = fit->kept_factor;
+    state->ended = true;
+    state->ended_length = fit->options->length;
+    snprintf(state->stopped_by, sizeof state->stopped_by, "%s", context->stopped_by);
+    return save_checkpoint(fit);
 }
 
 static liana_status finish_epoch(fit_run *fit)
 {
     liana__training_state *state = fit->state;
-    const liana__fit_options *options = fit->options;
-    if (options->validation) {
-        validation progress = {.fit = fit,
-                               .totals = &fit->validation,
-                               .begin = liana__clock_seconds(),
-                               .steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0)};
-        LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, true, &fit->validation,
-                                  report_validation, &progress, fit->error));
-    }
-    const liana__history_epoch epoch = {.training = liana__totals_finish(&state->running),
-                                        .validation = liana__totals_finish(&fit->validation),
-                                        .learning_rate = fit->rate};
-    if (!liana__history_add(&state->history, &epoch, &fit->timing))
-        return liana__fail_memory(fit->error, "the history");
-    report(fit, (liana__fit_event){.kind = LIANA__FIT_EPOCH,
-                                   .step = fit->steps_per_epoch,
-                                   .steps = fit->steps_per_epoch,
-                                   .seconds = fit->timing.seconds,
-                                   .wait = fit->timing.wait,
-                                   .images = fit->timing.images,
-                                   .training = &state->running,
-                                   .validation = &fit->validation});
-    state->epoch++;
-    state->step = 0;
-    liana__totals_clear(&state->running);
-    bool last = state->epoch == options->epochs;
-    return options->every_epoch || last ? save_checkpoint(fit) : LIANA_OK;
+    bool whole = state->step >= fit->steps_per_epoch;
+    LIANA_TRY(keep_states(fit));
+    LIANA_TRY(validate(fit));
+    LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_END));
+    if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
+    next_epoch(state);
+    if (!fit->context.wants_checkpoint) return LIANA_OK;
+    LIANA_TRY(keep_states(fit));
+    return save_checkpoint(fit);
 }
 
-/* A stop on request: what was done is kept. */
-static liana_status stop(fit_run *fit)
+/* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
+static liana_status interrupt(fit_run *fit, bool validating)
 {
+    if (!validating) LIANA_TRY(keep_states(fit));
     LIANA_TRY(save_checkpoint(fit));
     return liana__fail(fit->error, LIANA_CANCELLED,
                        "stopped on request in epoch %lld after step %lld; --resume goes on "
@@ -191,14 +256,19 @@ static liana_status stop(fit_run *fit)
                        (long long)fit->state->epoch + 1, (long long)fit->state->step);
 }
 
+/* ---- before the first update ---- */
+
 /* Before the first step of an epoch: its length, and programs for its last batch. */
 static liana_status prepare_epoch(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
-    uint64_t epoch = data_epoch(fit->state, fit->state->epoch),
+    const liana__training_state *state = fit->state;
+    uint64_t epoch = liana__fit_data_epoch(state, state->epoch),
              length = liana__loader_epoch_length(options->training, epoch);
-    int64_t left = (int64_t)(length % (uint64_t)options->batch_size);
+    int64_t left = (int64_t)(length % (uint64_t)options->batch_size),
+            rest = fit->plan.last_iteration - state->iteration;
     fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
+    fit->end_step = rest < fit->steps_per_epoch - state->step ? state->step + rest : fit->steps_per_epoch;
     return left ? liana__trainer_prepare(fit->training->trainer, left, true, fit->error) : LIANA_OK;
 }
 
@@ -207,63 +277,70 @@ static liana_status prepare_validation(const fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (!options->validation) return LIANA_OK;
+    int64_t size = options->validation_batch_size ? options->validation_batch_size : options->batch_size;
     int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
-    int64_t left = length % options->batch_size;
+    int64_t left = length % size;
     if (left) LIANA_TRY(liana__trainer_prepare(fit->training->trainer, left, false, fit->error));
-    if (length < options->batch_size) return LIANA_OK;
-    return liana__trainer_prepare(fit->training->trainer, options->batch_size, false, fit->error);
+    if (length < size) return LIANA_OK;
+    return liana__trainer_prepare(fit->training->trainer, size, false, fit->error);
 }
 
-/* The updates of the whole fit. */
-static int64_t count_steps(const fit_run *fit)
+static bool is_raised(double limit, double before)
 {
-    int64_t count = 0;
-    for (int64_t epoch = 0; epoch < fit->options->epochs; epoch++) {
-        count += (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, epoch));
-    }
-    return count;
+    return before > 0 && (limit <= 0 || limit > before);
 }
 
-/* The updates of this fit that are done, from a checkpoint of it on. */
-static int64_t count_done(const fit_run *fit)
+bool liana__fit_is_over(const liana__training_state *state, const liana__training_length *length,
+                        const liana__callback_list *callbacks)
 {
-    int64_t count = fit->state->step;
-    for (int64_t epoch = 0; epoch < fit->state->epoch; epoch++) {
-        count += (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, epoch));
-    }
-    return count;
+    const liana__training_length *before = &state->ended_length;
+    if (length->epochs && state->epoch >= length->epochs) return true;
+    if (!state->ended) return false;
+    bool longer = is_raised((double)length->epochs, (double)before->epochs) ||
+                  is_raised((double)length->steps, (double)before->steps) ||
+                  is_raised(length->minutes, before->minutes);
+    if (longer) return false;
+    return !*state->stopped_by || liana__callback_list_has(callbacks, state->stopped_by);
 }
 
-/* Where epochs differ in length, the schedule's epochs are like the first one, and it ends when the last epoch does. A
- * fit after others goes on where their schedule was, as if they had been one longer fit. */
-static void begin_schedule(fit_run *fit)
-{
-    fit->learning_rate = fit->training->learning_rate;
-    fit->learning_rate.steps_per_epoch =
-        (int64_t)liana__loader_steps_per_epoch(fit->options->training, data_epoch(fit->state, 0));
-    fit->learning_rate.total_steps = fit->state->iteration - count_done(fit) + count_steps(fit);
-}
-
-/* From where the training is to the end of the last epoch. */
-static liana_status run_epochs(fit_run *fit)
+static liana_status begin_training(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
-    begin_schedule(fit);
-    LIANA_TRY(prepare_validation(fit));
-    if (state->epoch >= options->epochs) return LIANA_OK;
+    state->ended = false;
+    state->stopped_by[0] = 0;
     LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */
-    if (state->iteration) fit->rate = liana__learning_rate_at(&fit->learning_rate, state->iteration - 1);
+    if (state->iteration) set_rate(fit, state->iteration - 1);
+    LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
+    LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
-    LIANA_TRY(liana__loader_begin(options->training, data_epoch(state, state->epoch + epoch_trained),
-                                  epoch_trained ? 0 : (uint64_t)state->step, fit->error));
-    while (state->epoch < options->epochs) {
+    return liana__loader_begin(options->training, liana__fit_data_epoch(state, state->epoch + epoch_trained),
+                               epoch_trained ? 0 : (uint64_t)state->step, fit->error);
+}
+
+/* Before an epoch's first update: there is nothing to validate. */
+static liana_status end_before_update(fit_run *fit)
+{
+    liana__totals_clear(&fit->validation);
+    LIANA_TRY(keep_states(fit));
+    return end_training(fit, false);
+}
+
+static liana_status run(fit_run *fit)
+{
+    const liana__training_state *state = fit->state;
+    liana_fit_context *context = &fit->context;
+    LIANA_TRY(begin_training(fit));
+    while (!state->ended) {
         LIANA_TRY(train_epoch(fit));
-        liana_status status = state->step >= fit->steps_per_epoch ? finish_epoch(fit) : LIANA_OK;
-        if (status != LIANA_OK && !(status == LIANA_CANCELLED && fit->stopping)) return status;
-        if (fit->stopping && state->epoch < options->epochs) return stop(fit);
-        if (state->epoch < options->epochs) LIANA_TRY(prepare_epoch(fit));
+        if (state->step == 0 && (context->stopping || is_long_enough(fit, state->epoch))) return end_before_update(fit);
+        bool epoch_over = state->step >= fit->end_step || context->stopping;
+        liana_status status = epoch_over ? finish_epoch(fit) : LIANA_OK;
+        bool validating = status == LIANA_CANCELLED && context->interrupted;
+        if (status != LIANA_OK && !validating) return status;
+        if (context->interrupted && !state->ended) return interrupt(fit, validating);
+        if (!state->ended) LIANA_TRY(prepare_epoch(fit));
     }
     return LIANA_OK;
 }
@@ -273,20 +350,36 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     fit_run fit = {.options = options,
                    .training = training,
                    .state = &training->state,
+                   .learning_rate = training->learning_rate,
                    .error = error,
-                   .last_checkpoint = liana__clock_seconds()};
-    liana_status status = run_epochs(&fit);
+                   .context = {.training = training,
+                               .totals = &training->state.running,
+                               .validation = &NO_TOTALS,
+                               .validates = options->validation != NULL,
+                               .folder = options->folder,
+                               .notes = options->notes,
+                               .is_chief = true,
+                               .resumed = options->resumed,
+                               .error = error}};
+    LIANA_TRY(prepare_validation(&fit));
+    if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
+    fit.plan = liana__fit_plan_make(&training->state, options->training, &options->length, &fit.learning_rate);
+    fit.context.epochs = fit.plan.epochs;
+    liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
-    return status;
+    /* The callbacks may be gone before the state is. */
+    liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
+    return status == LIANA_OK ? kept : status;
 }
 
-liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, bool has_labels, liana__totals *totals,
+liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error)
 {
     if (!totals->objective) LIANA_TRY(liana__totals_create(liana__trainer_objective(trainer), totals, error));
     liana__totals_clear(totals);
     LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    if (max_steps && max_steps < steps) steps = max_steps;
     float *outputs = NULL;
     int64_t capacity = 0;
     liana_status status = LIANA_OK;
@@ -300,8 +393,9 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, boo
             outputs = malloc((size_t)(capacity * liana__trainer_row_size(trainer)) * sizeof *outputs);
             if (!outputs) status = liana__fail_memory(error, "the model's outputs");
         }
-        liana__trainer_batch data = liana__trainer_batch_of(trainer, batch, has_labels);
+        liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
         const float *sums;
+        if (status == LIANA_OK) status = liana__batch_check(trainer, batch, liana__loader_source(loader), error);
         if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
         if (status == LIANA_OK) {
             liana__totals_add(totals, sums, batch->count, batch->num_positions - batch->count);

@@ -47,7 +47,7 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
     for (size_t i = 0; i < history->count; i++) {
         const liana__history_epoch *epoch = &history->epochs[i];
         liana__value *map = liana__value_map(arena);
-        liana__value_set(arena, map, "epoch", liana__value_int(arena, (int64_t)i + 1));
+        liana__value_set(arena, map, "epoch", liana__value_int(arena, history->first_epoch + (int64_t)i + 1));
         set_values(&epoch->training, "", objective, map, arena);
         if (epoch->validation.count) set_values(&epoch->validation, "val_", objective, map, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
@@ -68,7 +68,7 @@ liana__value *liana__timing_value(const liana__history *history, liana__arena *a
         const liana__timing_epoch *timing = &history->timings[i];
         double seconds = timing->seconds > 0 ? timing->seconds : 1e-9;
         liana__value *map = liana__value_map(arena);
-        liana__value_set(arena, map, "epoch", liana__value_int(arena, (int64_t)i + 1));
+        liana__value_set(arena, map, "epoch", liana__value_int(arena, history->first_epoch + (int64_t)i + 1));
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
         liana__value_set(arena, map, "images_per_second", liana__value_float(arena, (double)timing->images / seconds));
         liana__value_set(arena, map, "input_wait", liana__value_float(arena, timing->wait / seconds));

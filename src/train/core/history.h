@@ -31,6 +31,7 @@ typedef struct liana__history {
     liana__history_epoch *epochs;
     liana__timing_epoch *timings;
     size_t count;
+    int64_t first_epoch; /* that the first one is, counted from 0: the initial epoch of the fit */
     size_t epoch_capacity;
     size_t timing_capacity;
 } liana__history;

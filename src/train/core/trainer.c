@@ -108,6 +108,13 @@ static size_t find_sum(void *user, const char *input)
     return 1 + sum;
 }
 
+/* The largest number of examples in a batch. */
+static int64_t largest_batch(const liana__trainer *trainer, bool training)
+{
+    const liana__trainer_options *options = &trainer->options;
+    return training || !options->evaluation_batch_size ? options->batch_size : options->evaluation_batch_size;
+}
+
 static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
 {
     liana__leaf_plan plan = {
@@ -116,7 +123,7 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
         .user = trainer,
         .num_components = LIANA__NUM_COMPONENTS,
         .leaf_size = trainer->microbatch,
-        .max_leaves = (size_t)liana__cut_batch(trainer->options.batch_size, trainer->microbatch).count,
+        .max_leaves = (size_t)liana__cut_batch(largest_batch(trainer, training), trainer->microbatch).count,
         .gives_rows = !training,
         .variables = trainer->variables,
     };
@@ -248,7 +255,9 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
-    size_t num_leaves = (size_t)liana__cut_batch(options->batch_size, trainer->microbatch).count;
+    int64_t largest = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
+    if (evaluated > largest) largest = evaluated;
+    size_t num_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count;
     trainer->leaves = calloc(num_leaves, sizeof *trainer->leaves);
     if (!trainer->leaves) return liana__fail_memory(error, "the trainer");
     LIANA_TRY(make_stand_ins(trainer, error));
@@ -360,10 +369,10 @@ static liana__leaf_batch cut_batch(liana__trainer *trainer, const liana__trainer
 static liana_status check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
                                 liana__error *error)
 {
-    if (batch->count < 1 || batch->count > trainer->options.batch_size ||
-        batch->num_positions > trainer->options.batch_size) {
+    int64_t largest = largest_batch(trainer, training);
+    if (batch->count < 1 || batch->count > largest || batch->num_positions > largest) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
-                           (long long)batch->count, (long long)trainer->options.batch_size);
+                           (long long)batch->count, (long long)largest);
     }
     if (training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");

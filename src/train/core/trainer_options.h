@@ -23,6 +23,7 @@ typedef struct liana__trainer_options {
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
     int64_t batch_size;              /* the largest number of examples in a batch */
+    int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
     int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
     uint64_t seed;                   /* of dropout */
     liana_scale scale;               /* how images enter the model */

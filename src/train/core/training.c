@@ -47,7 +47,8 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   .recompute = options->recompute,
                                   .objective = wanted.objective,
                                   .metric_names = wanted.objective->value_names + 1,
-                                  .num_metrics = wanted.objective->num_values - 1};
+                                  .num_metrics = wanted.objective->num_values - 1,
+                                  .state = {.rate_factor = 1}};
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
     if (options->optimizer) {
         wanted.optimizer = options->optimizer->optimizer;

@@ -11,16 +11,23 @@ void liana__training_state_free(liana__training_state *state)
 {
     liana__history_free(&state->history);
     liana__totals_free(&state->running);
+    liana__kept_values_free(&state->callbacks);
     *state = (liana__training_state){0};
 }
 
-void liana__training_state_next_fit(liana__training_state *state)
+void liana__training_state_next_fit(liana__training_state *state, int64_t initial_epoch)
 {
-    state->earlier_epochs += state->epoch;
-    state->epoch = state->step = 0;
+    int64_t trained = state->earlier_epochs + state->epoch;
+    state->earlier_epochs = trained > initial_epoch ? trained - initial_epoch : 0;
+    state->epoch = initial_epoch;
+    state->step = 0;
     liana__totals_clear(&state->running);
     liana__history_free(&state->history);
-    state->history = (liana__history){0};
+    state->history = (liana__history){.first_epoch = initial_epoch};
+    liana__kept_values_free(&state->callbacks);
+    state->rate_factor = 1;
+    state->ended = state->changed_after_update = false;
+    state->stopped_by[0] = 0;
 }
 
 static bool same_totals(const liana__totals *a, const liana__totals *b)
@@ -40,12 +47,13 @@ static bool same_measured(const liana__measured *a, const liana__measured *b)
 static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
-           a->iteration == b->iteration && same_totals(&a->running, &b->running);
+           a->iteration == b->iteration && a->rate_factor == b->rate_factor && a->ended == b->ended &&
+           same_totals(&a->running, &b->running);
 }
 
 static bool same_history(const liana__history *a, const liana__history *b)
 {
-    if (a->count != b->count) return false;
+    if (a->count != b->count || a->first_epoch != b->first_epoch) return false;
     for (size_t i = 0; i < a->count; i++) {
         const liana__history_epoch *left = &a->epochs[i], *right = &b->epochs[i];
         if (!same_measured(&left->training, &right->training) ||
@@ -76,8 +84,10 @@ liana_status liana__training_state_equal(const liana__training_state *a, const l
                                          bool *equal, char *difference, liana__error *error)
 {
     *equal = false;
+    const char *kept = liana__kept_values_difference(&a->callbacks, &b->callbacks);
     const char *what = !same_place(a, b)                          ? "the place in training"
                        : !same_history(&a->history, &b->history)  ? "the history"
+                       : kept                                     ? kept
                        : a_variables->count != b_variables->count ? "the number of variables"
                                                                   : NULL;
     if (what) {

@@ -4,8 +4,16 @@
 
 #include "backends/variables.h"
 #include "train/core/history.h"
+#include "train/core/kept_values.h"
 
 struct liana__data_state; /* what the training data were (train/checkpoint/data_state.h) */
+
+/* How long a training is; it ends at the first limit that it reaches. 0: no such limit. */
+typedef struct liana__training_length {
+    int64_t epochs;
+    int64_t steps; /* updates of this fit */
+    double minutes;
+} liana__training_length;
 
 /* Where a training is. With the variables - weights, slots, moving averages - it is all that goes on needs. */
 typedef struct liana__training_state {
@@ -14,7 +22,14 @@ typedef struct liana__training_state {
     int64_t step;           /* updates done in it */
     int64_t iteration;      /* updates done in all */
     liana__totals running;  /* of the running epoch; made by liana__training_open */
-    liana__history history; /* of this fit */
+    liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
+    double rate_factor;     /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */
+    liana__kept_values callbacks; /* their states, as of the last checkpoint or validation */
+    bool changed_after_update;    /* by a callback: the weights are no longer those that the update gave */
+    /* Whether the training ended well, how long it was to be, and the callback that ended it ("": none did). */
+    bool ended;
+    liana__training_length ended_length;
+    char stopped_by[64];
     /* The instruction set that it was saved under, once it was loaded: another one rounds differently. */
     char isa[32];
     int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
@@ -23,10 +38,12 @@ typedef struct liana__training_state {
 } liana__training_state;
 
 void liana__training_state_free(liana__training_state *state);
-/* Begins another fit where the last one ended: its epochs are counted anew, updates are not. */
-void liana__training_state_next_fit(liana__training_state *state);
+/* Begins another fit where the last one ended: its epochs are counted anew, from initial_epoch on; updates are not. The
+ * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.
+ */
+void liana__training_state_next_fit(liana__training_state *state, int64_t initial_epoch);
 
-/* Whether two trainings are in the same state: the same place, sums, history (without timing), and variables with the
+/* Whether two trainings are in the same state: the same place, sums, history (without timing), states of callbacks, and variables with the
  * same names and contents, bit for bit. *difference (at least 160 bytes) names the first thing that is not. Errors:
  * those of reading the devices. */
 liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "layers/model.h"
+#include "train/core/fit_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,13 +66,11 @@ bool *liana__warn_classes_to_see(liana__warnings *own)
 
 /* ---- the warm-up ---- */
 
-void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *loader, int64_t epochs)
+void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *loader,
+                           const liana__training_length *length)
 {
     liana__learning_rate rate = own->training->learning_rate;
-    rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    for (int64_t epoch = 0; epoch < epochs; epoch++) {
-        rate.total_steps += (int64_t)liana__loader_steps_per_epoch(loader, (uint64_t)epoch);
-    }
+    liana__fit_plan_make(&own->training->state, loader, length, &rate);
     double warmup = liana__warmup_length(&rate);
     if (rate.total_steps == 0 || warmup < (double)rate.total_steps) return;
     liana__note(&own->notes,

@@ -29,8 +29,9 @@ liana_status liana__warn_find_classes(liana__warnings *warnings, const liana__so
 /* What the first epoch is to fill in; NULL: the classes are known, or the first epoch has begun before. */
 bool *liana__warn_classes_to_see(liana__warnings *warnings);
 
-/* Says that the warm-up does not end in a training of so many epochs. No error: trials of a long one are short. */
-void liana__warn_of_warmup(const liana__warnings *warnings, const liana__loader *loader, int64_t epochs);
+/* Says that the warm-up does not end in a training of this length. No error: trials of a long one are short. */
+void liana__warn_of_warmup(const liana__warnings *warnings, const liana__loader *loader,
+                           const liana__training_length *length);
 
 /* Finds which moving averages are as their layers were made. Those that were loaded hold statistics of images, if of
  * others. Before training, and before a checkpoint is loaded. */

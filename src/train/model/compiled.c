@@ -50,6 +50,11 @@ static char *make_key(const liana__compile_request *request)
     liana__text text = {0};
     liana__text_add(&text, "%s\n%s\n", request->strategy ? request->strategy : "",
                     request->optimizer ? request->optimizer : "");
+    for (int64_t i = 0; i < request->num_class_weights; i++) {
+        liana__text_add_double(&text, request->class_weights[i]);
+        liana__text_add(&text, " ");
+    }
+    liana__text_add(&text, "\n%lld ", (long long)request->evaluation_batch_size);
     liana__describe_objective(&request->objective, &text);
     liana__text_add(&text, "%lld %lld %llu %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
                     (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
@@ -85,10 +90,19 @@ static size_t data_bytes(int64_t mebibytes)
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
 {
     liana__optimizer_choice optimizer;
+    const double *weights = NULL;
+    if (request->num_class_weights) {
+        size_t size = (size_t)request->num_class_weights * sizeof *weights;
+        weights = liana__arena_copy(&item->arena, request->class_weights, size);
+        if (!weights) return liana__fail_memory(error, "the weights of the classes");
+    }
     liana__training_options options = {.device = "cpu",
                                        .optimizer = request->optimizer ? &optimizer : NULL,
                                        .trainer = {.model = request->model,
                                                    .batch_size = request->batch_size,
+                                                   .evaluation_batch_size = request->evaluation_batch_size,
+                                                   .class_weights = weights,
+                                                   .num_class_weights = request->num_class_weights,
                                                    .microbatch = request->microbatch,
                                                    .seed = request->seed,
                                                    .scale = request->scale,

@@ -13,6 +13,9 @@ typedef struct liana__compile_request {
     const char *optimizer;      /* of a fit, as YAML; NULL: none */
     liana__named_objective objective;
     int64_t batch_size, microbatch;
+    int64_t evaluation_batch_size; /* 0: batch_size */
+    const double *class_weights;   /* of the loss; NULL: all 1 */
+    int64_t num_class_weights;
     uint64_t seed;
     liana_scale scale;
     bool mixes;

@@ -16,7 +16,6 @@
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
-static const char *const PREPROCESSING = "preprocessing"; /* a key of the weights' metadata */
 
 static liana_status save_weights(const liana_model *model, const char *path, liana__arena *arena, liana__error *error)
 {
@@ -31,7 +30,7 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
         for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
     }
     liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION},
-                                          {PREPROCESSING, liana__preprocessing_text(model, arena)}};
+                                          {liana__preprocessing_key, liana__preprocessing_text(model, arena)}};
     if (!entries[1].value) return liana__fail_memory(error, path);
     liana__safetensors_contents contents = {tensors, model->num_weights, entries, *entries[1].value ? 2 : 1};
     return liana__safetensors_write(path, &contents, true, NULL, error);
@@ -156,7 +155,7 @@ static liana_status load_remote_model(liana_model *model, const char *folder, li
     liana__value *architecture;
     LIANA_TRY(liana__json_read(paths.items[0], arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
-    LIANA_TRY(read_preprocessing(model, paths.items[1], error));
+    LIANA_TRY(liana__preprocessing_read_file(model, paths.items[1], error));
     return load_weights(model, paths.items[1], model->num_layers, arena, error);
 }
 
@@ -169,7 +168,8 @@ static liana_status load_local_model(liana_model *model, const char *folder, lia
     LIANA_TRY(liana__model_from_keras(model, architecture));
     bool is_run = false;
     LIANA_TRY(find_weights(folder, arena, &path, &model->precision, &is_run, error));
-    LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error) : read_preprocessing(model, path, error));
+    LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error)
+                     : liana__preprocessing_read_file(model, path, error));
     return load_weights(model, path, model->num_layers, arena, error);
 }
 
@@ -210,6 +210,31 @@ liana_status liana_model_load(liana_context *context, const char *folder, liana_
     liana_model *model;
     LIANA_TRY(liana_model_create(context, NULL, &model));
     liana_status status = load_model(model, folder, &arena, &context->error);
+    liana__arena_free(&arena);
+    if (status != LIANA_OK) {
+        liana_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return LIANA_OK;
+}
+
+static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+{
+    liana__value *architecture;
+    LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    LIANA_TRY(liana__model_from_keras(model, architecture));
+    return liana__model_check(model, error);
+}
+
+liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)
+{
+    *out = NULL;
+    if (!path) return liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "the path of the architecture is NULL");
+    liana__arena arena = {0};
+    liana_model *model;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_status status = load_architecture(model, path, &arena, &context->error);
     liana__arena_free(&arena);
     if (status != LIANA_OK) {
         liana_model_destroy(model);

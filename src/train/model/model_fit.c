@@ -4,6 +4,8 @@
 #include "data/source/part.h"
 #include "formats/yaml.h"
 #include "models/preprocessing.h"
+#include "train/callbacks/standard.h"
+#include "train/callbacks/user.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
@@ -28,6 +30,7 @@ typedef struct session {
     liana__arena arena;
     liana__training *training;
     int64_t batch_size;
+    int64_t evaluation_batch_size; /* of validations, evaluations and predictions */
     uint64_t seed;
     size_t data_bytes; /* that reading, decoding and batches made ahead may take */
     bool antialias, fast_decode;
@@ -41,6 +44,8 @@ typedef struct session {
     liana__mixer mixer;
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
+    liana__callback_list callbacks;
+    bool resumed; /* from a checkpoint */
 } session;
 
 /* ---- options ---- */
@@ -167,6 +172,7 @@ static void close_session(session *own)
     close_part(own, &own->measured);
     liana__dataset_close_view(own->whole);
     liana__augment_destroy(own->augment);
+    liana__callback_list_free(&own->callbacks);
     liana__bad_records_free(&own->bad_records);
     liana__outlet_close(own->outlet);
     liana__arena_free(&own->arena);
@@ -198,7 +204,7 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
                                                .channels = (int)input.dims[3],
                                                .antialias = data->antialias || own->antialias,
                                                .fast = own->fast_decode},
-                                     .batch_size = own->batch_size,
+                                     .batch_size = fit ? own->batch_size : own->evaluation_batch_size,
                                      .seed = own->seed,
                                      .num_classes = liana__trainer_num_classes(own->training->trainer),
                                      .label_offset = data->label_offset,
@@ -325,19 +331,56 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
     LIANA_TRY(liana__data_state_find(own->fitted.source, &own->arena, data, error));
-    const char *path;
+    const char *path = NULL;
     if (options->resume) {
         LIANA_TRY(
             liana__checkpoint_resume(own->checkpoints, own->training, &(liana__notes){0}, &own->arena, &path, error));
     }
+    own->resumed = path != NULL;
     if (*data->note && options->on_note) options->on_note(options->user, data->note);
     liana__data_state_read_contents(data);
     return LIANA_OK;
 }
 
+static liana__training_length length_of(const liana_fit_options *options)
+{
+    bool is_limited = options->epochs || options->steps || options->max_minutes > 0;
+    return (liana__training_length){.epochs = is_limited ? options->epochs : 1 + options->initial_epoch,
+                                    .steps = options->steps,
+                                    .minutes = options->max_minutes};
+}
+
+/* A decay to the end of a fit needs to know the end. */
+static liana_status check_decay(const session *own, const liana__training_length *length, liana__error *error)
+{
+    const liana__learning_rate *rate = &own->training->learning_rate;
+    if (length->epochs || length->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "%s decays to the end of the fit, which is not known with max_minutes alone; give decay_steps or "
+        "decay_epochs, or epochs or steps as well",
+        rate->schedule->name);
+}
+
+/* Those by name, then the program's own. */
+static liana_status add_callbacks(session *own, const liana_fit_options *options, liana__error *error)
+{
+    const char *text = options->named_callbacks;
+    liana__value *list = NULL;
+    LIANA_TRY(liana__callbacks_begin(&own->callbacks, error));
+    if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->arena, &list, error));
+    LIANA_TRY(liana__callback_list_read(&own->callbacks, list, "named_callbacks", &own->arena, error));
+    for (size_t i = 0; i < options->num_callbacks; i++) {
+        const liana_callback *one = options->callbacks ? options->callbacks[i] : NULL;
+        LIANA_TRY(liana__user_callback_add(&own->callbacks, one, error));
+    }
+    return LIANA_OK;
+}
+
 static liana_status run_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const int64_t epochs = options->epochs ? options->epochs : 1;
+    const liana__training_length length = length_of(options);
+    LIANA_TRY(check_decay(own, &length, error));
     LIANA_TRY(open_data(own, options, error));
     watcher watched = {own,
                        options,
@@ -348,17 +391,25 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     LIANA_TRY(liana__warn_find_classes(&watched.warnings, own->fitted.source, &own->arena, error));
     LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
     LIANA_TRY(prepare_checkpoints(own, options, error));
-    liana__warn_of_warmup(&watched.warnings, own->fitted.loader, epochs);
+    liana__warn_of_warmup(&watched.warnings, own->fitted.loader, &length);
+    const liana__checkpointing_options checkpointing = {.every_epoch = true, .every_steps = options->checkpoint_steps};
+    const liana__progress_options progress = {watch, &watched};
+    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress};
+    LIANA_TRY(add_callbacks(own, options, error));
+    LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
     liana__fit_options wanted = {.training = own->fitted.loader,
                                  .validation = own->measured.loader,
                                  .batch_size = own->batch_size,
-                                 .epochs = epochs,
+                                 .validation_batch_size = own->evaluation_batch_size,
+                                 .validation_steps = options->validation_steps,
+                                 .validation_freq = options->validation_freq,
+                                 .length = length,
+                                 .resumed = own->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&watched.warnings),
-                                 .every_epoch = true,
-                                 .every_steps = options->checkpoint_steps,
                                  .save = own->checkpoints ? save : NULL,
-                                 .on_event = watch,
-                                 .user = &watched};
+                                 .user = &watched,
+                                 .callbacks = &own->callbacks,
+                                 .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(own->training, &wanted, error);
     own->training->state.data = NULL;
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
@@ -368,16 +419,45 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     return status;
 }
 
+/* Numbers that are 0 or more. */
+static liana_status check_counts(const liana_fit_options *options, liana__error *error)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } counts[] = {{"epochs", options->epochs},
+                  {"steps_per_epoch", options->steps_per_epoch},
+                  {"steps", options->steps},
+                  {"initial_epoch", options->initial_epoch},
+                  {"validation_freq", options->validation_freq},
+                  {"validation_steps", options->validation_steps},
+                  {"checkpoint_steps", options->checkpoint_steps},
+                  {"max_bad_records", options->max_bad_records},
+                  {"num_class_weights", options->num_class_weights}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].value >= 0) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s is %lld, expected 0 or more", counts[i].name,
+                           (long long)counts[i].value);
+    }
+    if (!(options->max_minutes >= 0)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "max_minutes is %g, expected 0 or more",
+                           options->max_minutes);
+    }
+    if (!options->epochs || options->initial_epoch < options->epochs) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_ARGUMENT,
+        "initial_epoch is %lld, expected less than epochs, which is %lld: epochs counts the initial ones",
+        (long long)options->initial_epoch, (long long)options->epochs);
+}
+
 static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
-    if (options->epochs < 0 || options->steps_per_epoch < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "epochs is %lld and steps_per_epoch %lld, expected 0 or more",
-                           (long long)options->epochs, (long long)options->steps_per_epoch);
-    }
-    if (options->checkpoint_steps < 0 || options->max_bad_records < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "checkpoint_steps is %lld and max_bad_records %lld, expected 0 or more",
-                           (long long)options->checkpoint_steps, (long long)options->max_bad_records);
+    LIANA_TRY(check_counts(options, error));
+    for (int64_t i = 0; options->class_weights && i < options->num_class_weights; i++) {
+        double weight = options->class_weights[i];
+        if (weight >= 0 && weight <= 1e30) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "class_weights[%lld] is %g, expected a number of at least 0",
+                           (long long)i, weight);
     }
     if (options->validation && options->validation_split) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -401,6 +481,9 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},
                                       .batch_size = own->batch_size,
+                                      .evaluation_batch_size = own->evaluation_batch_size,
+                                      .class_weights = options->class_weights,
+                                      .num_class_weights = options->class_weights ? options->num_class_weights : 0,
                                       .microbatch = options->microbatch,
                                       .seed = options->seed,
                                       .scale = own->scale,
@@ -413,7 +496,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
     LIANA_TRY(find_precision(resumed_from, &own->arena, &request.precision, error));
     find_recomputation(resumed_from, &own->arena, &request);
     LIANA_TRY(liana__compiled_get(&request, &own->training, error));
-    liana__training_state_next_fit(&own->training->state);
+    liana__training_state_next_fit(&own->training->state, options->initial_epoch);
     return LIANA_OK;
 }
 
@@ -426,6 +509,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
 {
     if (!options->training) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
     LIANA_TRY(check_sizes(own->batch_size, options->microbatch, options->data_memory, error));
+    LIANA_TRY(check_sizes(own->evaluation_batch_size, 0, 0, error));
     LIANA_TRY(check_modes(options->precision, options->recompute, options->memory, error));
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(find_preprocessing(own, options->training, true, error));
@@ -450,8 +534,10 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
     LIANA_TRY(check_fit(model, options, error));
     session own = {.model = model,
                    .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
+                   .evaluation_batch_size = options->validation_batch_size,
                    .seed = options->seed,
                    .data_bytes = data_bytes(options->data_memory)};
+    if (!own.evaluation_batch_size) own.evaluation_batch_size = own.batch_size;
     liana_status status = open_fit(&own, options, error);
     if (status == LIANA_OK) {
         status = run_fit(&own, options, error);
@@ -470,14 +556,17 @@ static bool has_labels(const liana_dataset *dataset)
 }
 
 /* Runs over the data once. */
-static liana_status measure(liana__compile_request *request, const liana_dataset *data, liana__on_outputs on_outputs,
-                            void *user, liana_results *results, liana__error *error)
+static liana_status measure(liana__compile_request *request, const liana_dataset *data, int64_t steps,
+                            liana__on_outputs on_outputs, void *user, liana_results *results, liana__error *error)
 {
     liana_model *model = request->model;
     if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
     LIANA_TRY(check_sizes(request->batch_size, 0, 0, error));
     LIANA_TRY(liana__model_check(model, error));
-    session own = {.model = model, .batch_size = request->batch_size, .data_bytes = data_bytes(0)};
+    session own = {.model = model,
+                   .batch_size = request->batch_size,
+                   .evaluation_batch_size = request->batch_size,
+                   .data_bytes = data_bytes(0)};
     liana__totals totals = {0};
     liana_status status = find_preprocessing(&own, data, false, error);
     request->scale = own.scale;
@@ -485,13 +574,19 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
     if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.measured, error);
     if (status == LIANA_OK) {
-        status = liana__evaluate(own.training->trainer, own.measured.loader, has_labels(data), &totals, on_outputs,
-                                 user, error);
+        status = liana__evaluate(own.training->trainer, own.measured.loader, has_labels(data), steps, &totals,
+                                 on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = results_of(&totals);
     liana__totals_free(&totals);
     close_session(&own);
     return status;
+}
+
+static liana_status check_steps(int64_t steps, liana__error *error)
+{
+    if (steps >= 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps is %lld, expected 0 or more", (long long)steps);
 }
 
 liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
@@ -508,7 +603,8 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
     }
     if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
-    return measure(&request, dataset, NULL, NULL, results, error);
+    LIANA_TRY(check_steps(options->steps, error));
+    return measure(&request, dataset, options->steps, NULL, NULL, results, error);
 }
 
 typedef struct destination {
@@ -526,10 +622,22 @@ static liana_status copy_outputs(void *user, const liana__batch *batch, const fl
     return LIANA_OK;
 }
 
-liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
+liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
+                                   const liana_predict_options *options, float *outputs)
 {
-    liana__compile_request request = {.model = model, .batch_size = DEFAULT_BATCH_SIZE};
+    static const liana_predict_options defaults;
+    if (!options) options = &defaults;
+    liana__error *error = &model->context->error;
+    liana__compile_request request = {.model = model,
+                                      .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE};
     liana_shape output = liana__model_output_shape(model);
     destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
-    return measure(&request, dataset, copy_outputs, &own, NULL, &model->context->error);
+    LIANA_TRY(check_steps(options->steps, error));
+    if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
+    return measure(&request, dataset, options->steps, copy_outputs, &own, NULL, error);
+}
+
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
+{
+    return liana_predict_batches(model, dataset, NULL, outputs);
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "data/source/class_list.h"
 #include "formats/json.h"
+#include "formats/safetensors.h"
 #include "models/preprocessing.h"
 #include "train/config/config.h"
 
@@ -151,6 +152,18 @@ liana_status liana__preprocessing_read(liana_model *model, const char *text, con
     if (error) error->status = LIANA_INVALID_DATA;
     liana__fail_within(error, "'%s': the preprocessing in its metadata", path);
     return LIANA_INVALID_DATA;
+}
+
+const char *const liana__preprocessing_key = "preprocessing";
+
+liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
+{
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(weights, &file, error));
+    const char *text = liana__safetensors_metadata(&file, liana__preprocessing_key);
+    liana_status status = liana__preprocessing_read(model, text, weights, error);
+    liana__safetensors_close(&file);
+    return status;
 }
 
 /* ---- in a run folder ---- */

@@ -11,6 +11,12 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
 liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
     LIANA_MUST_USE;
 
+/* The key of that line in the metadata of a weight file; and setting it from such a file (safetensors). Errors: those of
+ * opening it. */
+extern const char *const liana__preprocessing_key;
+liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Sets it from the config.yaml of a run folder, if there is one. Errors: those of reading it. */
 liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error) LIANA_MUST_USE;
 

@@ -8,6 +8,7 @@
 
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
+#include "train/callbacks/standard.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/fit.h"
@@ -34,6 +35,9 @@ typedef struct liana__run {
     liana_model *model;
     liana__training core; /* the model compiled, and all that changes while it trains */
     liana__warnings warnings;
+    liana__callback_list callbacks;       /* of a training: the history and those of the configuration */
+    bool resumed;                         /* from a checkpoint */
+    liana__training_length length_before; /* of the run that is in the folder */
     liana__run_data training;
     liana__run_data validation;
     liana__run_data test;
@@ -56,7 +60,7 @@ typedef struct liana__run_options {
     bool training;      /* open all data and make the optimizer */
     bool validation;    /* open the validation data, which must exist */
     bool resume;        /* with training: resume from the newest undamaged checkpoint, if there is one */
-    /* Called for events; see liana__fit_options. May be NULL. */
+    /* Called for events; see liana__progress_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* Called a few times a second while remote files are fetched. True ends the fetch with CANCELLED. May be NULL. */
     bool (*stop)(void *user);
@@ -88,6 +92,11 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
  * liana__checkpoint_load. */
 liana_status liana__run_load(liana__run *run, const char *folder, const char *checkpoint, const char **loaded,
                              liana__error *error) LIANA_MUST_USE;
+
+/* Loads model.weights into the run's variables; without such a key nothing happens. Training does it when the run is
+ * opened. `options` (may be NULL) are told. Errors: those of liana__weights_load. */
+liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The columns of a predictions file. */
 typedef enum liana__prediction_columns {

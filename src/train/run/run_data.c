@@ -219,6 +219,17 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
     return part_name(run, where);
 }
 
+/* Of the training, the validation, or what is predicted. */
+static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
+{
+    const liana__train_config *train = &run->config->train;
+    int64_t size = part == &run->training ? train->batch_size : train->validation_batch_size;
+    if (part != &run->training && part != &run->validation && train->prediction_batch_size) {
+        size = train->prediction_batch_size;
+    }
+    return size ? size : train->batch_size;
+}
+
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
@@ -231,7 +242,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
                   .channels = (int)run->image_shape[2],
                   .antialias = data->resize.antialias,
                   .fast = data->decode == LIANA__DECODE_FAST},
-        .batch_size = train->batch_size,
+        .batch_size = batch_size_of(run, part),
         .steps_per_epoch = training ? train->steps_per_epoch : 0,
         .remainder = training ? (liana__remainder)train->remainder : LIANA__REMAINDER_KEEP,
         .shuffle = training && data->shuffle && !part->source->streams,
@@ -332,7 +343,7 @@ static liana_status find_shapes(liana__run *run, const liana__source *source, co
 static bool knows_shapes(const liana__config *config)
 {
     const liana__data_config *data = &config->data;
-    bool knows_classes = data->num_classes || data->class_names.count || config->model.layers;
+    bool knows_classes = data->num_classes || data->class_names.count || config->model.layers || config->model.file;
     return knows_classes && data->image_size[0] && data->channels;
 }
 

@@ -92,8 +92,8 @@ static const char *first_difference(const liana__value *a, const liana__value *b
     return NULL;
 }
 
-/* Keys that may change between the parts of a run: they change no result. (Until a record is bad, a run that would skip
- * it is one that would fail at it.) */
+/* Keys that may change between the parts of a run: they change no result, or say how long it is and what watches it.
+ * (Until a record is bad, a run that would skip it is one that would fail at it.) */
 static const char *const FREE_KEYS[] = {"output",
                                         "data.threads",
                                         "data.memory",
@@ -103,6 +103,10 @@ static const char *const FREE_KEYS[] = {"output",
                                         "data.remote_cache_limit",
                                         "data.on_bad_record",
                                         "data.max_bad",
+                                        "train.epochs",
+                                        "train.steps",
+                                        "train.max_minutes",
+                                        "train.callbacks",
                                         "train.threads",
                                         "train.recompute",
                                         "train.memory"};
@@ -227,6 +231,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     bool has_columns = run->config->data.components.count > 0;
     const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;
     if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
+    run->length_before = (liana__training_length){old.train.epochs, old.train.steps, old.train.max_minutes};
     liana__arena arena = {0};
     liana_status status = check_same_config(run, &old, path, &arena, error);
     liana__arena_free(&arena);

@@ -41,10 +41,11 @@ void liana__run_note_cache_events(const liana__run *run, const liana__run_option
  * the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run_model.c: builds the model, and finds the scale of its images. */
+/* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
+ * without a value get that. Before the data are opened. */
+liana_status liana__run_read_model(liana__run *run, liana__error *error);
+/* Builds the model, unless it is read, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
-/* Loads model.weights into the variables. */
-liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error);
 
 /* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
  * chooses the shard size. */
@@ -55,6 +56,12 @@ size_t liana__run_data_memory(const liana__run *run);
 /* The part of it for one part of the data, without its cache; all three parts together have data.memory. Without
  * training, one part is read at a time and has all. */
 size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
+
+/* run_train.c: how long the training is, and its callbacks. */
+liana__training_length liana__run_length(const liana__run *run);
+liana_status liana__run_find_callbacks(liana__run *run, liana__error *error);
+/* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
+char *liana__run_checkpoints(liana__run *run, const char *folder);
 
 /* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);

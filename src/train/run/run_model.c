@@ -1,10 +1,13 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
+#include "formats/json.h"
 #include "models/models.h"
+#include "train/model/model_preprocessing.h"
 #include "train/model/weights.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The sticky error of a model that is being built becomes the run's. */
 static liana_status take_error(const liana__run *run, liana_status status, liana__error *error)
@@ -22,6 +25,71 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
     }
     run->scale = (liana_scale)*configured;
 }
+
+/* ---- a model from a file ---- */
+
+/* As its file says, unless the configuration says otherwise. */
+static liana_status take_shapes(liana__run *run, liana__error *error)
+{
+    liana__data_config *data = &run->config->data;
+    liana_shape input = liana__model_input_shape(run->model);
+    if (input.rank != 4) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%s: the model's input is %s, expected images: [batch, height, width, channels]",
+                           run->config->model.file, liana__shape_print(&input).text);
+    }
+    if (!data->image_size[0]) memcpy(data->image_size, &input.dims[1], sizeof data->image_size);
+    if (!data->channels) data->channels = input.dims[3];
+    bool same =
+        data->image_size[0] == input.dims[1] && data->image_size[1] == input.dims[2] && data->channels == input.dims[3];
+    if (same) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "%s: the model's images are %lldx%lldx%lld, but data.image_size and data.channels ask for "
+                       "%lldx%lldx%lld; leave them out",
+                       run->config->model.file, (long long)input.dims[1], (long long)input.dims[2],
+                       (long long)input.dims[3], (long long)data->image_size[0], (long long)data->image_size[1],
+                       (long long)data->channels);
+}
+
+/* What liana_model_save wrote beside the weights. */
+static liana_status take_preprocessing(liana__run *run, liana__error *error)
+{
+    liana__data_config *data = &run->config->data;
+    const char *weights = run->config->model.weights;
+    if (!weights || !liana__ends_with(weights, ".safetensors")) return LIANA_OK;
+    const char *file = weights;
+    LIANA_TRY(liana__remote_file(run->remote, weights, &run->arena, &file, error));
+    LIANA_TRY(liana__preprocessing_read_file(run->model, file, error));
+    const liana_preprocessing *known = &run->model->preprocessing;
+    if (data->scale == LIANA_SCALE_AUTO) data->scale = (int)known->scale;
+    if (known->antialias) data->resize.antialias = true;
+    if (known->fast_decode) data->decode = LIANA__DECODE_FAST;
+    if (!data->class_names.count) data->class_names = (liana__strings){known->num_class_names, known->class_names};
+    return LIANA_OK;
+}
+
+static liana_status read_file(liana__run *run, liana__error *error)
+{
+    const char *path;
+    liana__value *architecture;
+    LIANA_TRY(liana__remote_file(run->remote, run->config->model.file, &run->arena, &path, error));
+    LIANA_TRY(liana__json_read(path, &run->arena, &architecture, error));
+    LIANA_TRY(liana_model_create(run->context, run->config->model.name, &run->model));
+    LIANA_TRY(take_error(run, liana__model_from_keras(run->model, architecture), error));
+    run->num_backbone_layers = run->model->num_layers;
+    LIANA_TRY(take_shapes(run, error));
+    return take_preprocessing(run, error);
+}
+
+liana_status liana__run_read_model(liana__run *run, liana__error *error)
+{
+    if (!run->config->model.file) return LIANA_OK;
+    liana_status status = read_file(run, error);
+    if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
+    return status;
+}
+
+/* ---- a list of layers ---- */
 
 static liana_status build_layers(liana__run *run, liana__error *error)
 {
@@ -103,8 +171,12 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
 liana_status liana__run_build_model(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
-    LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
-    LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
+    if (config->file) {
+        find_scale(run, NULL);
+    } else {
+        LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
+        LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
+    }
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
     if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));
@@ -147,13 +219,14 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
     liana_status status = read_values(run, values, error);
     if (status == LIANA_OK) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
     if (status == LIANA_OK) {
-        status = liana__weights_load(model, file, run->num_backbone_layers, values, &run->arena, &report, error);
+        size_t required = run->config->model.partial_weights ? 0 : run->num_backbone_layers;
+        status = liana__weights_load(model, file, required, values, &run->arena, &report, error);
     }
     if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
     if (status == LIANA_OK) status = write_values(run, values, error);
     for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
     free(values);
-    if (status == LIANA_OK) {
+    if (status == LIANA_OK && options) {
         liana__run_note(options,
                         "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),

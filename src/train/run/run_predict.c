@@ -51,7 +51,7 @@ static bool report(predictions *own, const liana__batch *batch)
 {
     const liana__run_options *options = own->options;
     if (!options || !options->on_event) return true;
-    int64_t epochs = own->run->config->train.epochs;
+    int64_t epochs = own->run->core.state.epoch;
     liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
                               .epoch = epochs,
                               .epochs = epochs,
@@ -90,7 +90,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
     liana__text_add(&own.text, "%s", headers[columns]);
     liana_status status =
-        liana__evaluate(run->core.trainer, data->loader, data->source->has_labels, &own.totals, add_batch, &own, error);
+        liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__store_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {

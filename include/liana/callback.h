@@ -1,0 +1,121 @@
+/* callback.h - functions of a program that run at the events of a training (liana_fit).
+ *
+ *     static liana_status epoch_end(void *user, liana_fit_context *context)
+ *     {
+ *         double accuracy;
+ *         if (liana_fit_metric(context, "val_accuracy", &accuracy) && accuracy > 0.95) {
+ *             liana_fit_stop(context, "the accuracy is above 95 %");
+ *         }
+ *         return LIANA_OK;
+ *     }
+ *     ...
+ *     liana_callback own = {.size = sizeof own, .name = "good_enough", .epoch_end = epoch_end};
+ *     liana_fit(model, &(liana_fit_options){.training = data, .callbacks = (const liana_callback *[]){&own},
+ *                                           .num_callbacks = 1});
+ *
+ * In a training of several processes each process runs the callbacks, with the same values, and must come to the same
+ * decisions. What depends on a clock goes through liana_fit_clock_decision; files are written where
+ * liana_fit_is_chief. */
+#ifndef LIANA_CALLBACK_H
+#define LIANA_CALLBACK_H
+
+#include <liana/element.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A running training, as callbacks see it. Valid during the call. */
+typedef struct liana_fit_context liana_fit_context;
+/* What a callback keeps in checkpoints. Valid during the call. */
+typedef struct liana_callback_state liana_callback_state;
+
+/* A status other than LIANA_OK ends liana_fit with this status. */
+typedef liana_status liana_callback_function(void *user, liana_fit_context *context);
+
+/* Functions that are NULL are not called. */
+typedef struct liana_callback {
+    size_t size;                          /* sizeof(liana_callback) */
+    const char *name;                     /* of its state in checkpoints, without '/'; NULL: it has no state */
+    liana_callback_function *train_begin; /* also of a training that goes on from a checkpoint, after `load` */
+    liana_callback_function *train_end;   /* of a training that ends well, before its last checkpoint */
+    liana_callback_function *epoch_begin; /* not repeated where an epoch goes on from a checkpoint */
+    liana_callback_function *epoch_end;   /* after the validation */
+    liana_callback_function *step_begin;
+    liana_callback_function *step_end; /* an update is done */
+    liana_callback_function *validation_begin;
+    liana_callback_function *validation_end;
+    /* What of the callback is state. `save` stores it by name (liana_callback_state_put_...); it runs at each
+     * checkpoint and before each validation. `load` takes it back when a training goes on from a checkpoint. A validation
+     * that was interrupted is done again, so state should change in other events. */
+    void (*save)(void *user, liana_callback_state *state);
+    liana_status (*load)(void *user, const liana_callback_state *state);
+    void *user;
+} liana_callback;
+
+/* ---- where the training is ---- */
+
+LIANA_API int64_t liana_fit_epoch(const liana_fit_context *context);  /* from 1 */
+LIANA_API int64_t liana_fit_epochs(const liana_fit_context *context); /* 0: not known */
+/* Updates done in the epoch, of how many; in a validation, its batches. */
+LIANA_API int64_t liana_fit_step(const liana_fit_context *context);
+LIANA_API int64_t liana_fit_steps(const liana_fit_context *context);
+LIANA_API int64_t liana_fit_iteration(const liana_fit_context *context); /* updates done in all */
+/* The learning rate of the last update; 0 before the first. */
+LIANA_API double liana_fit_learning_rate(const liana_fit_context *context);
+/* Whether the training went on from a checkpoint, and whether this process writes files. */
+LIANA_API bool liana_fit_is_resumed(const liana_fit_context *context);
+LIANA_API bool liana_fit_is_chief(const liana_fit_context *context);
+
+/* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no such
+ * value, or nothing was measured yet; *value is then 0. */
+LIANA_API bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value);
+
+/* The training's variables: weights by name ("dense/kernel"), and the optimizer's slots ("optimizer/Adam/m/..."). NULL
+ * after the last. */
+LIANA_API const char *liana_fit_variable_name(const liana_fit_context *context, size_t index);
+/* Number of elements, all float32; -1: there is no such variable. */
+LIANA_API int64_t liana_fit_variable_size(const liana_fit_context *context, const char *name);
+/* Copies a variable into values[size]. Errors: NOT_FOUND; those of the device. */
+LIANA_API LIANA_MUST_USE liana_status liana_fit_variable_read(const liana_fit_context *context, const char *name,
+                                                              float *values);
+
+/* ---- what a callback may ask for ---- */
+
+/* Ends the training well: liana_fit returns LIANA_OK. At a step after this update, else after this epoch. The reason is
+ * copied; NULL: none. It is told to on_note with the callback's name. */
+LIANA_API void liana_fit_stop(liana_fit_context *context, const char *reason);
+/* A checkpoint after this event, if the training has a folder for them. */
+LIANA_API void liana_fit_request_checkpoint(liana_fit_context *context);
+/* The factor that the schedule's rate is multiplied by: 1 when a training begins, part of its state. Errors:
+ * INVALID_ARGUMENT if it is not a finite number above 0. */
+LIANA_API double liana_fit_rate_factor(const liana_fit_context *context);
+LIANA_API LIANA_MUST_USE liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor);
+/* A decision that depends on a clock: `own` is what this process would decide; returns what the chief decides for all.
+ * All processes must ask at the same event. */
+LIANA_API bool liana_fit_clock_decision(const liana_fit_context *context, bool own);
+/* Stores a message for the failure that the callback returns. Returns `status`. */
+LIANA_API liana_status liana_fit_fail(liana_fit_context *context, liana_status status, const char *message);
+
+/* ---- state ---- */
+
+/* Store a value under a key. Numbers keep all their bits but those of a NaN. Texts are copied. An array (float32) is
+ * borrowed, and must stay as it is until the training goes on. */
+LIANA_API void liana_callback_state_put_number(liana_callback_state *state, const char *key, double number);
+LIANA_API void liana_callback_state_put_integer(liana_callback_state *state, const char *key, int64_t integer);
+LIANA_API void liana_callback_state_put_text(liana_callback_state *state, const char *key, const char *text);
+LIANA_API void liana_callback_state_put_array(liana_callback_state *state, const char *key, const float *values,
+                                              int64_t count);
+/* Read a value. False, NULL or -1: there is none of that kind, and nothing is written. Texts are valid during the call.
+ * An array is copied into values[count] only if it has `count` elements; its number of elements is returned. `values`
+ * may be NULL. */
+LIANA_API bool liana_callback_state_get_number(const liana_callback_state *state, const char *key, double *number);
+LIANA_API bool liana_callback_state_get_integer(const liana_callback_state *state, const char *key, int64_t *integer);
+LIANA_API const char *liana_callback_state_get_text(const liana_callback_state *state, const char *key);
+LIANA_API int64_t liana_callback_state_get_array(const liana_callback_state *state, const char *key, float *values,
+                                                 int64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+/* The list of callbacks, reading their options, and running them. */
+#include "train/callbacks/callback.h"
+
+#include "base/named.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const liana__callback *const liana__callbacks[] = {
+#define LIANA__CALLBACK(stem, name) &liana__callback_##name,
+#include "train/callbacks/callbacks.def"
+#undef LIANA__CALLBACK
+    NULL,
+};
+
+enum { NUM_CALLBACKS = sizeof liana__callbacks / sizeof *liana__callbacks - 1 };
+
+/* ---- the list ---- */
+
+void liana__callback_list_free(liana__callback_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        liana__callback_item *item = &list->items[i];
+        if (item->type->close) item->type->close(item);
+        free(item->self);
+    }
+    free(list->items);
+    *list = (liana__callback_list){0};
+}
+
+bool liana__callback_list_has(const liana__callback_list *list, const char *name)
+{
+    for (size_t i = 0; list && i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* NAME, NAME_2, NAME_3: as layers are named. */
+static void choose_name(const liana__callback_list *list, const char *name, liana__callback_item *item)
+{
+    if (!name) return;
+    snprintf(item->name, sizeof item->name, "%.48s", name);
+    for (int number = 2; liana__callback_list_has(list, item->name); number++) {
+        snprintf(item->name, sizeof item->name, "%.48s_%d", name, number);
+    }
+}
+
+liana_status liana__callback_list_add(liana__callback_list *list, const liana__callback *type, const void *options,
+                                      const char *name, liana__callback_item **item, liana__error *error)
+{
+    liana__callback_item added = {.type = type, .options = options, .self = calloc(1, type->size + 1)};
+    choose_name(list, name, &added);
+    bool enough = added.self && liana__grow(&list->items, list->count, &list->capacity, sizeof *list->items);
+    if (!enough) {
+        free(added.self);
+        return liana__fail_memory(error, "the callbacks");
+    }
+    list->items[list->count++] = added;
+    if (item) *item = &list->items[list->count - 1];
+    return LIANA_OK;
+}
+
+/* ---- reading ---- */
+
+/* "EarlyStopping" or "EarlyStopping: {...}"; the options of the first form are none. */
+static liana_status split_entry(const liana__value *entry, const char *where, const char **name,
+                                const liana__place **place, const liana__value **options, liana__error *error)
+{
+    char found[128];
+    *options = NULL;
+    *place = &entry->place;
+    if (entry->kind == LIANA__VALUE_STRING) {
+        *name = entry->string;
+        return LIANA_OK;
+    }
+    if (entry->kind != LIANA__VALUE_MAP || entry->count != 1) {
+        return liana__fail_at(error, &entry->place, where,
+                              "found %s, expected one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'",
+                              liana__value_describe(entry, found, sizeof found));
+    }
+    *name = entry->keys[0];
+    *place = &entry->key_places[0];
+    const liana__value *value = entry->items[0];
+    if (value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (value->kind != LIANA__VALUE_MAP) {
+        return liana__fail_at(error, &value->place, where, "found %s after %.60s, expected options: {key: value, ...}",
+                              liana__value_describe(value, found, sizeof found), *name);
+    }
+    *options = value;
+    return LIANA_OK;
+}
+
+static liana_status read_item(liana__callback_list *list, const liana__value *entry, const char *where,
+                              liana__arena *arena, liana__error *error)
+{
+    const char *name = NULL, *nearest = NULL;
+    const liana__place *place = NULL;
+    const liana__value *value = NULL;
+    LIANA_TRY(split_entry(entry, where, &name, &place, &value, error));
+    const liana__callback *type =
+        liana__callbacks[liana__named_find(LIANA__NAMED_POINTERS(liana__callback, liana__callbacks, NUM_CALLBACKS),
+                                           name, &nearest)];
+    if (!type) {
+        const char *hint = nearest ? liana__hint(nearest).text : "";
+        return liana__fail_at(error, place, where, "there is no callback '%.60s'; 'liana list callbacks' shows them%s",
+                              name, hint);
+    }
+    char key[256];
+    snprintf(key, sizeof key, "%s.%s", where, type->name);
+    void *options = liana__arena_allocate(arena, type->options->size);
+    if (!options) return liana__fail_memory(error, "the callbacks");
+    LIANA_TRY(liana__fields_read(type->options, value, key, NULL, arena, options, error));
+    if (type->check) LIANA_TRY(type->check(options, value, key, error));
+    return liana__callback_list_add(list, type, options, type->name, NULL, error);
+}
+
+liana_status liana__callback_list_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                       liana__arena *arena, liana__error *error)
+{
+    char found[128], key[128];
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    if (value->kind != LIANA__VALUE_LIST) {
+        return liana__fail_at(error, &value->place, where,
+                              "found %s, expected a list of callbacks: [CSVLogger, EarlyStopping: {patience: 3}]",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    for (size_t i = 0; i < value->count; i++) {
+        snprintf(key, sizeof key, "%s[%zu]", where, i);
+        LIANA_TRY(read_item(list, value->items[i], key, arena, error));
+    }
+    return LIANA_OK;
+}
+
+/* ---- running ---- */
+
+liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,
+                                       liana_fit_context *context, liana__error *error)
+{
+    liana_status status = LIANA_OK;
+    context->error = error;
+    for (size_t i = 0; list && i < list->count && status == LIANA_OK; i++) {
+        liana__callback_item *item = &list->items[i];
+        liana__callback_function *function = item->type->on[event];
+        if (!function) continue;
+        context->running = item;
+        status = function(item, context, error);
+        if (status != LIANA_OK && *item->name) {
+            status = liana__fail_within(error, "the callback %s", item->name);
+        }
+    }
+    context->running = NULL;
+    return status;
+}
+
+/* ---- state ---- */
+
+liana_status liana__callback_list_save(const liana__callback_list *list, liana__kept_values *states,
+                                       liana__error *error)
+{
+    liana__kept_values_free(states);
+    for (size_t i = 0; list && i < list->count; i++) {
+        const liana__callback_item *item = &list->items[i];
+        liana_callback_state state = {states, item->name};
+        if (item->type->save && *item->name) item->type->save(item, &state);
+    }
+    return states->arena.failed ? liana__fail_memory(error, "the states of the callbacks") : LIANA_OK;
+}
+
+typedef struct unknown_owners {
+    const liana__callback_list *list;
+    const liana__notes *notes;
+    char told[64]; /* the last one: its values stand together */
+} unknown_owners;
+
+static void tell_unknown(void *user, const char *owner)
+{
+    unknown_owners *own = user;
+    if (liana__callback_list_has(own->list, owner) || strcmp(owner, own->told) == 0) return;
+    snprintf(own->told, sizeof own->told, "%.63s", owner);
+    liana__note(own->notes,
+                "the checkpoint has the state of a callback '%s', which is not among the callbacks now: its state is "
+                "dropped",
+                owner);
+}
+
+liana_status liana__callback_list_load(liana__callback_list *list, const liana_fit_context *context,
+                                       liana__kept_values *states, liana__error *error)
+{
+    unknown_owners unknown = {.list = list, .notes = &context->notes};
+    liana__kept_values_owners(states, tell_unknown, &unknown);
+    for (size_t i = 0; list && i < list->count; i++) {
+        liana__callback_item *item = &list->items[i];
+        liana_callback_state state = {states, item->name};
+        if (!item->type->load || !*item->name) continue;
+        if (item->type->load(item, context, &state, error) != LIANA_OK) {
+            return liana__fail_within(error, "the state of the callback %s", item->name);
+        }
+    }
+    return LIANA_OK;
+}

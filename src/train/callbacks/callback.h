@@ -1,0 +1,152 @@
+/* callback.h - the contract of callbacks: what runs at the events of a training. To add one: src/train/callbacks/
+ * <stem>.c with the struct, and a row in callbacks.def.
+ *
+ * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
+ * clock or on a signal is decided by the chief (liana__fit_clock_decision), and only the chief writes files. */
+#ifndef LIANA_TRAIN_CALLBACK_H
+#define LIANA_TRAIN_CALLBACK_H
+
+#include "base/field.h"
+#include "train/core/training.h"
+
+#include <liana/callback.h>
+
+typedef enum liana__callback_event {
+    LIANA__ON_TRAIN_BEGIN, /* also of a training that goes on from a checkpoint; states are loaded */
+    LIANA__ON_EPOCH_BEGIN, /* before its first update; not repeated where an epoch goes on from a checkpoint */
+    LIANA__ON_STEP_BEGIN,
+    LIANA__ON_STEP_END, /* an update is done */
+    LIANA__ON_VALIDATION_BEGIN,
+    LIANA__ON_VALIDATION_STEP, /* a batch of the validation is done */
+    LIANA__ON_VALIDATION_END,
+    LIANA__ON_EPOCH_END,  /* after the validation, if there was one */
+    LIANA__ON_TRAIN_END,  /* of a training that ends well, before its last checkpoint */
+    LIANA__ON_CHECKPOINT, /* the state was saved */
+    LIANA__NUM_CALLBACK_EVENTS
+} liana__callback_event;
+
+/* A callback of a training: its type, its options, and what it keeps while it runs. */
+typedef struct liana__callback_item {
+    const struct liana__callback *type;
+    const void *options;
+    void *self;    /* type->size bytes, zeros at first */
+    char name[64]; /* of its state; no other of the list has it. "" if it has none */
+} liana__callback_item;
+
+/* Errors end the training. */
+typedef liana_status liana__callback_function(liana__callback_item *own, liana_fit_context *context,
+                                              liana__error *error);
+
+typedef struct liana__callback {
+    const char *name; /* Keras's class name, if Keras has one */
+    const char *doc;
+    const liana__fields *options; /* NULL: none */
+    /* Checks what options cannot check one by one. `value`: what they were read from, NULL if they are the defaults;
+     * `where`: its dotted key. NULL: nothing to check. */
+    liana_status (*check)(const void *options, const liana__value *value, const char *where, liana__error *error);
+    size_t size; /* of self */
+    /* What of it is state: saved, restored and compared with the training's. NULL: nothing. load gets what save stored,
+     * or nothing at all in the first training with this callback. */
+    void (*save)(const liana__callback_item *own, liana_callback_state *state);
+    liana_status (*load)(liana__callback_item *own, const liana_fit_context *context, const liana_callback_state *state,
+                         liana__error *error);
+    void (*close)(liana__callback_item *own);                 /* frees what self refers to; NULL: nothing */
+    liana__callback_function *on[LIANA__NUM_CALLBACK_EVENTS]; /* NULL: not called */
+} liana__callback;
+
+#define LIANA__CALLBACK(stem, name) extern const liana__callback liana__callback_##name;
+#include "train/callbacks/callbacks.def"
+#undef LIANA__CALLBACK
+
+/* All callbacks in the order of callbacks.def, NULL-terminated. */
+extern const liana__callback *const liana__callbacks[];
+
+/* ---- what callbacks see, and what they ask for ---- */
+
+/* Where a training is. Callbacks may read all of it; they change something through the functions below. */
+struct liana_fit_context {
+    liana__training *training;
+    int64_t epoch;                   /* from 1 */
+    int64_t epochs;                  /* 0: not known */
+    int64_t step;                    /* updates done in this epoch; in a validation, its batches */
+    int64_t steps;                   /* of this epoch, or this validation */
+    const liana__totals *totals;     /* of the epoch so far */
+    const liana__totals *validation; /* count 0: none in this epoch, or none yet */
+    bool validates;                  /* the training has validation data */
+    double learning_rate;            /* of the last update; 0 before the first */
+    double scheduled_rate;           /* the same without the rate factor */
+    double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
+    double wait;                     /* of which spent waiting for input */
+    int64_t images;                  /* in that time */
+    const char *folder;              /* for files of the training; NULL: none */
+    liana__notes notes;
+    bool is_chief; /* whether this process writes files */
+    bool resumed;  /* the training went on from a checkpoint */
+    liana__callback_item *running;
+    /* What was asked for. */
+    bool stopping;    /* the training ends well */
+    bool interrupted; /* it ends with CANCELLED, to be resumed */
+    bool wants_checkpoint;
+    char stopped_by[64];
+    char reason[256];
+    liana__error *error;
+};
+
+/* The current value of "loss", a metric, or either after "val_". *known is false if nothing was measured, such as in an
+ * epoch without validation. Errors: INVALID_CONFIG if the training never has it; the message names those it has. */
+liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,
+                               liana__error *error) LIANA_MUST_USE;
+
+/* Ends the training well: after this update if it is asked for at a step, else after this epoch. The state is saved.
+ * The first one to ask is named with its reason. */
+void liana__fit_stop(liana_fit_context *context, const char *format, ...) LIANA__PRINTF(2, 3);
+/* Stops it in good order as on a signal: with a checkpoint, and CANCELLED. */
+void liana__fit_interrupt(liana_fit_context *context);
+/* Sets the factor that the schedule's rate is multiplied by from now on. Above 0. */
+void liana__fit_set_rate_factor(liana_fit_context *context, double factor);
+/* Puts other values into a weight, such as those of an earlier epoch: [bytes of the variable], host memory. */
+liana_status liana__fit_write_variable(liana_fit_context *context, liana__variable *variable, const void *data,
+                                       liana__error *error) LIANA_MUST_USE;
+
+/* A decision that depends on a clock or a signal: `own` is what this process would decide. Returns what is decided for
+ * all processes. Every process must ask at the same event. This is the one place where the chief of a cluster tells the
+ * others; in a training of one process the answer is `own`. */
+bool liana__fit_clock_decision(const liana_fit_context *context, bool own);
+
+/* ---- the list of a training ---- */
+
+/* Zero-initialise; free with liana__callback_list_free. They run in this order. */
+typedef struct liana__callback_list {
+    liana__callback_item *items;
+    size_t count, capacity;
+} liana__callback_list;
+
+void liana__callback_list_free(liana__callback_list *list);
+
+/* Adds a callback. Options are borrowed. `name` of its state (no '/'): a second one of that name gets NAME_2. NULL: it
+ * has no state. *item (may be NULL) is valid until the next one is added. Errors: OUT_OF_MEMORY. */
+liana_status liana__callback_list_add(liana__callback_list *list, const liana__callback *type, const void *options,
+                                      const char *name, liana__callback_item **item, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. `where` is its dotted key.
+ * Options are in the arena. Errors: INVALID_CONFIG with the place; OUT_OF_MEMORY. */
+liana_status liana__callback_list_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                       liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* Calls all for an event, in order. NULL: there is no list. Errors: those of the callbacks, with the name. */
+liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,
+                                       liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
+
+/* All states as they are now. Arrays are borrowed from the callbacks. Errors: OUT_OF_MEMORY. */
+liana_status liana__callback_list_save(const liana__callback_list *list, liana__kept_values *states,
+                                       liana__error *error) LIANA_MUST_USE;
+/* Gives the callbacks what a checkpoint has of them. What belongs to none of them is dropped, and context->notes
+ * are told so. */
+liana_status liana__callback_list_load(liana__callback_list *list, const liana_fit_context *context,
+                                       liana__kept_values *states, liana__error *error) LIANA_MUST_USE;
+
+/* Whether one of the list has this name. */
+bool liana__callback_list_has(const liana__callback_list *list, const char *name);
+
+#endif

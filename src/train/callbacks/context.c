@@ -1,0 +1,90 @@
+/* What callbacks see of a training, and what they ask it for. */
+#include "train/callbacks/callback.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char VALIDATION[] = "val_";
+
+/* The index of a value among loss and metrics; -1: it has none of that name. */
+static int find_value(const liana__training *training, const char *name)
+{
+    if (strcmp(name, "loss") == 0) return 0;
+    for (size_t i = 0; i < training->num_metrics; i++) {
+        if (strcmp(name, training->metric_names[i]) == 0) return (int)i + 1;
+    }
+    return -1;
+}
+
+static liana_status fail_unknown(const liana_fit_context *context, const char *name, liana__error *error)
+{
+    const liana__training *training = context->training;
+    bool is_validation = liana__starts_with(name, VALIDATION);
+    if (is_validation && !context->validates && find_value(training, name + strlen(VALIDATION)) >= 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "there is no '%s' without validation data; give some, or "
+                           "watch '%s'",
+                           name, name + strlen(VALIDATION));
+    }
+    liana__text names = {0};
+    for (size_t i = 0; i <= training->num_metrics; i++) {
+        const char *one = i ? training->metric_names[i - 1] : "loss";
+        liana__text_add(&names, "%s%s", i ? ", " : "", one);
+        if (context->validates) liana__text_add(&names, ", %s%s", VALIDATION, one);
+    }
+    liana_status status = liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s",
+                                      name, names.data ? names.data : "loss");
+    liana__text_free(&names);
+    return status;
+}
+
+liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,
+                               liana__error *error)
+{
+    bool is_validation = liana__starts_with(name, VALIDATION);
+    int index = find_value(context->training, is_validation ? name + strlen(VALIDATION) : name);
+    *value = 0;
+    *known = false;
+    if (index < 0 || (is_validation && !context->validates)) return fail_unknown(context, name, error);
+    const liana__totals *totals = is_validation ? context->validation : context->totals;
+    *known = totals && totals->count > 0;
+    if (*known) *value = liana__totals_mean(totals, (size_t)index);
+    return LIANA_OK;
+}
+
+void liana__fit_stop(liana_fit_context *context, const char *format, ...)
+{
+    if (context->stopping) return;
+    context->stopping = true;
+    const char *name = context->running ? context->running->name : "";
+    snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");
+    va_list arguments;
+    va_start(arguments, format);
+    liana__format_list(context->reason, sizeof context->reason, format, arguments);
+    va_end(arguments);
+}
+
+void liana__fit_interrupt(liana_fit_context *context)
+{
+    context->interrupted = true;
+}
+
+void liana__fit_set_rate_factor(liana_fit_context *context, double factor)
+{
+    context->training->state.rate_factor = factor;
+}
+
+liana_status liana__fit_write_variable(liana_fit_context *context, liana__variable *variable, const void *data,
+                                       liana__error *error)
+{
+    LIANA_TRY(liana__variable_write(variable, data, error));
+    context->training->state.changed_after_update = true;
+    return LIANA_OK;
+}
+
+bool liana__fit_clock_decision(const liana_fit_context *context, bool own)
+{
+    (void)context;
+    return own;
+}

@@ -1,0 +1,134 @@
+/* CSVLogger: a table of the epochs. Its text is state, and the file is replaced as a whole: so a training that goes on
+ * from a checkpoint has no row twice and loses none. */
+#include "base/file.h"
+#include "train/callbacks/callback.h"
+
+#include <stdlib.h>
+
+typedef struct csv_options {
+    const char *filename;
+    const char *separator;
+} csv_options;
+
+typedef struct csv_logger {
+    liana__text text;
+    char *path;
+} csv_logger;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
+                     .doc = "The file; a relative name is in the run folder, of C programs in the current folder."),
+    LIANA__FIELD_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("CSVLogger", csv_options, fields);
+
+static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+{
+    const csv_options *options = given;
+    static const liana__place nowhere;
+    const liana__place *place = value ? &value->place : &nowhere;
+    if (!options->filename || !*options->filename) {
+        return liana__fail_at(error, place, where, "the filename is empty, expected the name of a file");
+    }
+    if (options->separator && *options->separator) return LIANA_OK;
+    return liana__fail_at(error, place, where, "the separator is empty, expected a character such as ','");
+}
+
+static void save(const liana__callback_item *item, liana_callback_state *state)
+{
+    const csv_logger *own = item->self;
+    liana__keep_text(state, "text", own->text.data ? own->text.data : "");
+}
+
+static liana_status load(liana__callback_item *item, const liana_fit_context *context,
+                         const liana_callback_state *state, liana__error *error)
+{
+    (void)context;
+    csv_logger *own = item->self;
+    const char *text = liana__kept_text(state, "text");
+    own->text.length = 0;
+    if (text) liana__text_add(&own->text, "%s", text);
+    return own->text.failed ? liana__fail_memory(error, "the log") : LIANA_OK;
+}
+
+static void destroy(liana__callback_item *item)
+{
+    csv_logger *own = item->self;
+    liana__text_free(&own->text);
+    free(own->path);
+}
+
+/* ---- rows ---- */
+
+static const char *value_name(const liana__training *training, size_t index)
+{
+    return index ? training->metric_names[index - 1] : "loss";
+}
+
+static void add_header(const csv_options *options, csv_logger *own, const liana_fit_context *context)
+{
+    const liana__training *training = context->training;
+    liana__text_add(&own->text, "epoch");
+    for (int part = 0; part < 1 + context->validates; part++) {
+        for (size_t i = 0; i <= training->num_metrics; i++) {
+            liana__text_add(&own->text, "%s%s%s", options->separator, part ? "val_" : "", value_name(training, i));
+        }
+    }
+    liana__text_add(&own->text, "%slearning_rate\n", options->separator);
+}
+
+/* A cell is empty where nothing was measured. */
+static void add_means(const csv_options *options, csv_logger *own, const liana__totals *totals, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        liana__text_add(&own->text, "%s", options->separator);
+        if (totals->count) liana__text_add_double(&own->text, liana__totals_mean(totals, i));
+    }
+}
+
+static liana_status write_text(const csv_logger *own, const liana_fit_context *context, liana__error *error)
+{
+    if (own->text.failed) return liana__fail_memory(error, "the log");
+    if (!context->is_chief) return LIANA_OK;
+    return liana__file_replace(own->path, own->text.data, own->text.length, error);
+}
+
+static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const csv_options *options = item->options;
+    csv_logger *own = item->self;
+    liana__text path = {0};
+    bool inside = context->folder && options->filename[0] != '/';
+    liana__text_add(&path, "%s%s%s", inside ? context->folder : "", inside ? "/" : "", options->filename);
+    if (path.failed) return liana__fail_memory(error, "the log");
+    free(own->path);
+    own->path = path.data;
+    if (own->text.length == 0) add_header(options, own, context);
+    return write_text(own, context, error);
+}
+
+static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const csv_options *options = item->options;
+    csv_logger *own = item->self;
+    size_t count = 1 + context->training->num_metrics;
+    liana__text_add(&own->text, "%lld", (long long)context->epoch);
+    add_means(options, own, context->totals, count);
+    if (context->validates) add_means(options, own, context->validation, count);
+    liana__text_add(&own->text, "%s", options->separator);
+    liana__text_add_double(&own->text, context->learning_rate);
+    liana__text_add(&own->text, "\n");
+    return write_text(own, context, error);
+}
+
+const liana__callback liana__callback_CSVLogger = {
+    .name = "CSVLogger",
+    .doc = "Writes a table with the loss, the metrics and the learning rate of each epoch.",
+    .options = &options_table,
+    .check = check,
+    .size = sizeof(csv_logger),
+    .save = save,
+    .load = load,
+    .close = destroy,
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+};

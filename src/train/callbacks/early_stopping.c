@@ -1,0 +1,118 @@
+/* EarlyStopping: ends a training that no longer gets better. Options and rules are those of Keras's callback of this
+ * name (keras.io/api/callbacks/early_stopping). */
+#include "train/callbacks/monitor.h"
+#include "train/callbacks/snapshot.h"
+
+#include <math.h>
+
+typedef struct early_stopping_options {
+    liana__monitor_options watched;
+    int64_t patience;
+    double baseline; /* NaN: none */
+    bool restore_best_weights;
+    int64_t start_from_epoch;
+} early_stopping_options;
+
+typedef struct early_stopping {
+    double best; /* NaN: none yet */
+    int64_t best_epoch;
+    int64_t wait; /* epochs since the last improvement */
+    bool began;
+    liana__snapshot weights; /* of the best epoch */
+} early_stopping;
+
+static const liana__field fields[] = {
+    LIANA__MONITOR_FIELDS("0.0"),
+    LIANA__FIELD_ROW(early_stopping_options, patience, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+                     .doc = "Number of epochs without improvement after which the training ends."),
+    LIANA__FIELD_ROW(early_stopping_options, baseline, FLOAT, .default_text = "null", .minimum = -1e30, .maximum = 1e30,
+                     .doc = "A value that must be passed as well to count as an improvement (null: none)."),
+    LIANA__FIELD_ROW(early_stopping_options, restore_best_weights, BOOL, .default_text = "false",
+                     .doc = "At the end, go back to the weights of the best epoch."),
+    LIANA__FIELD_ROW(early_stopping_options, start_from_epoch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+                     .doc = "Number of first epochs that are not looked at."),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("EarlyStopping", early_stopping_options, fields);
+
+static void save(const liana__callback_item *item, liana_callback_state *state)
+{
+    const early_stopping *own = item->self;
+    liana__keep_number(state, "best", own->began ? own->best : NAN);
+    liana__keep_count(state, "best_epoch", own->best_epoch);
+    liana__keep_count(state, "wait", own->wait);
+    liana__snapshot_keep(&own->weights, state, "best_weights");
+}
+
+static liana_status load(liana__callback_item *item, const liana_fit_context *context,
+                         const liana_callback_state *state, liana__error *error)
+{
+    const early_stopping_options *options = item->options;
+    early_stopping *own = item->self;
+    own->began = liana__kept_number(state, "best", &own->best);
+    liana__kept_count(state, "best_epoch", &own->best_epoch);
+    liana__kept_count(state, "wait", &own->wait);
+    if (!options->restore_best_weights) return LIANA_OK;
+    return liana__snapshot_load(&own->weights, context, state, "best_weights", error);
+}
+
+static void destroy(liana__callback_item *item)
+{
+    liana__snapshot_free(&((early_stopping *)item->self)->weights);
+}
+
+static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const early_stopping_options *options = item->options;
+    early_stopping *own = item->self;
+    if (!own->began) own->best = NAN;
+    own->began = true;
+    return liana__monitor_check(&options->watched, context, error);
+}
+
+static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const early_stopping_options *options = item->options;
+    early_stopping *own = item->self;
+    double value;
+    bool known;
+    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, error));
+    if (!known || context->epoch <= options->start_from_epoch) return LIANA_OK;
+    own->wait++;
+    bool improved = isnan(own->best) || liana__monitor_improves(&options->watched, value, own->best);
+    if (options->restore_best_weights && (improved || !own->weights.model)) {
+        LIANA_TRY(liana__snapshot_take(&own->weights, context, error));
+        own->best_epoch = context->epoch;
+    }
+    if (improved) {
+        own->best = value;
+        own->best_epoch = context->epoch;
+        bool passes = isnan(options->baseline) || liana__monitor_improves(&options->watched, value, options->baseline);
+        if (passes) own->wait = 0;
+        return LIANA_OK;
+    }
+    if (own->wait < options->patience || context->epoch <= 1) return LIANA_OK;
+    liana__fit_stop(context, "%s is %.6g, and was %.6g after epoch %lld, the best one", options->watched.monitor, value,
+                    own->best, (long long)own->best_epoch);
+    return LIANA_OK;
+}
+
+static liana_status train_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const early_stopping_options *options = item->options;
+    const early_stopping *own = item->self;
+    if (!options->restore_best_weights || !own->weights.model) return LIANA_OK;
+    liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g", (long long)own->best_epoch,
+                options->watched.monitor, own->best);
+    return liana__snapshot_restore(&own->weights, context, error);
+}
+
+const liana__callback liana__callback_EarlyStopping = {
+    .name = "EarlyStopping",
+    .doc = "Ends the training when a metric has not improved for some epochs.",
+    .options = &options_table,
+    .size = sizeof(early_stopping),
+    .save = save,
+    .load = load,
+    .close = destroy,
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end, [LIANA__ON_TRAIN_END] = train_end},
+};

@@ -1,0 +1,30 @@
+/* The history of a training: each epoch's results become part of its state. */
+#include "train/callbacks/standard.h"
+
+/* What a training recorded of an epoch that it ended in the middle of: that epoch goes on now. */
+static liana_status train_begin(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)own;
+    (void)error;
+    liana__training_state *state = &context->training->state;
+    size_t whole = (size_t)(state->epoch - state->history.first_epoch);
+    if (state->history.count > whole) state->history.count = whole;
+    return LIANA_OK;
+}
+
+static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)own;
+    const liana__history_epoch epoch = {.training = liana__totals_finish(context->totals),
+                                        .validation = liana__totals_finish(context->validation),
+                                        .learning_rate = context->learning_rate};
+    const liana__timing_epoch timing = {context->seconds, context->images, context->wait};
+    bool added = liana__history_add(&context->training->state.history, &epoch, &timing);
+    return added ? LIANA_OK : liana__fail_memory(error, "the history");
+}
+
+const liana__callback liana__callback_history = {
+    .name = "History",
+    .doc = "Keeps the results of each epoch.",
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+};

@@ -1,0 +1,58 @@
+/* Tells a display what a training does. */
+#include "train/callbacks/progress.h"
+
+/* A stop depends on a signal or on a display, which only one process has. */
+static void report(const liana__callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
+{
+    const liana__progress_options *options = item->options;
+    const liana__fit_event event = {.kind = kind,
+                                    .epoch = context->epoch,
+                                    .epochs = context->epochs,
+                                    .step = context->step,
+                                    .steps = context->steps,
+                                    .seconds = context->seconds,
+                                    .wait = context->wait,
+                                    .images = context->images,
+                                    .training = context->totals,
+                                    .validation = context->validation,
+                                    .learning_rate = context->learning_rate};
+    bool goes_on = options->on_event(options->user, &event);
+    if (liana__fit_clock_decision(context, !goes_on)) liana__fit_interrupt(context);
+}
+
+static liana_status step_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    report(own, context, LIANA__FIT_STEP);
+    return LIANA_OK;
+}
+
+static liana_status validation_step(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    report(own, context, LIANA__FIT_VALIDATION);
+    return LIANA_OK;
+}
+
+static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    report(own, context, LIANA__FIT_EPOCH);
+    return LIANA_OK;
+}
+
+static liana_status saved(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    report(own, context, LIANA__FIT_CHECKPOINT);
+    return LIANA_OK;
+}
+
+const liana__callback liana__callback_progress = {
+    .name = "Progress",
+    .doc = "Tells a display what a training does.",
+    .on = {[LIANA__ON_STEP_END] = step_end,
+           [LIANA__ON_VALIDATION_STEP] = validation_step,
+           [LIANA__ON_EPOCH_END] = epoch_end,
+           [LIANA__ON_CHECKPOINT] = saved},
+};

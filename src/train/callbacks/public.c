@@ -1,0 +1,165 @@
+/* What callbacks of a program may see and ask for. */
+#include "ir/shape.h"
+#include "train/callbacks/callback.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t liana_fit_epoch(const liana_fit_context *context)
+{
+    return context->epoch;
+}
+
+int64_t liana_fit_epochs(const liana_fit_context *context)
+{
+    return context->epochs;
+}
+
+int64_t liana_fit_step(const liana_fit_context *context)
+{
+    return context->step;
+}
+
+int64_t liana_fit_steps(const liana_fit_context *context)
+{
+    return context->steps;
+}
+
+int64_t liana_fit_iteration(const liana_fit_context *context)
+{
+    return context->training->state.iteration;
+}
+
+double liana_fit_learning_rate(const liana_fit_context *context)
+{
+    return context->learning_rate;
+}
+
+bool liana_fit_is_resumed(const liana_fit_context *context)
+{
+    return context->resumed;
+}
+
+bool liana_fit_is_chief(const liana_fit_context *context)
+{
+    return context->is_chief;
+}
+
+bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value)
+{
+    double ignored;
+    bool known = false;
+    if (!value) value = &ignored;
+    *value = 0;
+    return name && liana__fit_metric(context, name, value, &known, NULL) == LIANA_OK && known;
+}
+
+/* ---- variables ---- */
+
+const char *liana_fit_variable_name(const liana_fit_context *context, size_t index)
+{
+    const liana__variables *variables = &context->training->variables;
+    return index < variables->count ? variables->items[index].name : NULL;
+}
+
+int64_t liana_fit_variable_size(const liana_fit_context *context, const char *name)
+{
+    const liana__variable *found = name ? liana__variables_find(&context->training->variables, name) : NULL;
+    return found ? (int64_t)(found->buffer->size / sizeof(float)) : -1;
+}
+
+liana_status liana_fit_variable_read(const liana_fit_context *context, const char *name, float *values)
+{
+    liana__error *error = context->error;
+    const liana__variable *found = name ? liana__variables_find(&context->training->variables, name) : NULL;
+    if (!found) return liana__fail(error, LIANA_NOT_FOUND, "the training has no variable '%s'", name ? name : "NULL");
+    if (!values) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for '%s' is NULL", name);
+    return liana__variable_read(found, values, error);
+}
+
+/* ---- what a callback asks for ---- */
+
+void liana_fit_stop(liana_fit_context *context, const char *reason)
+{
+    liana__fit_stop(context, "%s", reason ? reason : "it asked for the end");
+}
+
+void liana_fit_request_checkpoint(liana_fit_context *context)
+{
+    context->wants_checkpoint = true;
+}
+
+double liana_fit_rate_factor(const liana_fit_context *context)
+{
+    return context->training->state.rate_factor;
+}
+
+liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor)
+{
+    if (!isfinite(factor) || factor <= 0) {
+        return liana__fail(context->error, LIANA_INVALID_ARGUMENT,
+                           "the rate factor is %g, expected a finite number above 0", factor);
+    }
+    liana__fit_set_rate_factor(context, factor);
+    return LIANA_OK;
+}
+
+bool liana_fit_clock_decision(const liana_fit_context *context, bool own)
+{
+    return liana__fit_clock_decision(context, own);
+}
+
+liana_status liana_fit_fail(liana_fit_context *context, liana_status status, const char *message)
+{
+    return liana__fail(context->error, status, "%s", message ? message : liana_status_name(status));
+}
+
+/* ---- state ---- */
+
+void liana_callback_state_put_number(liana_callback_state *state, const char *key, double number)
+{
+    if (key) liana__keep_number(state, key, number);
+}
+
+void liana_callback_state_put_integer(liana_callback_state *state, const char *key, int64_t integer)
+{
+    if (key) liana__keep_count(state, key, integer);
+}
+
+void liana_callback_state_put_text(liana_callback_state *state, const char *key, const char *text)
+{
+    if (key) liana__keep_text(state, key, text ? text : "");
+}
+
+void liana_callback_state_put_array(liana_callback_state *state, const char *key, const float *values, int64_t count)
+{
+    liana_shape shape = liana_shape_of(values && count > 0 ? count : 0);
+    if (key) liana__keep_array(state, key, LIANA_F32, &shape, values);
+}
+
+bool liana_callback_state_get_number(const liana_callback_state *state, const char *key, double *number)
+{
+    double ignored;
+    return key && liana__kept_number(state, key, number ? number : &ignored);
+}
+
+bool liana_callback_state_get_integer(const liana_callback_state *state, const char *key, int64_t *integer)
+{
+    int64_t ignored;
+    return key && liana__kept_count(state, key, integer ? integer : &ignored);
+}
+
+const char *liana_callback_state_get_text(const liana_callback_state *state, const char *key)
+{
+    return key ? liana__kept_text(state, key) : NULL;
+}
+
+int64_t liana_callback_state_get_array(const liana_callback_state *state, const char *key, float *values, int64_t count)
+{
+    const liana__kept_array *array = key ? liana__kept_array_find(state, key) : NULL;
+    if (!array || array->dtype != LIANA_F32) return -1;
+    size_t size = liana__kept_array_size(array);
+    int64_t found = (int64_t)(size / sizeof *values);
+    if (values && found == count) memcpy(values, array->data, size);
+    return found;
+}

@@ -1,0 +1,21 @@
+/* Adds the callbacks that every training has. */
+#include "train/callbacks/standard.h"
+
+liana_status liana__callbacks_begin(liana__callback_list *list, liana__error *error)
+{
+    return liana__callback_list_add(list, &liana__callback_history, NULL, NULL, NULL, error);
+}
+
+liana_status liana__callbacks_finish(liana__callback_list *list, const liana__standard_callbacks *options,
+                                     liana__error *error)
+{
+    if (options->max_minutes && *options->max_minutes > 0) {
+        LIANA_TRY(liana__callback_list_add(list, &liana__callback_max_minutes, options->max_minutes, "max_minutes",
+                                           NULL, error));
+    }
+    if (options->progress) {
+        LIANA_TRY(liana__callback_list_add(list, &liana__callback_progress, options->progress, NULL, NULL, error));
+    }
+    if (!options->checkpointing) return LIANA_OK;
+    return liana__callback_list_add(list, &liana__callback_checkpointing, options->checkpointing, NULL, NULL, error);
+}

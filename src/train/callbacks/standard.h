@@ -1,0 +1,31 @@
+/* standard.h - the callbacks that every training has: history, the length in minutes, progress, and when checkpoints
+ * are saved. */
+#ifndef LIANA_TRAIN_STANDARD_H
+#define LIANA_TRAIN_STANDARD_H
+
+#include "train/callbacks/callback.h"
+#include "train/callbacks/progress.h"
+
+/* When the state is saved, besides the end and a stop. Borrowed. */
+typedef struct liana__checkpointing_options {
+    bool every_epoch;
+    int64_t every_steps;  /* 0: not by steps */
+    double every_minutes; /* 0: not by time */
+} liana__checkpointing_options;
+
+extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_checkpointing;
+
+/* Options may be NULL where nobody asks for them. */
+typedef struct liana__standard_callbacks {
+    const liana__checkpointing_options *checkpointing;
+    const double *max_minutes; /* of training and validation, over all parts of a run; 0: no limit */
+    const liana__progress_options *progress;
+} liana__standard_callbacks;
+
+/* Adds the history before the list's callbacks are added, and the others after them: what they ask for at an event is
+ * then seen by progress and by checkpoints of the same event. Errors: OUT_OF_MEMORY. */
+liana_status liana__callbacks_begin(liana__callback_list *list, liana__error *error) LIANA_MUST_USE;
+liana_status liana__callbacks_finish(liana__callback_list *list, const liana__standard_callbacks *options,
+                                     liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,50 @@
+/* Counts the updates of a fit. */
+#include "train/core/fit_plan.h"
+
+/* Beyond this many epochs, a fit with a number of updates does not say how many epochs it has. */
+enum { MOST_COUNTED = 1000000 };
+
+uint64_t liana__fit_data_epoch(const liana__training_state *state, int64_t epoch)
+{
+    return (uint64_t)(state->earlier_epochs + epoch);
+}
+
+static int64_t steps_of(const liana__training_state *state, const liana__loader *loader, int64_t epoch)
+{
+    return (int64_t)liana__loader_steps_per_epoch(loader, liana__fit_data_epoch(state, epoch));
+}
+
+/* The updates of the epochs from the fit's first one up to `end`. */
+static int64_t count_updates(const liana__training_state *state, const liana__loader *loader, int64_t end)
+{
+    int64_t count = 0;
+    for (int64_t epoch = state->history.first_epoch; epoch < end; epoch++) count += steps_of(state, loader, epoch);
+    return count;
+}
+
+/* The epoch with the last of so many updates, counted from 1. */
+static int64_t find_epochs(const liana__training_state *state, const liana__loader *loader, int64_t updates)
+{
+    const int64_t first = state->history.first_epoch;
+    for (int64_t epoch = first; epoch - first < MOST_COUNTED; epoch++) {
+        updates -= steps_of(state, loader, epoch);
+        if (updates <= 0) return epoch + 1;
+    }
+    return 0;
+}
+
+liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
+                                     const liana__training_length *length, liana__learning_rate *learning_rate)
+{
+    int64_t before = state->iteration - state->step - count_updates(state, loader, state->epoch);
+    int64_t updates = length->epochs ? count_updates(state, loader, length->epochs) : 0;
+    liana__fit_plan plan = {.epochs = length->epochs, .last_iteration = INT64_MAX};
+    if (length->steps && (!length->epochs || length->steps < updates)) {
+        updates = length->steps;
+        plan.epochs = find_epochs(state, loader, updates);
+        plan.last_iteration = before + updates;
+    }
+    learning_rate->steps_per_epoch = steps_of(state, loader, state->history.first_epoch);
+    learning_rate->total_steps = before + updates;
+    return plan;
+}

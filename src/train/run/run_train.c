@@ -1,0 +1,148 @@
+/* Trains a run, and writes its results. */
+#include "train/run/run_internal.h"
+
+#include "base/file.h"
+
+char *liana__run_checkpoints(liana__run *run, const char *folder)
+{
+    return liana__path_join(&run->arena, folder, "checkpoints");
+}
+
+liana__training_length liana__run_length(const liana__run *run)
+{
+    const liana__train_config *train = &run->config->train;
+    return (liana__training_length){train->epochs, train->steps, train->max_minutes};
+}
+
+liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
+{
+    LIANA_TRY(liana__callbacks_begin(&run->callbacks, error));
+    return liana__callback_list_read(&run->callbacks, run->config->train.callbacks, "train.callbacks", &run->arena,
+                                     error);
+}
+
+/* Passes events on, and keeps the history on disk up to date. */
+typedef struct watcher {
+    liana__run *run;
+    const liana__run_options *options;
+    const char *checkpoints; /* the folder */
+    liana__error *error;
+    liana_status status;
+} watcher;
+
+static liana_status write_history(const liana__run *run, liana__error *error)
+{
+    LIANA_TRY(liana__run_check_there(run, error));
+    return liana__run_write_history(run, error);
+}
+
+static liana_status save(void *user, liana__error *error)
+{
+    const watcher *own = user;
+    liana__run *run = own->run;
+    LIANA_TRY(liana__run_check_there(run, error));
+    LIANA_TRY(liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state,
+                                     run->config->checkpoint.keep, error));
+    return liana__run_send(run, error);
+}
+
+static bool watch(void *user, const liana__fit_event *event)
+{
+    watcher *own = user;
+    if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
+    if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
+    /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
+    if (own->status == LIANA_OK) own->status = liana__run_write_bad_records(own->run, own->error);
+    if (own->status != LIANA_OK) return false;
+    bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
+    if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->run->warnings);
+    return goes_on;
+}
+
+static liana_status fit(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const liana__config *config = run->config;
+    liana__error write_error = {0};
+    watcher own = {.run = run, .options = options, .error = &write_error};
+    if (run->folder) {
+        own.checkpoints = liana__run_checkpoints(run, run->folder);
+        if (!own.checkpoints) return liana__fail_memory(error, "the run folder");
+    }
+    const liana__train_config *train = &config->train;
+    const liana__checkpointing_options checkpointing = {config->checkpoint.every_epoch, config->checkpoint.every_steps,
+                                                        config->checkpoint.every_minutes};
+    const liana__progress_options progress = {watch, &own};
+    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &progress};
+    LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
+    liana__fit_options wanted = {.training = run->training.loader,
+                                 .validation = run->validation.loader,
+                                 .batch_size = train->batch_size,
+                                 .validation_batch_size = train->validation_batch_size,
+                                 .validation_steps = train->validation_steps,
+                                 .validation_freq = train->validation_freq,
+                                 .length = liana__run_length(run),
+                                 .resumed = run->resumed,
+                                 .seen_classes = liana__warn_classes_to_see(&run->warnings),
+                                 .save = run->folder ? save : NULL,
+                                 .user = &own,
+                                 .callbacks = &run->callbacks,
+                                 .folder = run->folder,
+                                 .notes = {options->on_note, options->user}};
+    liana_status status = liana__fit(&run->core, &wanted, error);
+    if (own.status != LIANA_OK) {
+        *error = write_error;
+        return own.status;
+    }
+    return status;
+}
+
+static liana_status write_predictions(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
+                                      const char *name, const liana__run_options *options, liana__error *error)
+{
+    if (!data->source) return LIANA_OK;
+    const char *path = liana__path_join(&run->arena, run->folder, name);
+    if (!path) return liana__fail_memory(error, name);
+    return liana__run_predict(run, data, columns, path, options, NULL, error);
+}
+
+static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    LIANA_TRY(write_history(run, error));
+    LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
+                                options, error));
+    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
+}
+
+/* Where the folder is gone, that is why a file of it could not be written. */
+static liana_status explain(const liana__run *run, liana_status status, liana__error *error)
+{
+    liana__error gone = {0};
+    bool written = status == LIANA_OK || status == LIANA_CANCELLED;
+    if (written || liana__run_check_there(run, &gone) == LIANA_OK) return status;
+    *error = gone;
+    return gone.status;
+}
+
+/* Whatever ended the run, what it wrote is sent. */
+static liana_status send_results(const liana__run *run, const liana__run_options *options, liana_status status,
+                                 liana__error *error)
+{
+    liana__error own = {0};
+    if (!run->outlet) return status;
+    liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
+    liana_status sent = liana__run_send_all(run, &own);
+    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
+    *error = own;
+    return sent;
+}
+
+liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
+    liana_status status = fit(run, options, error);
+    if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
+    status = explain(run, status, error);
+    /* The error that ended the run is reported first. */
+    liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
+    return send_results(run, options, status == LIANA_OK ? listed : status, error);
+}

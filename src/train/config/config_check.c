@@ -174,6 +174,10 @@ static liana_status check_model(const liana__config *config, liana__error *error
     if (model->base && model->layers) {
         return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one of them");
     }
+    if (model->base && model->outputs && model->outputs->kind != LIANA__VALUE_NULL) {
+        return refuse(config, error, "model.outputs",
+                      "this is an option of 'layers', but the model is given by 'base'");
+    }
     if (model->layers && (model->layers->kind != LIANA__VALUE_LIST || model->layers->count == 0)) {
         char found[128];
         return refuse(config, error, "model.layers", "found %s, expected a list of layers: {Layer: {option: value}}",

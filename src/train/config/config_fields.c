@@ -383,6 +383,10 @@ static const liana__field model_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(layers),
      .doc = "the model layer by layer, instead of base: a list of {Layer: {option: value}}"},
+    {.name = "outputs",
+     .kind = LIANA__FIELD_VALUE,
+     AT(outputs),
+     .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"},
 };
 static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
 #undef AT

@@ -57,10 +57,17 @@ static liana_tensor share_out(const truth *known, liana_tensor own, liana_tensor
     return liana_op_add(liana_op_multiply(own, shares), liana_op_multiply(partner, liana_op_subtract(one, shares)));
 }
 
+/* What a loss on probabilities may start from. */
+static liana_tensor softmax_logits(const liana__model_result *output)
+{
+    return output->logits_kind == LIANA__LOGITS_SOFTMAX ? output->logits : (liana_tensor){0};
+}
+
 static liana_tensor loss_of(const liana__trainer_options *options, const liana__model_results *results,
                             liana_tensor labels, liana_tensor class_weights)
 {
-    liana_tensor loss = options->loss->per_example(results->output, results->logits, labels);
+    const liana__model_result *output = &results->outputs[0];
+    liana_tensor loss = options->loss->per_example(output->value, softmax_logits(output), labels);
     if (!class_weights.id) return loss;
     return liana_op_multiply(loss, liana_op_gather(class_weights, labels, 0));
 }
@@ -89,7 +96,7 @@ static liana_tensor total_loss(const liana__trainer_options *options, liana_grap
 {
     liana_tensor weights = {0};
     if (training && options->class_weights) {
-        weights = class_weights_of(options, graph, liana_tensor_dtype(results->output));
+        weights = class_weights_of(options, graph, liana_tensor_dtype(results->outputs[0].value));
     }
     liana_tensor each = loss_of(options, results, known->labels, weights);
     if (known->partners.id) each = share_out(known, each, loss_of(options, results, known->partners, weights));
@@ -98,8 +105,9 @@ static liana_tensor total_loss(const liana__trainer_options *options, liana_grap
 
 static liana_tensor total_metric(const liana__metric *metric, const liana__model_results *results, const truth *known)
 {
-    liana_tensor each = metric->per_example(results->output, known->labels);
-    if (known->partners.id) each = share_out(known, each, metric->per_example(results->output, known->partners));
+    liana_tensor each = metric->per_example(results->outputs[0].value, known->labels);
+    if (known->partners.id)
+        each = share_out(known, each, metric->per_example(results->outputs[0].value, known->partners));
     return liana_op_reshape(sum_of_present(known, each), liana_shape_of(1));
 }
 
@@ -119,10 +127,10 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
                               .positions = positions,
                               .present = known.present,
                               .seed = options->seed};
-    shard made = {.present = known.present, .results = liana__model_call(options->model, x, &mode)};
+    shard made = {.present = known.present, .results = liana__model_call(options->model, &x, &mode)};
     const liana__model_results *results = &made.results;
-    liana__keep_wide(results->output);
-    liana__keep_wide(results->logits);
+    liana__keep_wide(results->outputs[0].value);
+    liana__keep_wide(softmax_logits(&results->outputs[0]));
     liana_tensor sums[1 + LIANA__MAX_METRICS];
     made.loss = total_loss(options, graph, results, &known, training);
     sums[0] = liana_op_reshape(made.loss, liana_shape_of(1));
@@ -206,7 +214,7 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
     shard made = build_shard(options, graph, size, masked, false);
-    liana_graph_output(graph, "output", made.results.output);
+    liana_graph_output(graph, "output", made.results.outputs[0].value);
     return finish_graph(graph, out);
 }
 

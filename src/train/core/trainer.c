@@ -189,6 +189,13 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
 {
     LIANA_TRY(liana__model_check(options->model, error));
     liana_shape input = liana__model_input_shape(options->model), output = liana__model_output_shape(options->model);
+    size_t num_inputs = liana__model_num_inputs(options->model), num_outputs = liana__model_num_outputs(options->model);
+    if (num_inputs != 1 || num_outputs != 1) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "the model has %zu inputs and %zu outputs, expected one of each: images, and probabilities "
+                           "of classes",
+                           num_inputs, num_outputs);
+    }
     if (input.rank != 4) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "the model's input is %s, expected images: [batch, height, width, channels]",

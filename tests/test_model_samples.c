@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "harness/model_run.h"
+#include "train/model/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,11 +201,37 @@ static void test_names_are_keras_names(void **state)
     liana_model_destroy(model);
 }
 
+/* The whole-model files that Keras wrote of nested models: each weight comes from its own place. */
+static void test_weights_of_nested_models_in_keras_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pairs", "sequence"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        liana_model *model = read_sample(names[i]);
+        char path[512];
+        snprintf(path, sizeof path, "%s/tests/samples/keras_%s.h5", LIANA_SOURCE_DIR, names[i]);
+        float **weights = liana__test_weights(model, 1), **expected = liana__test_weights(model, 2);
+        fill_weights(model, expected);
+        liana__weights_report report;
+        assert_ok(liana__weights_load(model, path, model->num_layers, weights, &arena, &report, &error), &error);
+        assert_int_equal(report.num_weights, model->num_weights);
+        assert_int_equal(report.unused.count, 0);
+        for (size_t k = 0; k < model->num_weights; k++) {
+            size_t size = (size_t)liana_shape_size(&model->weights[k].shape) * sizeof(float);
+            if (memcmp(weights[k], expected[k], size) != 0) fail_msg("%s: another '%s'", path, model->weights[k].name);
+        }
+        liana__test_free_arrays(expected, model->num_weights);
+        liana__test_free_arrays(weights, model->num_weights);
+        liana_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_models_of_keras_give_keras_results, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_are_keras_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_weights_of_nested_models_in_keras_files, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

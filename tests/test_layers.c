@@ -48,7 +48,7 @@ static void assert_shape(liana_layer layer, liana_shape expected)
 static void assert_defaults(liana_layer layer, const char *const *given)
 {
     assert_model_ok();
-    const liana__layer *added = &model->layers[layer.id - 1];
+    const liana__layer *added = &model->layers[model->nodes[layer.id - 1].layer];
     const liana__fields *fields = added->type->options;
     liana__arena arena = {0};
     liana__error error = {0};
@@ -103,6 +103,13 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_flatten(model, .input = a), NULL);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_global_average_pooling1d(model), NULL);
+    assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_global_max_pooling1d(model), NULL);
+    liana_layer ids = liana_input(model, .shape = LIANA_INTS(3), .dtype = LIANA_S32);
+    assert_builder_defaults(liana_embedding(model, .input_dim = 5, .output_dim = 2, .input = ids), "input_dim",
+                            "output_dim", NULL);
+    assert_builder_defaults(liana_category_encoding(model, .num_tokens = 5, .input = ids), "num_tokens", NULL);
     assert_builder_defaults(liana_dense(model, .units = 3), "units", NULL);
     size_t tried = 0;
     for (size_t i = 0; liana__layer_types[i]; i++) {
@@ -111,7 +118,7 @@ static void test_builders_have_the_tables_defaults(void **state)
         if (!found) fail_msg("%s is missing in this test", liana__layer_types[i]->name);
         tried++;
     }
-    assert_true(tried >= 21);
+    assert_true(tried >= 25);
 }
 
 /* ---- shapes and weights; the numbers are Keras's rules worked out by hand ---- */
@@ -238,7 +245,14 @@ static void test_wrong_options_are_named(void **state)
     assert_refuses(liana_flatten(model, .name = "photo"), "photo", "already");
     assert_refuses(liana_flatten(model, .name = "a/"), "a/");
     assert_refuses(liana_add(model), "layer 'add'", "1 inputs", "2 or more");
-    assert_refuses(liana_input(model, .shape = LIANA_INTS(4)), "input_1", "photo");
+    assert_refuses(liana_input(model, .shape = LIANA_INTS(4), .name = "photo"), "photo", "already");
+    assert_refuses(liana_input(model, .dtype = LIANA_U8), "input_1.dtype", "uint8", "int32");
+    assert_refuses(liana_input(model, .dtype = (liana_dtype)99), "dtype", "99");
+    assert_refuses(liana_embedding(model, .output_dim = 3), "embedding.input_dim", "0", "from 1");
+    assert_refuses(liana_category_encoding(model, .num_tokens = 3, .output_mode = (liana_encoding)3), "output_mode",
+                   "3");
+    assert_refuses(liana_global_average_pooling1d(model), "global_average_pooling1d", "[batch, 8, 8, 6]",
+                   "[batch, steps, channels]");
     assert_refuses(liana_dense(model, .units = INT32_MAX, .input = liana_dense(model, .units = INT32_MAX)), "kernel",
                    "2147483647");
 }
@@ -360,8 +374,8 @@ static void run_points(float output[8])
     liana__test_value input = {LIANA_F32, liana__model_input_shape(model), (void *)(uintptr_t)points}, result = {0};
     assert_ok(liana_graph_create(context, &graph), &context->error);
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, input.shape);
-    liana__model_results results = liana__model_call(model, x, &(liana__model_mode){.training = false});
-    liana_graph_output(graph, "y", results.output);
+    liana__model_results results = liana__model_call(model, &x, &(liana__model_mode){.training = false});
+    liana_graph_output(graph, "y", results.outputs[0].value);
     assert_ok(liana_graph_status(graph), &context->error);
     assert_ok(liana__device_open(context, "reference", &device, &context->error), &context->error);
     liana__test_run(device, graph, &input, &result);

@@ -193,8 +193,8 @@ static void test_functional_graph_from_yaml(void **state)
     assert_model_ok();
     assert_int_equal(liana_layer_shape(liana_model_layer(model, "both")).dims[3], 12);
     assert_false(liana__model_is_sequential(model));
-    assert_int_equal(model->layers[5].inputs[0], 4);
-    assert_int_equal(model->layers[5].inputs[1], 0);
+    assert_int_equal(model->nodes[5].inputs[0], 4);
+    assert_int_equal(model->nodes[5].inputs[1], 0);
 }
 
 #define assert_yaml_refused(text, ...)                                                  \
@@ -302,6 +302,13 @@ static void test_keras_json_round_trip_of_every_layer(void **state)
     liana_add(model, .inputs = {x, y});
     liana_dropout(model, .rate = 0.3);
     liana_flatten(model);
+    liana_layer words = liana_input(model, .shape = LIANA_INTS(7), .dtype = LIANA_S32, .name = "words");
+    liana_layer rows = liana_embedding(model, .input_dim = 9, .output_dim = 3, .mask_zero = true,
+                                       .embeddings_initializer = "random_normal(stddev=0.5)");
+    y = liana_global_max_pooling1d(model, .input = rows);
+    rows = liana_global_average_pooling1d(model, .input = rows);
+    x = liana_category_encoding(model, .num_tokens = 9, .output_mode = LIANA_COUNT, .input = words);
+    liana_concatenate(model, .inputs = {x, y, rows, liana_model_layer(model, "flatten")});
     liana_dense(model, .units = 4, .kernel_initializer = "truncated_normal(mean=0, stddev=0.3)");
     liana_softmax(model);
     assert_model_ok();
@@ -374,7 +381,7 @@ static void test_forms_of_all_keras_versions(void **state)
             "{\"class_name\": \"Softmax\", \"config\": {\"name\": \"softmax\", \"axis\": -1}}]}}"),
         &model->error);
     assert_model_ok();
-    assert_names(4, (const char *const[]){"in", "flatten", "dense", "softmax"});
+    assert_names(5, (const char *const[]){"in", "inner/x", "inner/flatten", "inner/dense", "softmax"});
     assert_string_equal(liana__model_name(model), "outer");
     assert_true(fabs(model->weights[0].initializer.arguments[1] - 0.2) < 1e-12);
     /* Keras 3's functional models; the layers in another order than that of their use. */
@@ -398,7 +405,7 @@ static void test_forms_of_all_keras_versions(void **state)
         &model->error);
     assert_model_ok();
     assert_names(3, (const char *const[]){"a", "b", "add"});
-    assert_int_equal(model->layers[2].inputs[0], 1);
+    assert_int_equal(model->nodes[2].inputs[0], 1);
     assert_string_equal(((const liana_dense_options *)model->layers[1].options)->activation, "relu");
     /* tfjs wraps the architecture. */
     start_again();
@@ -451,16 +458,19 @@ static void test_what_liana_has_not_is_refused(void **state)
 #define FUNCTIONAL(layers, output)                                                                                  \
     "{\"class_name\": \"Model\", \"config\": {\"layers\": [{\"class_name\": \"InputLayer\", \"config\": {\"name\":" \
     " \"i\", \"batch_input_shape\": [null, 4]}, \"inbound_nodes\": []}, " layers "], \"output_layers\": " output "}}"
-    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]], [[\"i\", 0, 0, {}]]"), "[[\"a\", 0, 0]]"),
-                        LIANA_UNIMPLEMENTED, "a", "more than once");
     assert_json_refused(FUNCTIONAL(NODE("a", "[[\"b\", 0, 0, {}]]") ", " NODE("b", "[[\"a\", 0, 0, {}]]"),
                                    "[[\"b\", 0, 0]]"),
                         LIANA_INVALID_CONFIG, "a", "its inputs are not in the file");
-    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]]") ", " NODE("b", "[[\"a\", 0, 0, {}]]"),
-                                   "[[\"a\", 0, 0]]"),
-                        LIANA_UNIMPLEMENTED, "output_layers", "last layer");
-    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]]"), "[[\"a\", 0, 0], [\"i\", 0, 0]]"),
-                        LIANA_UNIMPLEMENTED, "one output");
+    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]]"), "[[\"a\", 1, 0]]"), LIANA_INVALID_CONFIG,
+                        "output_layers", "'a' (call 1, output 0)");
+    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 1, {}]]"), "[[\"a\", 0, 0]]"), LIANA_INVALID_CONFIG, "a",
+                        "its inputs are not in the file");
+    assert_json_refused(FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]]"), "[]"), LIANA_UNIMPLEMENTED, "no output");
+    start_again();
+    assert_ok(from_json(model, FUNCTIONAL(NODE("a", "[[\"i\", 0, 0, {}]]") ", " NODE("b", "[[\"a\", 0, 0, {}]]"),
+                                          "[[\"a\", 0, 0]]")),
+              &model->error);
+    assert_fails(liana__model_check(model, &error), LIANA_INVALID_CONFIG, &error, "layer 'b'", "does not lead", "'a'");
 }
 
 /* A model of a Dense layer, and dtypes of its input, of the layer and of the whole. */
@@ -587,21 +597,21 @@ static void test_calls_check_their_input(void **state)
     liana_dense(model, .units = 2);
     liana_graph *graph = new_graph();
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(5, 2, 3));
-    liana__model_results results = liana__model_call(model, x, &(liana__model_mode){.training = false});
-    assert_int_equal(results.output.id, 0);
+    liana__model_results results = liana__model_call(model, &x, &(liana__model_mode){.training = false});
+    assert_int_equal(results.outputs[0].value.id, 0);
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "[5, 2, 3]", "[1, 3, 2]",
                  "any batch size");
     liana_graph_destroy(graph);
     graph = new_graph();
     x = liana_graph_input(graph, "x", LIANA_F64, liana_shape_of(5, 3, 2));
-    results = liana__model_call(model, x, &(liana__model_mode){.training = false});
+    results = liana__model_call(model, &x, &(liana__model_mode){.training = false});
     assert_ok(liana_graph_status(graph), &context->error);
-    liana_shape shape = liana_tensor_shape(results.output), expected = liana_shape_of(5, 2);
+    liana_shape shape = liana_tensor_shape(results.outputs[0].value), expected = liana_shape_of(5, 2);
     assert_true(liana_shape_equal(&shape, &expected));
     assert_int_equal(liana_tensor_dtype(results.weights[0]), LIANA_F64);
     assert_int_equal(liana__graph_find_variable(graph, "dense/kernel"), 0);
     assert_int_equal(liana__graph_find_variable(graph, "dense/bias"), 1);
-    assert_int_equal(results.logits.id, 0);
+    assert_int_equal(results.outputs[0].logits.id, 0);
     liana_graph_destroy(graph);
 }
 
@@ -612,7 +622,7 @@ static liana__model_results call(liana_graph *graph, bool training)
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, shape);
     liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(4));
     liana__model_mode mode = {.training = training, .positions = positions, .seed = 9};
-    liana__model_results results = liana__model_call(model, x, &mode);
+    liana__model_results results = liana__model_call(model, &x, &mode);
     assert_ok(liana_graph_status(graph), &context->error);
     return results;
 }
@@ -630,8 +640,8 @@ static void test_softmax_at_the_end_gives_logits(void **state)
         assert_int_not_equal(x.id, 0);
         liana_graph *graph = new_graph();
         liana__model_results results = call(graph, false);
-        assert_int_equal(results.logits.id != 0, kind < 3);
-        if (kind == 1 || kind == 2) assert_int_equal(results.logits.id, results.layers[1].id);
+        assert_int_equal(results.outputs[0].logits.id != 0, kind < 3);
+        if (kind == 1 || kind == 2) assert_int_equal(results.outputs[0].logits.id, results.nodes[1].id);
         liana_graph_destroy(graph);
     }
 }
@@ -663,7 +673,7 @@ static void test_dropout_only_in_training(void **state)
     int line = model->layers[1].where.line;
     char place[32];
     snprintf(place, sizeof place, "test_model.c:%d", line);
-    liana__model_call(model, x, &(liana__model_mode){.training = true});
+    liana__model_call(model, &x, &(liana__model_mode){.training = true});
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, place, "dropout");
     liana_graph_destroy(graph);
 }
@@ -715,7 +725,7 @@ static void test_moving_averages_get_the_shards_statistics(void **state)
     liana__model_results results = call(graph, true);
     liana_graph_output(graph, "mean", results.updates[0].statistic);
     liana_graph_output(graph, "variance", results.updates[1].statistic);
-    liana_graph_output(graph, "y", results.output);
+    liana_graph_output(graph, "y", results.outputs[0].value);
     float x[48];
     uint64_t positions[4] = {0};
     double mean[2] = {0}, variance[2] = {0};

@@ -311,7 +311,7 @@ static float *drop(liana_ints noise_shape, const uint64_t *positions, int64_t ba
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(batch, 2, 3, 4));
     liana_tensor where = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(batch));
     liana__model_mode mode = {.training = true, .positions = where, .seed = 8};
-    liana_graph_output(graph, "y", liana__model_call(model, x, &mode).output);
+    liana_graph_output(graph, "y", liana__model_call(model, &x, &mode).outputs[0].value);
     assert_ok(liana_graph_status(graph), &context->error);
     float *ones = malloc((size_t)batch * 24 * sizeof *ones);
     for (int64_t i = 0; i < batch * 24; i++) ones[i] = 1;

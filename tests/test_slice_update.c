@@ -75,7 +75,7 @@ static void find_updated(fixture *f)
 {
     liana_graph *graph = liana__test_new_graph(context);
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 5, 5, 8));
-    liana__model_results results = liana__model_call(f->model, x, &(liana__model_mode){.training = true});
+    liana__model_results results = liana__model_call(f->model, &x, &(liana__model_mode){.training = true});
     assert_ok(liana_graph_status(graph), &context->error);
     for (size_t i = 0; i < f->model->num_weights; i++) f->updated[i] = liana__weight_trainable(f->model, i);
     for (size_t i = 0; i < results.num_updates; i++) {

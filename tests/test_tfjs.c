@@ -99,7 +99,7 @@ static const char *write_folder(const char *name, float *const *weights, const f
         liana__value_add(&arena, weight_list, dump_tensor(&data, weight->name, &weight->shape, weights[i]));
     }
     for (size_t i = 0; i < model->num_layers; i++) {
-        shape = model->layers[i].shape;
+        shape = model->nodes[i].shape;
         shape.dims[0] = batch;
         liana__value_add(&arena, layer_list, dump_tensor(&data, model->layers[i].name, &shape, results[i]));
     }

@@ -94,11 +94,17 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
 
 /* ---- input ---- */
 
-/* The input of the model. .shape is the shape of one example, such as LIANA_INTS(height, width, channels). */
+/* An input of the model. .shape is the shape of one example, such as LIANA_INTS(height, width, channels); without it an
+ * example is one number. A model with several inputs has a liana_input for each, and layers name theirs with .input:
+ *
+ *     liana_layer age = liana_input(m, .name = "age", .shape = LIANA_INTS(1));
+ *     liana_layer words = liana_input(m, .name = "words", .shape = LIANA_INTS(20), .dtype = LIANA_S32);
+ */
 typedef struct liana_input_options {
     const char *name LIANA_DEFAULT_();
     bool trainable LIANA_DEFAULT_(true);
     liana_ints shape LIANA_DEFAULT_();
+    liana_dtype dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids */
 } liana_input_options;
 #define LIANA_INPUT_DEFAULTS .trainable = true
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
@@ -139,6 +145,19 @@ typedef struct liana_conv2d_options {
     .trainable = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
     .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
 #define liana_conv2d(...) LIANA_ADD_("Conv2D", liana_conv2d_options, LIANA_CONV2D_DEFAULTS, __VA_ARGS__, )
+
+/* A row of `embeddings` [input_dim, output_dim] for each id: [batch, ...] to [batch, ..., output_dim]. Ids are 0 to
+ * input_dim - 1; of others the result is the row of the nearest of these. With .mask_zero the id 0 is padding: later
+ * layers get a mask (see "masks" in docs/models.md). */
+typedef struct liana_embedding_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t input_dim LIANA_DEFAULT_();
+    int64_t output_dim LIANA_DEFAULT_();
+    const char *embeddings_initializer LIANA_DEFAULT_("random_uniform");
+    bool mask_zero LIANA_DEFAULT_();
+} liana_embedding_options;
+#define LIANA_EMBEDDING_DEFAULTS .trainable = true, .embeddings_initializer = "random_uniform"
+#define liana_embedding(...) LIANA_ADD_("Embedding", liana_embedding_options, LIANA_EMBEDDING_DEFAULTS, __VA_ARGS__, )
 
 /* A depthwise convolution: each channel has `depth_multiplier` kernels of its own. depthwise_kernel [height, width, in,
  * depth_multiplier]. */
@@ -269,6 +288,19 @@ typedef struct liana_global_pooling2d_options {
 #define liana_global_max_pooling2d(...) \
     LIANA_ADD_("GlobalMaxPooling2D", liana_global_pooling2d_options, LIANA_GLOBAL_POOLING2D_DEFAULTS, __VA_ARGS__, )
 
+/* Over the steps of sequences [batch, steps, channels]: [batch, channels], or [batch, 1, channels] with .keepdims. The
+ * mean leaves out the steps that a mask leaves out (0 if it leaves out all); the maximum, as in Keras, is over all
+ * steps. */
+typedef struct liana_global_pooling1d_options {
+    LIANA_LAYER_OPTIONS;
+    bool keepdims LIANA_DEFAULT_();
+} liana_global_pooling1d_options;
+#define LIANA_GLOBAL_POOLING1D_DEFAULTS .trainable = true
+#define liana_global_average_pooling1d(...) \
+    LIANA_ADD_("GlobalAveragePooling1D", liana_global_pooling1d_options, LIANA_GLOBAL_POOLING1D_DEFAULTS, __VA_ARGS__, )
+#define liana_global_max_pooling1d(...) \
+    LIANA_ADD_("GlobalMaxPooling1D", liana_global_pooling1d_options, LIANA_GLOBAL_POOLING1D_DEFAULTS, __VA_ARGS__, )
+
 /* Adds zeros around the image: LIANA_INTS(all), LIANA_INTS(top and bottom, left and right) or
  * LIANA_INTS(top, bottom, left, right). */
 typedef struct liana_zero_padding2d_options {
@@ -306,13 +338,31 @@ typedef struct liana_rescaling_options {
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
 
 /* (x - mean) / sqrt(variance) for each channel (the last axis). Mean and variance are weights that training does not
- * change; so is `count`, which nothing uses. They are read from a weight file; else mean is 0 and variance 1. */
+ * change; so is `count`, which nothing uses. liana_layer_adapt (train.h) computes them, or a weight file has them; else
+ * mean is 0 and variance 1. */
 typedef struct liana_normalization_options {
     LIANA_LAYER_OPTIONS;
 } liana_normalization_options;
 #define LIANA_NORMALIZATION_DEFAULTS .trainable = true
 #define liana_normalization(...) \
     LIANA_ADD_("Normalization", liana_normalization_options, LIANA_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
+
+typedef enum liana_encoding {
+    LIANA_MULTI_HOT, /* one row: 1 for each id that is there */
+    LIANA_ONE_HOT,   /* a row for each id */
+    LIANA_COUNT,     /* one row: how often each id is there */
+} liana_encoding;
+
+/* Ids [batch, ids] as floats [batch, num_tokens]; LIANA_ONE_HOT: [batch, ids, num_tokens], where a last axis of 1 is
+ * left out. Ids are 0 to num_tokens - 1; others give zeros. */
+typedef struct liana_category_encoding_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t num_tokens LIANA_DEFAULT_();
+    liana_encoding output_mode LIANA_DEFAULT_();
+} liana_category_encoding_options;
+#define LIANA_CATEGORY_ENCODING_DEFAULTS .trainable = true
+#define liana_category_encoding(...) \
+    LIANA_ADD_("CategoryEncoding", liana_category_encoding_options, LIANA_CATEGORY_ENCODING_DEFAULTS, __VA_ARGS__, )
 
 /* ---- layers that join several layers ---- */
 
@@ -333,7 +383,63 @@ typedef struct liana_concatenate_options {
 #define liana_concatenate(...) \
     LIANA_ADD_("Concatenate", liana_concatenate_options, LIANA_CONCATENATE_DEFAULTS, __VA_ARGS__, )
 
+/* ---- layers and models that are used several times ---- */
+
+/* Calls a layer of a model once more, on other layers: the weights are the same, dropout draws other numbers.
+ *
+ *     liana_layer left = liana_dense(m, .units = 8, .input = a), right = liana_layer_reuse(left, b);
+ *
+ * `layer` is any call of it. The other inputs must fit its weights. Errors are the model's. */
+LIANA_API liana_layer liana_layer_reuse_at(liana_location here, liana_layer layer, const liana_layer *inputs,
+                                           size_t num_inputs);
+
+/* Uses a model as a layer. The outer model gets a copy of the layers, named "name/layer", with the values that the
+ * weights have now; later changes of either model do not change the other. The same model under the same name shares
+ * the weights of its earlier uses, as a layer does that is called again. .name: default the nested model's. .inputs:
+ * one for each of its inputs; default the layer before. .trainable = false freezes all its layers. */
+typedef struct liana_nested_options {
+    LIANA_MERGE_OPTIONS;
+    const liana_model *nested LIANA_DEFAULT_();
+} liana_nested_options;
+#define LIANA_NESTED_DEFAULTS .trainable = true
+/* Returns the nested model's first output. The builder liana_nested(m, .nested = encoder) expands to this. Errors, with
+ * the outer model: a model within itself, one of another context or with an error, inputs of other shapes or dtypes. */
+LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
+/* Another output of a nested model; `nested` is what liana_nested returned. An invalid layer if there is none. */
+LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
+
+#if defined(__cplusplus)
+#define LIANA_NEST_(options, defaults, model, ...) \
+    liana_model_nest_at(LIANA_HERE, model, liana_address_(options{__VA_ARGS__}))
+#define liana_layer_reuse(layer, ...) liana_reuse_(LIANA_HERE, layer, __VA_ARGS__)
+#define liana_model_outputs(model, ...) liana_outputs_(LIANA_HERE, model, __VA_ARGS__)
+#else
+#define LIANA_NEST_(options, defaults, model, ...)                                 \
+    __extension__({                                                                \
+        LIANA_OPTIONS_BEGIN_                                                       \
+        liana_model_nest_at(LIANA_HERE, model, &(options){defaults, __VA_ARGS__}); \
+        LIANA_OPTIONS_END_                                                         \
+    })
+#define LIANA_LAYERS_(...) \
+    (const liana_layer[]){__VA_ARGS__}, sizeof((const liana_layer[]){__VA_ARGS__}) / sizeof(liana_layer)
+#define liana_layer_reuse(layer, ...) liana_layer_reuse_at(LIANA_HERE, layer, LIANA_LAYERS_(__VA_ARGS__))
+#define liana_model_outputs(model, ...) liana_model_outputs_at(LIANA_HERE, model, LIANA_LAYERS_(__VA_ARGS__), NULL)
+#endif
+#define liana_nested(...) LIANA_NEST_(liana_nested_options, LIANA_NESTED_DEFAULTS, __VA_ARGS__, )
+
 #ifdef __cplusplus
+}
+
+template <typename... Layers> liana_layer liana_reuse_(liana_location here, liana_layer layer, Layers... inputs)
+{
+    const liana_layer list[] = {inputs...};
+    return liana_layer_reuse_at(here, layer, list, sizeof...(inputs));
+}
+
+template <typename... Layers> void liana_outputs_(liana_location here, liana_model *model, Layers... layers)
+{
+    const liana_layer list[] = {layers...};
+    liana_model_outputs_at(here, model, list, sizeof...(layers), nullptr);
 }
 
 template <typename... Values> constexpr liana_ints LIANA_INTS(Values... values)

@@ -11,7 +11,10 @@
  *     if (liana_model_status(m) != LIANA_OK) ... liana_context_message(context) ...
  *
  * The input of a layer is the layer before it, unless .input (or .inputs) names others. The last layer is the model's
- * output. Shapes are inferred and checked when a layer is added.
+ * output, unless liana_model_outputs names one or several. Shapes are inferred and checked when a layer is added.
+ *
+ * A layer may be called several times (liana_layer_reuse), and a model may be a layer of another (liana_nested): see
+ * layers.h. Layers and models can be called on tensors of a graph: see the end of this file.
  *
  * The first error stays with the model, with the caller's file and line. Later builders do nothing and return an
  * invalid layer (id 0). So it is enough to check liana_model_status() once, at the end. */
@@ -36,7 +39,7 @@ typedef enum liana_precision {
     LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 if the processor has instructions for it, else LIANA_FLOAT32 */
 } liana_precision;
 
-/* A layer of a model, and its output. Passed by value; valid as long as its model. */
+/* A call of a layer of a model, and its result. Passed by value; valid as long as its model. */
 typedef struct liana_layer {
     liana_model *model;
     uint32_t id; /* 0: none */
@@ -50,16 +53,51 @@ LIANA_API void liana_model_destroy(liana_model *model);
 /* The first error while building, or LIANA_OK. Its message is in the context. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_status(const liana_model *model);
 
-/* The layer of that name, or a layer with id 0. */
+/* The first call of the layer of that name, or a layer with id 0. A layer "dense" of the nested model "encoder" is
+ * "encoder/dense". */
 LIANA_API liana_layer liana_model_layer(const liana_model *model, const char *name);
 
 /* The shape of the layer's output, [batch, ...], with -1 for the batch size. A scalar if the layer is invalid. */
 LIANA_API liana_shape liana_layer_shape(liana_layer layer);
 
+/* ---- inputs and outputs ---- */
+
+enum { LIANA_MAX_MODEL_OUTPUTS = 16 };
+
+/* Makes layers the model's outputs, in this order, instead of the last one: liana_model_outputs(m, score, class).
+ * `names` may be NULL, and so may each name: an output is then named as its layer (or as the nested model that it comes
+ * from); the second output of one layer "dense" is "dense_1". Errors are the model's: INVALID_ARGUMENT (a layer of
+ * another model, two outputs of one name). */
+LIANA_API void liana_model_outputs_at(liana_location here, liana_model *model, const liana_layer *layers, size_t count,
+                                      const char *const *names);
+
+/* An input or output. */
+typedef struct liana_port {
+    const char *name;  /* valid as long as the model; NULL: there is no such port */
+    liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
+    liana_shape shape; /* [batch, ...], with -1 for the batch size */
+} liana_port;
+LIANA_API size_t liana_model_num_inputs(const liana_model *model);
+LIANA_API size_t liana_model_num_outputs(const liana_model *model);
+/* Inputs are in the order of their liana_input. */
+LIANA_API liana_port liana_model_input(const liana_model *model, size_t index);
+LIANA_API liana_port liana_model_output(const liana_model *model, size_t index);
+
+/* ---- weights and training ---- */
+
+/* A weight: in graphs it is the variable of this name, with the dtype that the model computes in. */
+typedef struct liana_weight {
+    const char *name; /* "conv2d/kernel"; valid as long as the model; NULL: there is no such weight */
+    liana_shape shape;
+    bool trainable; /* by gradients: false for moving averages and frozen layers */
+} liana_weight;
+LIANA_API size_t liana_model_num_weights(const liana_model *model);
+LIANA_API liana_weight liana_model_weight(const liana_model *model, size_t index);
+
 /* The number of parameters in all weights, or in trainable weights only. */
 LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only);
 
-/* Freezes all layers before the named one; it and the later layers are trained. The weights of frozen layers do not
+/* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the later layers are trained. The weights of frozen layers do not
  * change, and their batch normalisation uses the moving averages. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
@@ -84,6 +122,63 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_set_preprocessing(liana_model 
 /* The model as a table of layers with output shapes and numbers of parameters, like Keras's model.summary(). The string
  * is from malloc, and the caller frees it. NULL: out of memory. */
 LIANA_API char *liana_model_summary(const liana_model *model);
+
+/* ---- calling on tensors ----
+ *
+ * A call adds the layers to a graph. Weights are variables of the graph with the weights' names, so two calls share
+ * them. Values of variables are the program's (see liana_model_weight for what there is).
+ *
+ *     liana_tensor y;
+ *     liana_call_effects effects;
+ *     liana_call_mode mode = {.training = true, .positions = positions, .seed = 1};
+ *     liana_model_call(model, &x, 1, &mode, &y, &effects);
+ *     liana_gradients(loss_of(y), weights, num_weights, gradients);
+ *     liana_effects_assign(&effects);
+ */
+
+/* How a model or layer is called. Zeros are the defaults: not for training. */
+typedef struct liana_call_mode {
+    bool training;          /* dropout drops, batch normalisation uses the batch's statistics */
+    liana_tensor positions; /* u64 [batch]: what dropout draws by (liana_op_dropout); only in training */
+    liana_tensor present;   /* f32 [batch]: 1, or 0 for examples left out of batch statistics; invalid: none is */
+    uint64_t seed;          /* of dropout; two calls of a model in one graph draw alike unless their seeds differ */
+    liana_dtype dtype;      /* of the weights if no input is a float; LIANA_F32 (0) or another float dtype */
+    /* bool [batch, steps], one for each input, false where a step is padding; an invalid tensor: none. NULL: none. */
+    const liana_tensor *masks;
+} liana_call_mode;
+
+/* A new value of a moving average. */
+typedef struct liana_variable_update {
+    liana_tensor variable;
+    liana_tensor value;
+} liana_variable_update;
+
+/* What a call gives besides its outputs. It belongs to the graph. */
+typedef struct liana_call_effects {
+    const liana_variable_update *updates; /* of the batch normalisations that are trained */
+    size_t num_updates;
+    const liana_tensor *masks; /* bool, one for each output; an invalid tensor: none */
+} liana_call_effects;
+
+/* Calls a model on its inputs, and sets `outputs` [num_outputs]. Inputs are [batch, ...], with one batch size; floats
+ * have one dtype, which the weights get. `mode` and `effects` may be NULL: not for training; not wanted. Errors stay
+ * with the graph of the first input (sticky, see graph.h): another shape, dtype or number of inputs. Outputs are then
+ * invalid. */
+#define liana_model_call(model, inputs, num_inputs, mode, outputs, effects) \
+    liana_model_call_at(LIANA_HERE, model, inputs, num_inputs, mode, outputs, effects)
+LIANA_API void liana_model_call_at(liana_location here, const liana_model *model, const liana_tensor *inputs,
+                                   size_t num_inputs, const liana_call_mode *mode, liana_tensor *outputs,
+                                   liana_call_effects *effects);
+
+/* Calls one layer of a model on any tensors that fit its weights. The layer's place in the model does not matter. */
+#define liana_layer_call(layer, inputs, num_inputs, mode, effects) \
+    liana_layer_call_at(LIANA_HERE, layer, inputs, num_inputs, mode, effects)
+LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const liana_tensor *inputs,
+                                           size_t num_inputs, const liana_call_mode *mode, liana_call_effects *effects);
+
+/* Assigns all updates. A variable can be assigned once in a graph: of two training calls, assign those of one. */
+#define liana_effects_assign(effects) liana_effects_assign_at(LIANA_HERE, effects)
+LIANA_API void liana_effects_assign_at(liana_location here, const liana_call_effects *effects);
 
 #ifdef __cplusplus
 }

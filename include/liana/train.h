@@ -207,6 +207,14 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const
  * checkpoint, and what its config.yaml says of images and classes. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
+/* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the
+ * same index along the last axis. Elements may be batches or not. `component` NULL: the name of the model's input that
+ * the layer reads. What the model did to the values before this layer is not done: give the values that the layer gets.
+ * Errors, in the model's context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND (no
+ * such component), INVALID_DATA (a value that is not finite), those of the data. */
+LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset,
+                                                        const char *component);
+
 /* Loads weights by layer name, from a Keras HDF5 or a safetensors file. A layer that is missing in the file is an
  * error; with `partial` it keeps its weights (a new head). A layer of another shape is always an error. Both are
  * INVALID_DATA. */

@@ -15,19 +15,19 @@ static const liana__option options[] = {
 
 /* ---- a file of predictions ---- */
 
-static void print_totals(liana__invocation *invocation, const char *path, const liana__totals *totals)
+static void print_totals(liana__invocation *invocation, const char *path, const liana__measured *measured)
 {
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)totals->count);
-        if (totals->bad_records) fprintf(invocation->out, "; %lld records left out", (long long)totals->bad_records);
+        fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)measured->count);
+        if (measured->bad_records) fprintf(invocation->out, "; %lld records left out", (long long)measured->bad_records);
         fprintf(invocation->out, "\n");
         return;
     }
     liana__arena *arena = &invocation->arena;
     liana__value *event = liana__session_event(invocation, "predictions");
     liana__value_set(arena, event, "out", liana__value_string(arena, path));
-    liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
-    liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
+    liana__value_set(arena, event, "examples", liana__value_int(arena, measured->count));
+    liana__value_set(arena, event, "bad_records", liana__value_int(arena, measured->bad_records));
     liana__invocation_print_json(invocation, event);
 }
 
@@ -116,13 +116,15 @@ static liana_status predict_data(liana__invocation *invocation, liana__run *run,
     liana__error *error = &invocation->error;
     liana__totals totals = {0};
     if (path) {
-        LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &totals, error));
-        print_totals(invocation, path, &totals);
+        liana__measured measured;
+        LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &measured, error));
+        print_totals(invocation, path, &measured);
         return LIANA_OK;
     }
     printer own = {invocation, run};
-    return liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own,
-                           error);
+    liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, error);
+    liana__totals_free(&totals);
+    return status;
 }
 
 static liana_status predict(liana__invocation *invocation, const liana__session *session, const char *folder,

@@ -10,19 +10,28 @@
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
-static liana__value *layer_value(const liana_model *model, const liana__layer *layer, liana__arena *arena)
+/* Layers of nested models are listed like others. The shape is that of the first call, inputs are those of all. */
+static liana__value *layer_value(const liana_model *model, size_t index, liana__arena *arena)
 {
+    const liana__layer *layer = &model->layers[index];
+    const liana_shape *of_result = NULL;
     liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena), *inputs = liana__value_list(arena);
     int64_t parameters = 0;
     for (size_t i = 0; i < layer->num_weights; i++) {
         parameters += liana_shape_size(&model->weights[layer->first_weight + i].shape);
     }
     liana__value_add(arena, shape, liana__value_null(arena));
-    for (int i = 1; i < layer->shape.rank; i++) {
-        liana__value_add(arena, shape, liana__value_int(arena, layer->shape.dims[i]));
+    for (size_t i = 0; i < model->num_nodes; i++) {
+        const liana__layer_node *node = &model->nodes[i];
+        if (node->layer != index) continue;
+        if (!of_result) of_result = &node->shape;
+        for (size_t k = 0; k < node->num_inputs; k++) {
+            const char *name = model->layers[model->nodes[node->inputs[k]].layer].name;
+            liana__value_add(arena, inputs, liana__value_string(arena, name));
+        }
     }
-    for (size_t i = 0; i < layer->num_inputs; i++) {
-        liana__value_add(arena, inputs, liana__value_string(arena, model->layers[layer->inputs[i]].name));
+    for (int i = 1; i < of_result->rank; i++) {
+        liana__value_add(arena, shape, liana__value_int(arena, of_result->dims[i]));
     }
     liana__value_set(arena, map, "name", liana__value_string(arena, layer->name));
     liana__value_set(arena, map, "class", liana__value_string(arena, layer->type->name));
@@ -39,7 +48,7 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
         liana__arena *arena = &invocation->arena;
         liana__value *event = liana__session_event(invocation, "summary"), *layers = liana__value_list(arena);
         for (size_t i = 0; i < model->num_layers; i++) {
-            liana__value_add(arena, layers, layer_value(model, &model->layers[i], arena));
+            liana__value_add(arena, layers, layer_value(model, i, arena));
         }
         liana__value_set(arena, event, "model", liana__value_string(arena, liana__model_name(model)));
         liana__value_set(arena, event, "parameters", liana__value_int(arena, liana_model_num_parameters(model, false)));

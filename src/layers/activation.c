@@ -26,6 +26,7 @@ const liana__layer_type liana__layer_activation = {
     .options = &activation_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .sums = LIANA__SUMS_KEPT_BY_DOING_NOTHING,
     .check = check_activation,
     .call = call_activation,
@@ -64,6 +65,7 @@ const liana__layer_type liana__layer_softmax = {
     .options = &softmax_options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .weights = check_softmax_shape,
     .call = call_softmax,
 };

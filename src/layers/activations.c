@@ -62,21 +62,21 @@ static liana_tensor build_softsign(liana_location here, liana_tensor x)
 }
 
 const liana__activation liana__activations[] = {
-    {"linear", "x", build_linear, false},
-    {"relu", "max(x, 0)", liana_op_relu_at, false},
-    {"relu6", "min(max(x, 0), 6)", liana_op_relu6_at, false},
-    {"sigmoid", "1 / (1 + e^-x)", liana_op_logistic_at, false},
-    {"hard_sigmoid", "min(max(0.2 x + 0.5, 0), 1)", build_hard_sigmoid, false},
-    {"tanh", "the hyperbolic tangent", liana_op_tanh_at, false},
-    {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, true},
-    {"swish", "x sigmoid(x)", liana_op_swish_at, false},
-    {"silu", "x sigmoid(x)", liana_op_swish_at, false},
-    {"elu", "x above 0, else e^x - 1", build_elu, false},
-    {"selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", build_selu, false},
-    {"softplus", "log(1 + e^x)", build_softplus, false},
-    {"softsign", "x / (1 + |x|)", build_softsign, false},
-    {"exponential", "e^x", liana_op_exp_at, false},
-    {NULL, NULL, NULL, false},
+    {"linear", "x", build_linear, LIANA__LOGITS_NONE},
+    {"relu", "max(x, 0)", liana_op_relu_at, LIANA__LOGITS_NONE},
+    {"relu6", "min(max(x, 0), 6)", liana_op_relu6_at, LIANA__LOGITS_NONE},
+    {"sigmoid", "1 / (1 + e^-x)", liana_op_logistic_at, LIANA__LOGITS_SIGMOID},
+    {"hard_sigmoid", "min(max(0.2 x + 0.5, 0), 1)", build_hard_sigmoid, LIANA__LOGITS_NONE},
+    {"tanh", "the hyperbolic tangent", liana_op_tanh_at, LIANA__LOGITS_NONE},
+    {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, LIANA__LOGITS_SOFTMAX},
+    {"swish", "x sigmoid(x)", liana_op_swish_at, LIANA__LOGITS_NONE},
+    {"silu", "x sigmoid(x)", liana_op_swish_at, LIANA__LOGITS_NONE},
+    {"elu", "x above 0, else e^x - 1", build_elu, LIANA__LOGITS_NONE},
+    {"selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", build_selu, LIANA__LOGITS_NONE},
+    {"softplus", "log(1 + e^x)", build_softplus, LIANA__LOGITS_NONE},
+    {"softsign", "x / (1 + |x|)", build_softsign, LIANA__LOGITS_NONE},
+    {"exponential", "e^x", liana_op_exp_at, LIANA__LOGITS_NONE},
+    {NULL, NULL, NULL, LIANA__LOGITS_NONE},
 };
 
 enum { NUM_ACTIVATIONS = sizeof liana__activations / sizeof *liana__activations - 1 };
@@ -92,6 +92,9 @@ const liana__activation *liana__activation_find(const char *name, const char **n
 liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x)
 {
     const liana__activation *activation = liana__activation_find(name, NULL);
-    if (activation->is_softmax) call->logits = x;
+    if (activation->logits_kind != LIANA__LOGITS_NONE) {
+        call->logits = x;
+        call->logits_kind = activation->logits_kind;
+    }
     return activation->build(call->here, x);
 }

@@ -9,7 +9,7 @@ typedef struct liana__activation {
     const char *name; /* Keras's */
     const char *doc;  /* the formula */
     liana_tensor (*build)(liana_location here, liana_tensor x);
-    bool is_softmax;
+    liana__logits_kind logits_kind;
 } liana__activation;
 
 /* All activations; the last one's name is NULL. */
@@ -18,7 +18,7 @@ extern const liana__activation liana__activations[];
  * nearest name, or NULL. */
 const liana__activation *liana__activation_find(const char *name, const char **nearest);
 
-/* Applies an activation that was checked before, and notes the logits of a softmax. */
+/* Applies an activation that was checked before, and notes the logits of a softmax or sigmoid. */
 liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x);
 
 #endif

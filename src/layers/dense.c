@@ -52,6 +52,7 @@ const liana__layer_type liana__layer_dense = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .check = check_options,
     .weights = declare_weights,
     .call = call_layer,

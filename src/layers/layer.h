@@ -35,6 +35,9 @@ typedef struct liana__layer_build {
     size_t num_inputs;
     /* The rest belongs to the model. */
     liana_model *model;
+    size_t layer;   /* its index */
+    bool is_reuse;  /* the layer has its weights; they must fit these inputs too */
+    size_t checked; /* weights, if it is a reuse */
     liana__error *error;
     liana_status status;
 } liana__layer_build;
@@ -65,11 +68,20 @@ typedef struct liana__layer_update {
 
 enum { LIANA__MAX_LAYER_UPDATES = 2 };
 
+/* The activation that a result is of, so that a loss can start from the logits. */
+typedef enum liana__logits_kind {
+    LIANA__LOGITS_NONE,
+    LIANA__LOGITS_SOFTMAX, /* result = softmax(logits) over the last axis */
+    LIANA__LOGITS_SIGMOID, /* result = 1 / (1 + e^-logits) */
+} liana__logits_kind;
+
 typedef struct liana__layer_call {
     liana_location here; /* the place where the layer was written, passed to every op builder */
     const void *options;
-    const liana_tensor *inputs;
+    const liana_tensor *inputs; /* of the dtype below, or of an integer dtype if the type takes those */
+    const liana_tensor *masks;  /* bool, of each input; an invalid one: none */
     size_t num_inputs;
+    liana_dtype dtype;           /* a float: that of the weights */
     const liana_tensor *weights; /* in the order of their declaration */
     bool training;
     bool trainable;
@@ -78,7 +90,9 @@ typedef struct liana__layer_call {
     uint64_t seed;
     uint32_t salt;
     /* Set by the layer. */
-    liana_tensor logits; /* the logits, if the result is a softmax over the last axis */
+    liana_tensor logits; /* if the result is an activation of them */
+    liana__logits_kind logits_kind;
+    liana_tensor mask; /* of the result, if the type's masking is LIANA__MASK_OWN */
     liana__layer_update updates[LIANA__MAX_LAYER_UPDATES];
     size_t num_updates;
 } liana__layer_call;
@@ -91,6 +105,14 @@ typedef enum liana__sums {
     LIANA__SUMS_KEPT_BY_DOING_NOTHING, /* keeps them if its options make it do nothing */
 } liana__sums;
 
+/* What becomes of the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch, steps] for
+ * values [batch, steps, ...]. The rules are those of Keras 3. */
+typedef enum liana__masking {
+    LIANA__MASK_DROPPED, /* the result has none */
+    LIANA__MASK_KEPT,    /* the mask of the input; for several inputs: or, and none if an input has none */
+    LIANA__MASK_OWN,     /* the layer reads `masks`, and sets `mask` */
+} liana__masking;
+
 typedef struct liana__layer_type {
     const char *name; /* Keras's class name */
     const char *doc;
@@ -98,11 +120,15 @@ typedef struct liana__layer_type {
     size_t min_inputs;
     size_t max_inputs;
     bool has_data_format; /* Keras has this option, which must be channels_last */
+    bool takes_integers;  /* inputs of an integer dtype come as they are; else they are converted to the float dtype */
+    liana__masking masking;
     liana__sums sums;
     /* Checks what the table of options cannot. NULL: nothing. */
     liana_status (*check)(liana__layer_check *check);
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana__layer_build *build);
+    /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */
+    int64_t (*num_ids)(const void *options);
     /* Builds the layer's graph. Also called with a batch of 1, to find the output's shape. NULL only for InputLayer. */
     liana_tensor (*call)(liana__layer_call *call);
     /* For options that Keras writes in another form than the table: from_keras completes `options` from the whole
@@ -119,6 +145,9 @@ typedef struct liana__layer_type {
 extern const liana__layer_type *const liana__layer_types[];
 /* Finds a layer type by class name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
 const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest);
+
+/* Calls a layer: converts integer inputs where the type does not take them, and makes the mask of the result. */
+liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call);
 
 /* name and trainable: the options of every layer. */
 extern const liana__fields liana__layer_common;

@@ -1,6 +1,7 @@
 /* The list of layers, and checks that several of them make. */
 #include "base/format.h"
 #include "base/named.h"
+#include "ir/shape.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
@@ -42,6 +43,34 @@ const liana__layer_type *liana__layer_find(const char *class_name, const char **
 {
     const liana__named list = LIANA__NAMED_POINTERS(liana__layer_type, liana__layer_types, NUM_LAYER_TYPES);
     return liana__layer_types[liana__named_find(list, class_name, nearest)];
+}
+
+/* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
+static liana_tensor join_masks(const liana__layer_call *call)
+{
+    liana_tensor mask = call->masks[0];
+    for (size_t i = 1; i < call->num_inputs && mask.id; i++) {
+        mask = call->masks[i].id ? liana_op_logical_or_at(call->here, mask, call->masks[i]) : call->masks[i];
+    }
+    return mask;
+}
+
+liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call)
+{
+    static const liana_tensor no_masks[LIANA_MAX_LAYER_INPUTS];
+    liana_tensor converted[LIANA_MAX_LAYER_INPUTS];
+    const liana_tensor *given = call->inputs;
+    for (size_t i = 0; i < call->num_inputs && !type->takes_integers; i++) {
+        bool is_float = liana__dtype_is_float(liana_tensor_dtype(given[i]));
+        converted[i] = is_float ? given[i] : liana_op_cast_at(call->here, given[i], call->dtype);
+        call->inputs = converted;
+    }
+    if (!call->masks) call->masks = no_masks;
+    liana_tensor result = type->call(call);
+    call->inputs = given;
+    if (type->masking == LIANA__MASK_KEPT) call->mask = join_masks(call);
+    if (type->masking == LIANA__MASK_DROPPED) call->mask = (liana_tensor){0};
+    return result;
 }
 
 liana_status liana__option_fail(liana__layer_check *check, const char *option, const char *format, ...)

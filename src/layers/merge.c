@@ -24,6 +24,7 @@ const liana__layer_type liana__layer_add = {
     .options = &add_options,
     .min_inputs = 2,
     .max_inputs = LIANA_MAX_LAYER_INPUTS,
+    .masking = LIANA__MASK_KEPT,
     .call = call_add,
 };
 
@@ -33,5 +34,6 @@ const liana__layer_type liana__layer_multiply = {
     .options = &multiply_options,
     .min_inputs = 2,
     .max_inputs = LIANA_MAX_LAYER_INPUTS,
+    .masking = LIANA__MASK_KEPT,
     .call = call_multiply,
 };

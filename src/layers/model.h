@@ -18,20 +18,73 @@ typedef struct liana__weight {
     liana__initializer initializer;
 } liana__weight;
 
+/* No layer, node, nested model or use of one. */
+static const size_t LIANA__NONE = SIZE_MAX;
+
+/* A layer and its weights. Results are those of its nodes. */
 typedef struct liana__layer {
     const liana__layer_type *type;
-    const char *name;
+    const char *name; /* "encoder/dense" for a layer of a nested model */
     void *options;
     bool trainable;
-    size_t *inputs; /* indices of earlier layers */
-    size_t num_inputs;
+    size_t within; /* the innermost nested model that it belongs to, or LIANA__NONE */
     size_t first_weight;
     size_t num_weights;
+    size_t num_nodes; /* how often it is called */
+    liana_location where;
+} liana__layer;
+
+/* One call of a layer on results of earlier nodes (Keras's word). Layers stand in the order of their first nodes. While
+ * each layer is called once, node i is the node of layer i. */
+typedef struct liana__layer_node {
+    size_t layer;
+    size_t number;  /* which call of its layer this is, from 0 */
+    size_t *inputs; /* indices of earlier nodes; none for an input of the model */
+    size_t num_inputs;
+    size_t within;     /* the innermost use of a nested model that it belongs to, or LIANA__NONE */
     liana_shape shape; /* of the result, with a batch of 1 */
+    liana_dtype dtype; /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;   /* over the last axis of the result */
     bool is_identity;  /* with these options, outside training */
     liana_location where;
-} liana__layer;
+} liana__layer_node;
+
+/* What tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
+typedef struct liana__identity {
+    size_t num_holders;
+} liana__identity;
+
+/* A model used as a layer. Its layers are layers of this model, and its nodes are nodes of this model, once for each
+ * use. So everything that reads layers, nodes or weights needs not know about nesting. */
+typedef struct liana__nested {
+    const char *name; /* "encoder"; "outer/encoder" inside the nested model "outer" */
+    bool functional;  /* as in liana_model */
+    size_t within;
+    liana__identity *identity; /* of the model from which it was made; held */
+    uint64_t version;          /* that model's structure then */
+    size_t first_layer;        /* its layers stand in a row, those of models nested in it among them */
+    size_t num_layers;
+    size_t num_nodes; /* of each use, also in a row */
+    size_t *inputs;   /* nodes of its InputLayers, counted from the first node of a use */
+    size_t num_inputs;
+    size_t *outputs;
+    const char **output_names;
+    size_t num_outputs;
+    size_t num_uses;
+} liana__nested;
+
+typedef struct liana__nested_use {
+    size_t nested;
+    size_t number; /* which use of the nested model, from 0 */
+    size_t first_node;
+    size_t within; /* the use of another nested model that it belongs to, or LIANA__NONE */
+} liana__nested_use;
+
+/* An output of the model. */
+typedef struct liana__model_end {
+    const char *name;
+    size_t node;
+} liana__model_end;
 
 struct liana_model {
     liana_context *context;
@@ -41,15 +94,32 @@ struct liana_model {
     const liana_location *blamed; /* the line that asked for an architecture, which errors name while its layers are
                                    * built */
     liana__error error;           /* the sticky one */
-    liana__layer *layers;         /* inputs before users; [0] is the InputLayer, the last one is the output */
+    liana__identity *identity;    /* its own */
+    liana__layer *layers;
     size_t num_layers;
     size_t layer_capacity;
+    liana__layer_node *nodes; /* inputs before users */
+    size_t num_nodes;
+    size_t node_capacity;
+    liana__nested *nested;
+    size_t num_nested;
+    size_t nested_capacity;
+    liana__nested_use *uses;
+    size_t num_uses;
+    size_t use_capacity;
+    size_t building_nested; /* what layers and nodes that are added belong to; usually LIANA__NONE */
+    size_t building_use;
+    size_t inputs[LIANA_MAX_LAYER_INPUTS]; /* nodes of the InputLayers, in the order of the model's inputs */
+    size_t num_inputs;
+    liana__model_end outputs[LIANA_MAX_MODEL_OUTPUTS];
+    size_t num_outputs;     /* 0: none was chosen, the last node is the output */
     liana__weight *weights; /* Keras's order: layer by layer */
     size_t num_weights;
     size_t weight_capacity;
     liana_precision precision;
     liana_preprocessing preprocessing; /* names in the arena; set by src/train */
     bool knows_classes;                /* the classes are known: without names they are numbers */
+    const liana__value *objective;     /* what it was trained for, in the arena; NULL: not known; kept by src/train */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
@@ -69,12 +139,32 @@ typedef struct liana__layer_request {
     const liana__layer_type *type;
     const char *name;     /* NULL: Keras's automatic name */
     bool frozen;          /* trainable: false */
-    const size_t *inputs; /* layer indices; NULL: the layer before */
+    const size_t *inputs; /* nodes; NULL: the node before */
     size_t num_inputs;
     const liana__value *options;   /* NULL: all defaults */
     const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
 } liana__layer_request;
 liana_layer liana__model_add(liana_model *model, const liana__layer_request *request);
+
+/* Calls a layer of the model once more, on other nodes. The weights are the same. */
+liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t layer, const size_t *inputs,
+                               size_t num_inputs);
+
+/* A request for a model as a layer. The same `inner` under the same name shares its layers with its earlier uses. */
+typedef struct liana__nest_request {
+    liana_location here;
+    const liana_model *inner; /* needed only during the call: what it has now is copied, with its weights' values */
+    const char *name;         /* NULL: the name of `inner` */
+    bool frozen;
+    const size_t *inputs; /* nodes; NULL: the node before */
+    size_t num_inputs;
+} liana__nest_request;
+/* Returns the nested model's first output. */
+liana_layer liana__model_nest(liana_model *model, const liana__nest_request *request);
+
+/* Makes nodes the model's outputs. `names` may be NULL: the names of their layers; so may each of them. */
+liana_status liana__model_set_outputs(liana_model *model, liana_location here, const size_t *nodes,
+                                      const char *const *names, size_t count);
 
 /* Converts a builder's options struct to a map. Pairs given as one number are completed. An enum outside of its names
  * and a list that is too long are refused ("option: found ..."). */
@@ -85,6 +175,15 @@ liana_status liana__options_to_map(const liana__fields *fields, const void *opti
 liana_layer liana__model_fail(liana_model *model, liana_location here, liana_status status, const char *format, ...)
     LIANA__PRINTF(4, 5);
 
+/* Makes `error` the model's, unless it has one; "file:line: " comes before it unless it names a place in that file
+ * already. */
+liana_layer liana__model_keep_error(liana_model *model, const liana_location *here, const liana__error *error);
+
+/* Checks a name of a layer, and that it is free. `name` is whole, with the names of nested models. */
+liana_status liana__model_check_name(const liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
+/* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
+const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
+
 /* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
  * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. If the
  * model is empty and the list does not begin with InputLayer, one for examples of `input_shape` (without the batch) is
@@ -92,28 +191,90 @@ liana_layer liana__model_fail(liana_model *model, liana_location here, liana_sta
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
 
-/* Checks that the model has an input, at least one other layer, and no layer that does not lead to the output. */
+/* Makes layers the model's outputs: a name, or a list of names, of YAML. NULL: the last layer. The error is the
+ * model's. */
+liana_status liana__model_outputs_from(liana_model *model, const liana__value *names, const char *where);
+
+/* Checks that the model has an input, at least one other layer, and nothing that does not lead to an output. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
-/* Checks that the model's outputs are probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
+/* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
  * after one that keep this. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
+ * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
+liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,
+                                       const char *loss, liana__error *error) LIANA_MUST_USE;
+/* The same for any output. */
+liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
+    LIANA_MUST_USE;
 
 /* ---- questions ---- */
 
 /* -1 if there is none. */
 int liana__model_find_layer(const liana_model *model, const char *name);
 int liana__model_find_weight(const liana_model *model, const char *name);
-/* The shapes of the model's input and result, with a batch of 1. */
+/* The last call of the layer of that name, or LIANA__NONE. */
+size_t liana__model_find_node(const liana_model *model, const char *name);
+int liana__model_find_nested(const liana_model *model, const char *name);
+
+/* An input or output of a model. */
+typedef struct liana__model_port {
+    const char *name;
+    liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
+    liana_shape shape; /* with a batch of 1 */
+    int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
+} liana__model_port;
+size_t liana__model_num_inputs(const liana_model *model);
+size_t liana__model_num_outputs(const liana_model *model);
+/* An index out of range gives a port without a name. */
+liana__model_port liana__model_input(const liana_model *model, size_t index);
+liana__model_port liana__model_output(const liana_model *model, size_t index);
+/* The node of an output; LIANA__NONE: the model is empty. */
+size_t liana__model_output_node(const liana_model *model, size_t index);
+/* The shapes of the model's first input and output, with a batch of 1. */
 liana_shape liana__model_input_shape(const liana_model *model);
 liana_shape liana__model_output_shape(const liana_model *model);
 /* Whether training changes the weight by its gradient: it is not a moving average, and its layer is not frozen. */
 bool liana__weight_trainable(const liana_model *model, size_t weight);
-/* Whether every layer's only input is the layer before it. */
+/* Whether the only input of everything is what stands before it; nested models count as one. */
 bool liana__model_is_sequential(const liana_model *model);
 /* The model's name, or "sequential" or "model". */
 const char *liana__model_name(const liana_model *model);
 void liana__model_summary(const liana_model *model, liana__text *text);
+
+/* ---- scopes ----
+ *
+ * A scope is the model itself (LIANA__NONE), or a nested model. Its items are layers and nested models, in the order in
+ * which they were added: what Keras calls the layers of a model. */
+
+typedef struct liana__scope_item {
+    bool is_nested;
+    size_t index; /* of a layer or nested model */
+} liana__scope_item;
+
+/* A result within a scope: output `output` of call `number` of an item. */
+typedef struct liana__scope_result {
+    liana__scope_item item;
+    size_t number;
+    size_t output;
+} liana__scope_result;
+
+/* Steps through the items: begin with *next = 0. false: there are no more. */
+bool liana__scope_next(const liana_model *model, size_t scope, size_t *next, liana__scope_item *item);
+/* The name of an item within its scope. */
+const char *liana__scope_item_name(const liana_model *model, liana__scope_item item);
+size_t liana__scope_num_calls(const liana_model *model, size_t scope, liana__scope_item item);
+/* The inputs of call `number` of an item, in the scope's first use. Returns how many. */
+size_t liana__scope_inputs(const liana_model *model, size_t scope, liana__scope_item item, size_t number,
+                           liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS]);
+/* The results that are the scope's outputs or inputs. Returns how many. */
+size_t liana__scope_outputs(const liana_model *model, size_t scope,
+                            liana__scope_result outputs[LIANA_MAX_MODEL_OUTPUTS]);
+size_t liana__scope_own_inputs(const liana_model *model, size_t scope,
+                               liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS]);
+/* Whether a Keras Sequential could say the same. */
+bool liana__scope_is_sequential(const liana_model *model, size_t scope);
 
 /* ---- changing ---- */
 
@@ -122,8 +283,23 @@ void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bo
 /* Freezes the layers before `name`; it and the later layers are trained. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
 
+/* What tells the draws of calls apart. The first call of a layer draws as the layer alone does. */
+enum { LIANA__MOST_LAYERS = 1 << 20, LIANA__MOST_CALLS = 1 << 12 };
+static inline uint32_t liana__layer_salt(size_t layer, size_t number)
+{
+    return (uint32_t)(layer | number * LIANA__MOST_LAYERS);
+}
+
+/* Checks that inputs of these shapes, with a batch of 1, fit a layer that has its weights. */
+liana_status liana__layer_check_inputs(const liana_model *model, size_t layer, const liana_shape *shapes,
+                                       size_t num_inputs, liana__error *error) LIANA_MUST_USE;
+
 /* The initial values of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values);
+
+/* Sets each weight that has no value on the host yet (all of a new model, or those of new layers) to its initial
+ * value. */
+liana_status liana__model_values_complete(liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* ---- graphs ---- */
 
@@ -134,6 +310,9 @@ typedef struct liana__model_mode {
     /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
     liana_tensor present;
     uint64_t seed;
+    liana_dtype dtype;         /* of the weights of a model without float inputs: LIANA_F32 or another float */
+    const liana_tensor *masks; /* bool, one for each input, or an invalid one; NULL: none */
+    liana_location here;       /* the caller, for errors about its inputs; zeros: the place of the layer is named */
 } liana__model_mode;
 
 /* A moving average to update: average = momentum * average + (1 - momentum) * statistic. The statistic (of the weight's
@@ -148,28 +327,48 @@ typedef struct liana__model_update {
     size_t about; /* or LIANA__NO_WEIGHT */
 } liana__model_update;
 
+/* An output of a called model. */
+typedef struct liana__model_result {
+    liana_tensor value;
+    liana_tensor logits; /* invalid unless the value is an activation of them */
+    liana__logits_kind logits_kind;
+    liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
+} liana__model_result;
+
 /* Arrays are in the graph's arena. */
 typedef struct liana__model_results {
-    liana_tensor output;
-    liana_tensor logits;   /* the logits, if the output is a softmax over the last axis; else invalid */
-    liana_tensor *layers;  /* the result of each layer */
+    const liana__model_result *outputs; /* in the order of the model's; invalid tensors after an error */
+    size_t num_outputs;
+    liana_tensor *nodes;   /* the result of each node */
     liana_tensor *weights; /* the graph's variable of each weight */
     liana__model_update *updates;
     size_t num_updates;
 } liana__model_results;
 
-/* Builds the model's graph on `input` [batch, ...] for any batch size. Each weight is a variable of `input`'s dtype
- * with the weight's name. Errors stay with the graph, with the place where the layer was written; a model that has
- * failed, or an input of another shape, is an error. */
-liana__model_results liana__model_call(const liana_model *model, liana_tensor input, const liana__model_mode *mode);
+/* Builds the model's graph on `inputs`, one [batch, ...] for each of the model's, for any batch size. Float inputs have
+ * one dtype; that of the weights is the same. Each weight is a variable with the weight's name. Errors stay with the
+ * graph, with the place where the layer was written; a model that has failed, or an input of another shape or dtype, is
+ * an error. */
+liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
+                                       const liana__model_mode *mode);
+
+/* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
+ * results' weights begin with the model's weight `first`. */
+liana_tensor liana__model_average(const liana__model_results *results, size_t first, size_t index);
+
+/* Builds one layer on tensors, as a node of it in the model would be. `results` has one output, no nodes, and the
+ * layer's own weights. `number` is the call's, which dropout draws by. */
+liana__model_results liana__model_call_layer(const liana_model *model, size_t layer, size_t number,
+                                             const liana_tensor *inputs, size_t num_inputs,
+                                             const liana__model_mode *mode);
 
 /* ---- Keras JSON ---- */
 
 /* The architecture in the form of Keras 2's model.to_json(). NULL: out of memory. */
 liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
 
-/* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional; one input,
- * one output, channels last, no layer used twice). The error is the model's; it names file, line and layer. */
+/* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
+ * last). The error is the model's; it names file, line and layer. */
 liana_status liana__model_from_keras(liana_model *model, const liana__value *architecture) LIANA_MUST_USE;
 
 #endif

@@ -28,12 +28,9 @@ static liana_status find_named(const liana_model *model, const liana__value *val
         return liana__fail_at(error, &value->place, where, "found %s, expected the name of a layer",
                               liana__value_describe(value, found, sizeof found));
     }
-    int layer = liana__model_find_layer(model, value->string);
-    if (layer < 0) {
-        return liana__fail_at(error, &value->place, where, "there is no layer '%.60s' before this one", value->string);
-    }
-    *index = (size_t)layer;
-    return LIANA_OK;
+    *index = liana__model_find_node(model, value->string);
+    if (*index != LIANA__NONE) return LIANA_OK;
+    return liana__fail_at(error, &value->place, where, "there is no layer '%.60s' before this one", value->string);
 }
 
 static liana_status read_inputs(const liana_model *model, const liana__value *value, const char *where, size_t *indices,
@@ -159,7 +156,7 @@ liana_status liana__model_from_layers(liana_model *model, const liana__value *li
         return fail_model(model, list, &error);
     }
     liana__arena arena = {0};
-    if (model->num_layers == 0 && !begins_with_input(list)) add_input(model, place_of(list), input_shape, &arena);
+    if (model->num_nodes == 0 && !begins_with_input(list)) add_input(model, place_of(list), input_shape, &arena);
     for (size_t i = 0; i < list->count && model->error.status == LIANA_OK; i++) {
         char item[DOTTED_KEY];
         snprintf(item, sizeof item, "%.200s[%zu]", where, i);

@@ -10,17 +10,16 @@ static bool is_one_row(const liana_shape *shape)
     return shape->rank >= 2 && liana_shape_size(shape) == shape->dims[shape->rank - 1];
 }
 
-/* Whether the layer's results add up to 1 along the last axis. */
-static bool adds_up(const liana_model *model, const liana__layer *layer, const bool *known)
+/* Whether the node's results add up to 1 along the last axis. */
+static bool adds_up(const liana_model *model, const liana__layer_node *node, const bool *known)
 {
-    if (layer->is_softmax) return true;
-    if (layer->num_inputs != 1 || !known[layer->inputs[0]]) return false;
-    switch (layer->type->sums) {
+    if (node->is_softmax) return true;
+    if (node->num_inputs != 1 || !known[node->inputs[0]]) return false;
+    switch (model->layers[node->layer].type->sums) {
     case LIANA__SUMS_CHANGED: return false;
     case LIANA__SUMS_KEPT: return true;
-    case LIANA__SUMS_KEPT_IN_A_ROW:
-        return is_one_row(&layer->shape) && is_one_row(&model->layers[layer->inputs[0]].shape);
-    case LIANA__SUMS_KEPT_BY_DOING_NOTHING: return layer->is_identity;
+    case LIANA__SUMS_KEPT_IN_A_ROW: return is_one_row(&node->shape) && is_one_row(&model->nodes[node->inputs[0]].shape);
+    case LIANA__SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
     }
     return false;
 }
@@ -34,9 +33,10 @@ static const char *activation_of(const liana__layer *layer)
     return name ? name : "linear";
 }
 
-static liana_status fail(const liana_model *model, bool was_right_before, liana__error *error)
+static liana_status fail(const liana_model *model, const liana__layer_node *end, bool was_right_before,
+                         liana__error *error)
 {
-    const liana__layer *last = &model->layers[model->num_layers - 1];
+    const liana__layer *last = &model->layers[end->layer];
     const char *activation = activation_of(last);
     const char *advice =
         was_right_before
@@ -46,19 +46,25 @@ static liana_status fail(const liana_model *model, bool was_right_before, liana_
                 "layer '%s' (%s%s%s): the model ends here, but its outputs are not probabilities of classes (at least "
                 "0, with sum 1), which the loss needs; %s%s",
                 last->name, last->type->name, activation ? ", activation: " : "", activation ? activation : "", advice,
-                last->shape.dims[last->shape.rank - 1] == 1 ? "; two classes need two units" : "");
-    if (last->where.line <= 0) return LIANA_INVALID_CONFIG;
-    return liana__fail_within(error, "%s:%d", last->where.file, last->where.line);
+                end->shape.dims[end->shape.rank - 1] == 1 ? "; two classes need two units" : "");
+    if (end->where.line <= 0) return LIANA_INVALID_CONFIG;
+    return liana__fail_within(error, "%s:%d", end->where.file, end->where.line);
+}
+
+liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
+{
+    size_t end = liana__model_output_node(model, output);
+    if (end == LIANA__NONE) return LIANA_OK;
+    bool *known = calloc(model->num_nodes, sizeof *known);
+    if (!known) return liana__fail_memory(error, "a model");
+    for (size_t i = 0; i <= end; i++) known[i] = adds_up(model, &model->nodes[i], known);
+    const liana__layer_node *last = &model->nodes[end];
+    bool right = known[end], before = last->num_inputs == 1 && known[last->inputs[0]];
+    free(known);
+    return right ? LIANA_OK : fail(model, last, before, error);
 }
 
 liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error)
 {
-    bool *known = calloc(model->num_layers + 1, sizeof *known);
-    if (!known) return liana__fail_memory(error, "a model");
-    for (size_t i = 0; i < model->num_layers; i++) known[i] = adds_up(model, &model->layers[i], known);
-    const liana__layer *last = model->num_layers ? &model->layers[model->num_layers - 1] : NULL;
-    bool right = last && known[model->num_layers - 1];
-    bool before = last && last->num_inputs == 1 && known[last->inputs[0]];
-    free(known);
-    return right || !last ? LIANA_OK : fail(model, before, error);
+    return liana__model_check_probabilities_of(model, 0, error);
 }

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUM_COLUMNS = 4 };
+enum { NUM_COLUMNS = 4, MAX_LINES = 2 * LIANA_MAX_LAYER_INPUTS };
 
 typedef struct cells {
-    char text[NUM_COLUMNS][LIANA_MAX_LAYER_INPUTS][160]; /* a cell may have several lines */
+    char text[NUM_COLUMNS][MAX_LINES][160]; /* a cell may have several lines */
     int num_lines;
 } cells;
 
@@ -21,25 +21,78 @@ static void print_shape(const liana_shape *shape, char *text, size_t size)
     if (length < size) snprintf(text + length, size - length, ")");
 }
 
-static int64_t layer_parameters(const liana_model *model, const liana__layer *layer)
+static int64_t count_parameters(const liana_model *model, size_t first_weight, size_t num_weights)
 {
     int64_t count = 0;
-    for (size_t i = 0; i < layer->num_weights; i++) {
-        count += liana_shape_size(&model->weights[layer->first_weight + i].shape);
-    }
+    for (size_t i = 0; i < num_weights; i++) count += liana_shape_size(&model->weights[first_weight + i].shape);
     return count;
 }
 
-static void fill_row(const liana_model *model, const liana__layer *layer, cells *row)
+/* Keras names a call of a layer that is called several times "name[call]". */
+static void print_source(const liana_model *model, const liana__scope_result *source, char *text, size_t size)
+{
+    size_t calls = liana__scope_num_calls(model, LIANA__NONE, source->item);
+    int length = snprintf(text, size, "%s", liana__scope_item_name(model, source->item));
+    size_t used = length < 0 || (size_t)length >= size ? size : (size_t)length;
+    if (calls > 1 || source->output) {
+        snprintf(text + used, size - used, "[%zu][%zu]", source->number, source->output);
+    }
+}
+
+/* The inputs of all calls of an item, one a line. */
+static void fill_sources(const liana_model *model, liana__scope_item item, cells *row)
+{
+    size_t calls = liana__scope_num_calls(model, LIANA__NONE, item), line = 0;
+    for (size_t call = 0; call < calls && line < MAX_LINES; call++) {
+        liana__scope_result sources[LIANA_MAX_LAYER_INPUTS];
+        size_t count = liana__scope_inputs(model, LIANA__NONE, item, call, sources);
+        for (size_t i = 0; i < count && line < MAX_LINES; i++) {
+            print_source(model, &sources[i], row->text[3][line++], sizeof row->text[3][0]);
+        }
+    }
+    if ((int)line > row->num_lines) row->num_lines = (int)line;
+}
+
+static void fill_layer(const liana_model *model, size_t index, cells *row)
+{
+    const liana__layer *layer = &model->layers[index];
+    size_t node = 0;
+    while (model->nodes[node].layer != index) node++;
+    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s)", layer->name, layer->type->name);
+    print_shape(&model->nodes[node].shape, row->text[1][0], sizeof row->text[1][0]);
+    snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
+             (long long)count_parameters(model, layer->first_weight, layer->num_weights));
+}
+
+/* A nested model: one row, with a line for the shape of each output. */
+static void fill_nested(const liana_model *model, size_t index, cells *row)
+{
+    const liana__nested *nested = &model->nested[index];
+    const liana__layer *first = &model->layers[nested->first_layer];
+    size_t use = 0, num_weights = 0;
+    while (model->uses[use].nested != index) use++;
+    for (size_t i = 0; i < nested->num_layers; i++) num_weights += first[i].num_weights;
+    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s)", nested->name,
+             nested->functional ? "Functional" : "Sequential");
+    snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
+             (long long)count_parameters(model, first->first_weight, num_weights));
+    row->num_lines = (int)nested->num_outputs;
+    for (size_t i = 0; i < nested->num_outputs; i++) {
+        print_shape(&model->nodes[model->uses[use].first_node + nested->outputs[i]].shape, row->text[1][i],
+                    sizeof row->text[1][0]);
+    }
+}
+
+static void fill_row(const liana_model *model, liana__scope_item item, cells *row)
 {
     memset(row, 0, sizeof *row);
-    row->num_lines = layer->num_inputs > 1 ? (int)layer->num_inputs : 1;
-    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s)", layer->name, layer->type->name);
-    print_shape(&layer->shape, row->text[1][0], sizeof row->text[1][0]);
-    snprintf(row->text[2][0], sizeof row->text[2][0], "%lld", (long long)layer_parameters(model, layer));
-    for (size_t i = 0; i < layer->num_inputs; i++) {
-        snprintf(row->text[3][i], sizeof row->text[3][i], "%s", model->layers[layer->inputs[i]].name);
+    row->num_lines = 1;
+    if (item.is_nested) {
+        fill_nested(model, item.index, row);
+    } else {
+        fill_layer(model, item.index, row);
     }
+    fill_sources(model, item, row);
 }
 
 static void measure(const cells *row, size_t widths[NUM_COLUMNS])
@@ -97,8 +150,9 @@ void liana__model_summary(const liana_model *model, liana__text *text)
     int num_columns = liana__model_is_sequential(model) ? 3 : 4;
     static const char *const titles[NUM_COLUMNS] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};
     for (int column = 0; column < num_columns; column++) widths[column] = strlen(titles[column]);
-    for (size_t i = 0; i < model->num_layers; i++) {
-        fill_row(model, &model->layers[i], row);
+    liana__scope_item item;
+    for (size_t next = 0; liana__scope_next(model, LIANA__NONE, &next, &item);) {
+        fill_row(model, item, row);
         measure(row, widths);
     }
     liana__text_add(text, "Model: \"%s\"\n", liana__model_name(model));
@@ -110,8 +164,8 @@ void liana__model_summary(const liana_model *model, liana__text *text)
     }
     add_row(text, row, widths, num_columns);
     add_rule(text, '=', widths, num_columns);
-    for (size_t i = 0; i < model->num_layers; i++) {
-        fill_row(model, &model->layers[i], row);
+    for (size_t next = 0; liana__scope_next(model, LIANA__NONE, &next, &item);) {
+        fill_row(model, item, row);
         add_row(text, row, widths, num_columns);
     }
     add_rule(text, '=', widths, num_columns);
@@ -125,6 +179,7 @@ void liana__model_summary(const liana_model *model, liana__text *text)
 
 char *liana_model_summary(const liana_model *model)
 {
+    if (!model) return NULL;
     liana__text text = {0};
     liana__model_summary(model, &text);
     if (text.failed) liana__text_free(&text);

@@ -40,6 +40,7 @@ const liana__layer_type liana__layer_normalization = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .weights = declare_weights,
     .call = call_layer,
     .to_keras = to_keras,

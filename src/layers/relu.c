@@ -48,6 +48,7 @@ const liana__layer_type liana__layer_relu = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .check = check_options,
     .call = call_layer,
 };

@@ -24,5 +24,6 @@ const liana__layer_type liana__layer_rescaling = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .masking = LIANA__MASK_KEPT,
     .call = call_layer,
 };

@@ -94,7 +94,7 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
         liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
     }
     liana__arena_free(&arena);
-    return status == LIANA_OK ? (liana_layer){model, (uint32_t)model->num_layers} : none;
+    return status == LIANA_OK ? (liana_layer){model, (uint32_t)model->num_nodes} : none;
 }
 
 void liana__pooling_add(liana_model *model, liana_pooling pooling)

@@ -18,6 +18,23 @@ liana_layer build(liana_model *m)
     return liana_add(m, .inputs = {a, b}, .trainable = false, .name = "sum");
 }
 
+/* Several inputs and outputs, a layer called twice, a model within a model, calls on tensors. */
+void build_more(liana_model *m, const liana_model *inner, liana_tensor x);
+void build_more(liana_model *m, const liana_model *inner, liana_tensor x)
+{
+    liana_layer a = liana_input(m, .name = "a", .shape = LIANA_INTS(4));
+    liana_layer ids = liana_input(m, .dtype = LIANA_S32);
+    liana_layer y = liana_layer_reuse(liana_dense(m, .units = 3, .input = a), a);
+    liana_layer z = liana_nested(m, .nested = inner, .inputs = {a, y}, .trainable = false);
+    liana_embedding(m, .input_dim = 5, .output_dim = 2, .mask_zero = true, .input = ids);
+    liana_category_encoding(m, .num_tokens = 5, .output_mode = LIANA_COUNT, .input = ids);
+    liana_model_outputs(m, y, liana_nested_output(z, 1));
+    liana_tensor output, once = liana_layer_call(y, &x, 1, NULL, NULL);
+    liana_call_effects effects;
+    liana_model_call(m, &once, 1, &(liana_call_mode){.training = true}, &output, &effects);
+    liana_effects_assign(&effects);
+}
+
 /* Builders in the arguments of macros, over several lines: pragmas are placed by the line there. */
 #define RETURN_IF(condition)      \
     do {                          \

@@ -43,10 +43,10 @@ static liana_graph *build_graph(const liana_model *model, int64_t batch)
     liana_shape shape = liana__model_input_shape(model);
     shape.dims[0] = batch;
     liana_tensor x = liana_graph_input(graph, "input", LIANA_F32, shape);
-    liana__model_results results = liana__model_call(model, x, &(liana__model_mode){.training = false});
+    liana__model_results results = liana__model_call(model, &x, &(liana__model_mode){.training = false});
     assert_ok(liana_graph_status(graph), &model->context->error);
     for (size_t i = 0; i < model->num_layers; i++) {
-        liana_graph_output(graph, model->layers[i].name, results.layers[i]);
+        liana_graph_output(graph, model->layers[i].name, results.nodes[i]);
     }
     assert_ok(liana_graph_status(graph), &model->context->error);
     return graph;

@@ -54,6 +54,28 @@ static void build_layers(liana_model *m)
     liana_softmax(m);
 }
 
+/* Several inputs and outputs, a layer that is called twice, a model within a model. */
+static void build_calls(liana_context *context, liana_model *m)
+{
+    liana_model *inner = begin(context);
+    liana_input(inner, .shape = LIANA_INTS(4));
+    liana_layer low = liana_dense(inner, .units = 3);
+    liana_model_outputs(inner, liana_dense(inner, .units = 2), low);
+    liana_layer a = liana_input(m, .name = "a", .shape = LIANA_INTS(4));
+    liana_layer words = liana_input(m, .shape = LIANA_INTS(6), .dtype = LIANA_S32);
+    liana_layer kind = liana_input(m, .dtype = LIANA_S32);
+    liana_layer x = liana_nested(m, .name = "inner", .inputs = {a}, .nested = inner);
+    liana_layer rows = liana_embedding(m, .input = words, .input_dim = 9, .output_dim = 3);
+    liana_layer again = liana_layer_reuse(rows, words);
+    rows = liana_concatenate(m, .inputs = {rows, again});
+    liana_layer mean = liana_global_average_pooling1d(m);
+    liana_layer largest = liana_global_max_pooling1d(m, .input = rows);
+    kind = liana_category_encoding(m, .input = kind, .num_tokens = 5);
+    liana_layer end = liana_concatenate(m, .inputs = {x, mean, largest, kind});
+    liana_model_outputs(m, end, liana_nested_output(x, 1));
+    liana_model_destroy(inner);
+}
+
 int main(int argc, char **argv)
 {
     liana_context *context;
@@ -62,6 +84,9 @@ int main(int argc, char **argv)
     liana_model *m = begin(context);
     build_layers(m);
     save(context, m, argv[1], "layers");
+    m = begin(context);
+    build_calls(context, m);
+    save(context, m, argv[1], "calls");
     m = begin(context);
     liana_mobilenet(m, .alpha = 0.25);
     save(context, m, argv[1], "mobilenet");

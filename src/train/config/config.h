@@ -152,6 +152,7 @@ typedef struct liana__model_config {
     const char *name;           /* NULL: the base's, or "sequential" */
     const liana__value *layers; /* a list of at least one layer, or NULL */
     const char *file;           /* Keras's architecture (model.json), or NULL */
+    const liana__value *outputs; /* a name or names of layers, or NULL: the last layer */
 } liana__model_config;
 
 typedef struct liana__train_config {

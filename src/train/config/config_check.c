@@ -180,6 +180,10 @@ static liana_status check_model(const liana__config *config, liana__error *error
     if (model->partial_weights && !model->weights) {
         return refuse(config, error, "model.partial_weights", "it needs model.weights, a file of weights");
     }
+    if (model->base && model->outputs && model->outputs->kind != LIANA__VALUE_NULL) {
+        return refuse(config, error, "model.outputs",
+                      "this is an option of 'layers', but the model is given by 'base'");
+    }
     if (model->layers && (model->layers->kind != LIANA__VALUE_LIST || model->layers->count == 0)) {
         char found[128];
         return refuse(config, error, "model.layers", "found %s, expected a list of layers: {Layer: {option: value}}",

@@ -430,6 +430,10 @@ static const liana__field model_items[] = {
      .kind = LIANA__FIELD_PATH,
      AT(file),
      .doc = "the model from a file with Keras's architecture (model.json), instead of base"},
+    {.name = "outputs",
+     .kind = LIANA__FIELD_VALUE,
+     AT(outputs),
+     .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"},
 };
 static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
 #undef AT

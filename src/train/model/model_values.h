@@ -5,9 +5,6 @@
 #include "backends/variables.h"
 #include "layers/model.h"
 
-/* Sets each weight that has no value yet (all of a new model, or those of new layers) to its initial value. */
-liana_status liana__model_values_complete(liana_model *model, liana__error *error) LIANA_MUST_USE;
-
 /* Copies the values to the variables of the same names, and back. */
 liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
     LIANA_MUST_USE;

@@ -20,22 +20,29 @@ static const char *short_name_of(const char *name)
     return slash ? slash + 1 : name;
 }
 
-static liana__source_layer *find_layer(const liana__weight_source *source, const char *name)
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* The layer of that name in a nested model of the file, or in none (NULL). */
+static liana__source_layer *find_layer(const liana__weight_source *source, const char *model, const char *name)
 {
     for (size_t i = 0; i < source->num_layers; i++) {
-        if (strcmp(source->layers[i].name, name) == 0) return &source->layers[i];
+        liana__source_layer *layer = &source->layers[i];
+        if (strcmp(layer->name, name) == 0 && same_text(layer->model, model)) return layer;
     }
     return NULL;
 }
 
 /* Adds a weight to the layer of that name, which is made if need be. `most` is the number of weights in the file. */
-static bool add_weight(liana__weight_source *source, const char *layer_name, const liana__source_weight *weight,
-                       size_t most)
+static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
+                       const liana__source_weight *weight, size_t most)
 {
-    liana__source_layer *layer = find_layer(source, layer_name);
+    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
     if (!layer) {
         layer = &source->layers[source->num_layers++];
-        *layer = (liana__source_layer){.name = layer_name};
+        *layer = *wanted;
     }
     /* Layers have few weights: room is doubled when the count is a power of two. */
     if ((layer->num_weights & (layer->num_weights - 1)) == 0) {
@@ -94,12 +101,16 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
         size_t model_name = measure_model_name(&source->arena, layer);
         for (size_t k = 0; k < layer->num_weights; k++) {
             const liana__hdf5_weight *entry = &layer->weights[k];
-            const char *owner = model_name < SIZE_MAX ? owner_of(&source->arena, entry->name) : NULL;
+            const char *owner = owner_of(&source->arena, entry->name);
+            liana__source_layer wanted = {.name = layer->name, .owner = owner};
+            if (model_name < SIZE_MAX && owner) {
+                wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
+            }
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
                                            .rank = entry->rank,
                                            .shape = entry->shape,
                                            .entry = entry};
-            if (!add_weight(source, owner ? owner + model_name : layer->name, &weight, contents->num_weights)) {
+            if (!add_weight(source, &wanted, &weight, contents->num_weights)) {
                 return liana__fail_memory(error, source->path);
             }
         }
@@ -122,7 +133,8 @@ static liana_status list_safetensors(liana__weight_source *source, liana__error 
                                        .rank = tensor->rank,
                                        .shape = tensor->shape,
                                        .entry = tensor};
-        if (!layer || !add_weight(source, layer, &weight, contents->num_tensors)) {
+        liana__source_layer wanted = {.name = layer};
+        if (!layer || !add_weight(source, &wanted, &weight, contents->num_tensors)) {
             return liana__fail_memory(error, source->path);
         }
     }
@@ -171,9 +183,50 @@ void liana__weight_source_close(liana__weight_source *source)
     *source = (liana__weight_source){0};
 }
 
+/* The layer of that name in the file's nested models, if there is only one. */
+static const liana__source_layer *find_in_any_model(const liana__weight_source *source, const char *name)
+{
+    const liana__source_layer *found = NULL;
+    for (size_t i = 0; i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        if (!layer->model || strcmp(layer->name, name) != 0) continue;
+        if (found) return NULL;
+        found = layer;
+    }
+    return found;
+}
+
+/* A nested model of one layer, which the file does not tell from a layer: its weights say "dense/kernel". */
+static bool is_model_of_one(const liana__source_layer *layer, const char *inner)
+{
+    if (!layer->owner || layer->model || strcmp(layer->owner, layer->name) == 0) return false;
+    size_t length = strlen(inner), owner = strlen(layer->owner);
+    return owner >= length && strcmp(layer->owner + owner - length, inner) == 0 &&
+           (owner == length || layer->owner[owner - length - 1] == '/');
+}
+
+/* "encoder/dense": Keras writes "dense" below its layer "encoder". A name inside several models may lack some. */
+static const liana__source_layer *find_inside(const liana__weight_source *source, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    for (size_t i = 0; slash && i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        const char *model = layer->model ? layer->model : layer->name;
+        size_t length = strlen(model);
+        if (strncmp(name, model, length) != 0 || name[length] != '/') continue;
+        for (const char *inner = name + length; inner; inner = strchr(inner + 1, '/')) {
+            bool same = layer->model ? strcmp(layer->name, inner + 1) == 0 : is_model_of_one(layer, inner + 1);
+            if (same) return layer;
+        }
+    }
+    return NULL;
+}
+
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
 {
-    return find_layer(source, layer);
+    const liana__source_layer *found = find_layer(source, NULL, layer);
+    if (!found) found = find_inside(source, layer);
+    return found ? found : find_in_any_model(source, layer);
 }
 
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,

@@ -14,6 +14,8 @@ typedef struct liana__source_weight {
 
 typedef struct liana__source_layer {
     const char *name;
+    const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
     liana__source_weight *weights;
     size_t num_weights;
 } liana__source_layer;
@@ -34,6 +36,8 @@ typedef struct liana__weight_source {
 liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
     LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
+/* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
+ * "encoder", and "dense" in any nested model, if it is in one only. */
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
 /* Reads one array as f32. */
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,

@@ -72,12 +72,15 @@ static const char *channels_hint(const liana_model *model, const liana__layer *l
 {
     liana_shape images = liana__model_input_shape(model);
     int axis = found->rank - 2;
-    size_t before = layer->num_inputs == 1 ? layer->inputs[0] : SIZE_MAX;
+    size_t node = 0;
+    while (&model->layers[model->nodes[node].layer] != layer) node++;
     /* Padding and rescaling keep the channels. */
-    while (before && before != SIZE_MAX && !model->layers[before].num_weights && model->layers[before].num_inputs == 1)
-        before = model->layers[before].inputs[0];
+    do {
+        node = model->nodes[node].num_inputs == 1 ? model->nodes[node].inputs[0] : LIANA__NONE;
+    } while (node != LIANA__NONE && !model->layers[model->nodes[node].layer].num_weights &&
+             model->nodes[node].num_inputs == 1);
     *hint = 0;
-    if (before != 0 || images.rank != 4 || found->rank != 4 || weight->shape.rank != 4) return hint;
+    if (node != model->inputs[0] || images.rank != 4 || found->rank != 4 || weight->shape.rank != 4) return hint;
     int64_t theirs = found->shape[axis], ours = weight->shape.dims[axis];
     if (theirs == ours || ours != images.dims[3] || (theirs != 1 && theirs != 3)) return hint;
     snprintf(hint, size, " (they are for images with %lld channels: set data.channels: %lld)", (long long)theirs,
@@ -228,8 +231,8 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     match_layers(model, source, num_required, matches, &missing, arena, &all);
     for (size_t i = 0; i < source->num_layers; i++) {
         const liana__source_layer *layer = &source->layers[i];
-        int index = liana__model_find_layer(model, layer->name);
-        bool used = index >= 0 && model->layers[index].num_weights > 0;
+        bool used = false;
+        for (size_t k = 0; k < model->num_layers; k++) used = used || matches[k] == layer;
         if (layer->num_weights && !used) add_name(&unused, arena, layer->name);
     }
     report->missing = (liana__strings){missing.count, missing.items};

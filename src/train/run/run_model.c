@@ -96,6 +96,9 @@ static liana_status build_layers(liana__run *run, liana__error *error)
     liana_shape shape = liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2]);
     find_scale(run, NULL);
     liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
+    if (status == LIANA_OK) {
+        status = liana__model_outputs_from(run->model, run->config->model.outputs, "model.outputs");
+    }
     run->num_backbone_layers = run->model->num_layers;
     return take_error(run, status, error);
 }

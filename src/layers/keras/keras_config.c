@@ -1,5 +1,5 @@
 /* Translates layers' options between Keras and liana. */
-#include "layers/keras_config.h"
+#include "layers/keras/keras_config.h"
 
 #include "layers/initializers.h"
 
@@ -38,7 +38,8 @@ static const char *const neutral[] = {
     "batch_shape", "input_shape", "input_dim",       "sparse",       "ragged",
     "optional",    "seed",        "synchronized",    "fused",        "renorm",
     "batch_size",  "axis",        "data_format",     "dim_ordering", "nb_row",
-    "nb_col",      "noise_shape", "renorm_momentum", "invert",       NULL,
+    "nb_col",      "noise_shape", "renorm_momentum", "invert",       "input_length",
+    NULL,
 };
 
 const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest)
@@ -57,8 +58,10 @@ static bool is_neutral(const char *key)
     return false;
 }
 
-static const char *current_name(const char *key)
+/* A name that the layer has today is not an old one: the output_dim of an Embedding is not a Dense's of Keras 1. */
+static const char *current_name(const liana__layer_type *type, const char *key)
 {
+    if (liana__fields_find(type->options, key)) return key;
     for (size_t i = 0; i < sizeof option_aliases / sizeof *option_aliases; i++) {
         if (strcmp(key, option_aliases[i][0]) == 0) return option_aliases[i][1];
     }
@@ -183,13 +186,14 @@ liana_status liana__keras_read_config(const liana__layer_type *type, const liana
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
     options->place = config->place;
-    bool has_axis = liana__fields_find(type->options, "axis") != NULL;
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
-        const char *key = current_name(config->keys[i]);
+        const char *key = current_name(type, config->keys[i]);
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
-        if (is_neutral(key) && !(has_axis && strcmp(key, "axis") == 0)) continue;
+        bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
+        is_option = is_option && liana__fields_find(type->options, key);
+        if (is_neutral(key) && !is_option) continue;
         if (liana__ends_with(key, "_initializer")) {
             LIANA_TRY(read_initializer(arena, item, where, key, &item, error));
         } else if (strcmp(key, "activation") == 0) {

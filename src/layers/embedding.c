@@ -1,0 +1,58 @@
+/* Embedding: looks up a row of weights for each id. */
+#include "layers/option_rows.h"
+
+static const liana__field rows[] = {
+    LIANA__COUNT_ROW(liana_embedding_options, input_dim, .required = true,
+                     .doc = "number of ids: they are 0 to input_dim - 1"),
+    LIANA__COUNT_ROW(liana_embedding_options, output_dim, .required = true, .doc = "length of the row of an id"),
+    LIANA__INITIALIZER_ROW(liana_embedding_options, embeddings_initializer, "random_uniform"),
+    LIANA__FIELD_ROW(liana_embedding_options, mask_zero, BOOL, .default_text = "false",
+                     .doc = "whether the id 0 is padding, which later layers leave out"),
+};
+static const liana__fields options = LIANA__FIELD_TABLE("Embedding", liana_embedding_options, rows);
+
+static liana_status check_options(liana__layer_check *check)
+{
+    const liana_embedding_options *chosen = check->options;
+    return liana__check_initializer(check, "embeddings_initializer", chosen->embeddings_initializer);
+}
+
+static liana_status declare_weights(liana__layer_build *build)
+{
+    const liana_embedding_options *chosen = build->options;
+    if (build->inputs[0].rank >= LIANA_MAX_RANK) return liana__build_fail(build, 0, "one dimension less");
+    liana__add_weight(build, "embeddings", liana_shape_of(chosen->input_dim, chosen->output_dim),
+                      chosen->embeddings_initializer, true);
+    return build->status;
+}
+
+/* As in Keras, ids may come as floats. */
+static liana_tensor call_layer(liana__layer_call *call)
+{
+    const liana_embedding_options *chosen = call->options;
+    liana_tensor ids = call->inputs[0];
+    if (liana_tensor_dtype(ids) != LIANA_S32) ids = liana_op_cast_at(call->here, ids, LIANA_S32);
+    if (chosen->mask_zero) {
+        call->mask = liana_op_not_equal_at(call->here, ids, liana_graph_scalar_at(call->here, ids.graph, LIANA_S32, 0));
+    }
+    return liana_op_gather_at(call->here, call->weights[0], ids, 0);
+}
+
+static int64_t num_ids(const void *chosen)
+{
+    return ((const liana_embedding_options *)chosen)->input_dim;
+}
+
+const liana__layer_type liana__layer_embedding = {
+    .name = "Embedding",
+    .doc = "a row of weights for each id",
+    .options = &options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .takes_integers = true,
+    .masking = LIANA__MASK_OWN,
+    .check = check_options,
+    .weights = declare_weights,
+    .num_ids = num_ids,
+    .call = call_layer,
+};

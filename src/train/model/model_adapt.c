@@ -1,0 +1,179 @@
+/* liana_layer_adapt: a Normalization gets the mean and variance of a dataset. */
+#include "train/model/model_adapt.h"
+
+#include "ir/shape.h"
+
+#include <liana/iterator.h>
+#include <liana/train.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+liana_status liana__moments_create(int64_t channels, liana__moments *moments, liana__error *error)
+{
+    *moments = (liana__moments){.channels = channels,
+                                .mean = calloc((size_t)channels, sizeof *moments->mean),
+                                .squares = calloc((size_t)channels, sizeof *moments->squares)};
+    if (moments->mean && moments->squares) return LIANA_OK;
+    liana__moments_free(moments);
+    return liana__fail_memory(error, "mean and variance");
+}
+
+void liana__moments_free(liana__moments *moments)
+{
+    free(moments->mean);
+    free(moments->squares);
+    *moments = (liana__moments){0};
+}
+
+/* Welford 1962: stays accurate when the mean is far larger than the deviation. */
+liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
+                                liana__error *error)
+{
+    if (num_values % moments->channels != 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %lld values, expected a multiple of %lld channels",
+                           (long long)num_values, (long long)moments->channels);
+    }
+    for (int64_t i = 0; i < num_values; i++) {
+        int64_t channel = i % moments->channels;
+        double value = liana__load(values, dtype, i);
+        if (!isfinite(value)) {
+            return liana__fail(error, LIANA_INVALID_DATA, "value %lld is %s, expected finite numbers", (long long)i,
+                               isnan(value) ? "NaN" : "an infinity");
+        }
+        if (channel == 0) moments->count++;
+        double distance = value - moments->mean[channel];
+        moments->mean[channel] += distance / (double)moments->count;
+        moments->squares[channel] += distance * (value - moments->mean[channel]);
+    }
+    return LIANA_OK;
+}
+
+/* The number of channels of a Normalization. */
+static liana_status count_channels(const liana_model *model, size_t layer, int64_t *channels, liana__error *error)
+{
+    const liana__layer *own = &model->layers[layer];
+    if (own->type != &liana__layer_normalization) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "layer '%s' (%s) has nothing to adapt, a Normalization has",
+                           own->name, own->type->name);
+    }
+    *channels = model->weights[own->first_weight].shape.dims[0];
+    return LIANA_OK;
+}
+
+liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__moments *moments, liana__error *error)
+{
+    int64_t channels;
+    LIANA_TRY(count_channels(model, layer, &channels, error));
+    if (moments->count == 0 || moments->channels != channels) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "layer '%s' (Normalization): found %lld values of %lld channels, expected at least one of "
+                           "%lld",
+                           model->layers[layer].name, (long long)moments->count, (long long)moments->channels,
+                           (long long)channels);
+    }
+    LIANA_TRY(liana__model_values_complete(model, error));
+    float *const *weights = model->values + model->layers[layer].first_weight;
+    for (int64_t i = 0; i < channels; i++) {
+        weights[0][i] = (float)moments->mean[i];
+        weights[1][i] = (float)(moments->squares[i] / (double)moments->count);
+    }
+    weights[2][0] = (float)moments->count;
+    model->values_version++;
+    return LIANA_OK;
+}
+
+/* ---- datasets ---- */
+
+/* The component that the layer reads, unless one is named: that of the model's input before it. */
+static liana_status choose_component(const liana_model *model, size_t node, const char **component, liana__error *error)
+{
+    if (*component) return LIANA_OK;
+    const liana__layer_node *before = &model->nodes[model->nodes[node].inputs[0]];
+    const liana__layer *layer = &model->layers[before->layer];
+    if (layer->type == &liana__layer_input_layer && before->num_inputs == 0) {
+        *component = layer->name;
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "layer '%s' does not read an input of the model, but '%s'; name the component to adapt to",
+                       model->layers[model->nodes[node].layer].name, layer->name);
+}
+
+static liana_status check_component(const liana_dataset *dataset, const char *name, int64_t channels,
+                                    liana__error *error)
+{
+    const liana_component *components;
+    size_t count = liana_dataset_components(dataset, &components), index = 0;
+    while (index < count && strcmp(components[index].name, name) != 0) index++;
+    if (index == count) {
+        return liana__fail(error, LIANA_NOT_FOUND, "the dataset has no component '%.60s'", name);
+    }
+    const liana_shape *shape = &components[index].shape;
+    int64_t last = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    bool right = components[index].dtype != LIANA_STRING && (last == channels || channels == 1);
+    if (!right) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the component '%s' has the shape %s of %s, expected numbers with a last axis of %lld", name,
+                           liana__shape_print(shape).text,
+                           components[index].dtype == LIANA_STRING
+                               ? "strings"
+                               : liana_dtype_name((liana_dtype)components[index].dtype),
+                           (long long)channels);
+    }
+    if (liana_dataset_num_examples(dataset) != LIANA_INFINITE) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the dataset does not end; take a part of it");
+}
+
+static liana_status add_element(liana__moments *moments, const liana_element *element, const char *name,
+                                uint64_t position, liana__error *error)
+{
+    liana_shape shape = liana_element_shape(element, name);
+    int dtype = LIANA_STRING;
+    for (size_t i = 0; i < liana_element_num_components(element); i++) {
+        const liana_component *component = liana_element_component(element, i);
+        if (strcmp(component->name, name) == 0) dtype = component->dtype;
+    }
+    liana_status status = liana__moments_add(moments, (liana_dtype)dtype, liana_element_data(element, name),
+                                             liana_shape_size(&shape), error);
+    if (status == LIANA_OK) return status;
+    return liana__fail_within(error, "element %llu, component '%s'", (unsigned long long)position, name);
+}
+
+static liana_status add_dataset(liana_context *context, liana__moments *moments, const liana_dataset *dataset,
+                                const char *name)
+{
+    liana_iterator *iterator;
+    const liana_element *element;
+    LIANA_TRY(liana_iterator_create(dataset, NULL, &iterator));
+    liana_status status = LIANA_OK;
+    for (uint64_t position = 0; status == LIANA_OK; position++) {
+        status = liana_iterator_next(iterator, &element);
+        if (status == LIANA_OK) status = add_element(moments, element, name, position, &context->error);
+    }
+    liana_iterator_destroy(iterator);
+    return status == LIANA_END_OF_DATA ? LIANA_OK : status;
+}
+
+liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, const char *component)
+{
+    liana_model *model = layer.model;
+    if (!model) return LIANA_INVALID_ARGUMENT;
+    LIANA_TRY(liana_model_status(model));
+    liana__error *error = &model->context->error;
+    if (layer.id == 0 || layer.id > model->num_nodes || !dataset) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "adapt: %s",
+                           dataset ? "this is not a layer of the model" : "the dataset is NULL");
+    }
+    size_t index = model->nodes[layer.id - 1].layer;
+    int64_t channels;
+    LIANA_TRY(count_channels(model, index, &channels, error));
+    LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
+    LIANA_TRY(check_component(dataset, component, channels, error));
+    liana__moments moments;
+    LIANA_TRY(liana__moments_create(channels, &moments, error));
+    liana_status status = add_dataset(model->context, &moments, dataset, component);
+    if (status == LIANA_OK) status = liana__model_adapt(model, index, &moments, error);
+    liana__moments_free(&moments);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* model_adapt.h - gives a Normalization the mean and variance of data. */
+#ifndef LIANA_TRAIN_MODEL_ADAPT_H
+#define LIANA_TRAIN_MODEL_ADAPT_H
+
+#include "layers/model.h"
+
+/* Mean and variance of each channel over values that come one array after the other. */
+typedef struct liana__moments {
+    int64_t channels;
+    int64_t count;   /* values of each channel so far */
+    double *mean;    /* [channels] */
+    double *squares; /* [channels]: the sum of squared distances from the mean */
+} liana__moments;
+
+liana_status liana__moments_create(int64_t channels, liana__moments *moments, liana__error *error) LIANA_MUST_USE;
+void liana__moments_free(liana__moments *moments);
+/* Adds an array of numbers whose last axis is the channels. The sums do not depend on how values are cut into arrays.
+ * Errors: INVALID_DATA for a value that is not finite (the message says which), INVALID_ARGUMENT if `num_values` is not
+ * a multiple of the channels. */
+liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
+                                liana__error *error) LIANA_MUST_USE;
+
+/* Sets the weights of a Normalization: the moments' mean, population variance and count. Errors: INVALID_ARGUMENT for
+ * another layer, other channels, or moments of nothing. */
+liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__moments *moments, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
+#include "program/variables_file.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -16,59 +17,7 @@ static const char *const PREFIX = "step-";
 static const char *const CHECKSUM = "crc32c";
 enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
 
-static liana__safetensors_dtype file_dtype(liana_dtype dtype)
-{
-    switch (dtype) {
-    case LIANA_F32: return LIANA__SAFETENSORS_F32;
-    case LIANA_BF16: return LIANA__SAFETENSORS_BF16;
-    case LIANA_F64: return LIANA__SAFETENSORS_F64;
-    case LIANA_S32: return LIANA__SAFETENSORS_I32;
-    case LIANA_S64: return LIANA__SAFETENSORS_I64;
-    case LIANA_U8: return LIANA__SAFETENSORS_U8;
-    case LIANA_U32: return LIANA__SAFETENSORS_U32;
-    case LIANA_U64: return LIANA__SAFETENSORS_U64;
-    case LIANA_BOOL: return LIANA__SAFETENSORS_BOOL;
-    case LIANA_NUM_DTYPES: break;
-    }
-    return LIANA__SAFETENSORS_NUM_DTYPES;
-}
-
 /* ---- saving ---- */
-
-static liana_status put_variable(liana__safetensors_writer *writer, const liana__buffer *buffer, liana__error *error)
-{
-    void *data = liana__allocate_aligned(buffer->size);
-    if (!data) return liana__fail_memory(error, "a checkpoint");
-    liana_status status = buffer->device->backend->download(buffer, data, error);
-    if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
-    free(data);
-    return status;
-}
-
-static liana_status write_variables(const char *path, const liana__variables *variables, liana__arena *arena,
-                                    uint32_t *checksum, liana__error *error)
-{
-    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (variables->count + 1) * sizeof *tensors);
-    if (!tensors) return liana__fail_memory(error, "a checkpoint");
-    for (size_t i = 0; i < variables->count; i++) {
-        const liana__buffer *buffer = variables->items[i].buffer;
-        tensors[i] = (liana__safetensors_tensor){.name = variables->items[i].name,
-                                                 .dtype = file_dtype(buffer->dtype),
-                                                 .rank = buffer->shape.rank};
-        memcpy(tensors[i].shape, buffer->shape.dims, sizeof tensors[i].shape);
-    }
-    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
-    liana__safetensors_contents contents = {tensors, variables->count, &entry, 1};
-    liana__safetensors_writer writer;
-    LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
-    for (size_t i = 0; i < variables->count; i++) {
-        liana_status status = put_variable(&writer, variables->items[i].buffer, error);
-        if (status == LIANA_OK) continue;
-        liana__safetensors_abandon(&writer);
-        return status;
-    }
-    return liana__safetensors_finish(&writer, true, checksum, error);
-}
 
 /* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
  * the same way. */
@@ -155,7 +104,7 @@ static liana_status write_checkpoint(const char *unfinished, const liana__variab
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
-    LIANA_TRY(write_variables(variables_path, variables, arena, &checksum, error));
+    LIANA_TRY(liana__variables_write_file(variables_path, variables, arena, &checksum, error));
     return write_state(state_path, variables, state, num_metrics, checksum, arena, error);
 }
 
@@ -222,7 +171,7 @@ liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, c
 
 static bool same_type(const liana__safetensors_tensor *tensor, const liana__buffer *buffer)
 {
-    if (tensor->dtype != file_dtype(buffer->dtype) || tensor->rank != buffer->shape.rank) return false;
+    if (tensor->dtype != liana__file_dtype(buffer->dtype) || tensor->rank != buffer->shape.rank) return false;
     for (int i = 0; i < tensor->rank; i++) {
         if (tensor->shape[i] != buffer->shape.dims[i]) return false;
     }

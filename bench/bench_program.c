@@ -1,8 +1,9 @@
-/* What a call costs beside its arithmetic: a compiled graph of ten small ops, and an evaluation of one example.
+/* What a call costs beside its arithmetic: a compiled graph of ten small ops, the same in public with a feed and a fetch,
+ * small ops whose values are asked for at once, and an evaluation of one example.
  *
  *     bench_program [RUNS]    default 200000
  *
- * Prints microseconds: the median over ten parts of the runs. Both are upper bounds, as kernels and the example's
+ * Prints microseconds: the median over ten parts of the runs. All are upper bounds, as kernels and the example's
  * decoding are included. */
 #include "base/context.h"
 #include "base/recorder.h"
@@ -57,6 +58,74 @@ static liana_status time_program(liana_context *context, long runs, double *micr
     return status;
 }
 
+/* The same as its users run it: the input is copied in, the result out. */
+static liana_status time_public(liana_context *context, long runs, double *microseconds)
+{
+    liana_device *device;
+    liana_program *program = NULL;
+    liana_graph *graph = ten_ops(context);
+    float x[SIZE] = {0.5f}, y[SIZE];
+    if (!graph) return LIANA_OUT_OF_MEMORY;
+    LIANA_TRY(liana_device_open(context, "cpu", &device));
+    liana_status status = liana_program_create(device, graph, NULL, &program);
+    double parts[PARTS];
+    for (int part = 0; part < PARTS && status == LIANA_OK; part++) {
+        uint64_t begin = liana__clock();
+        for (long i = 0; i < runs / PARTS && status == LIANA_OK; i++) {
+            status = liana_run(program, .feeds = LIANA_FEEDS({"x", LIANA_F32, liana_shape_of(SIZE), x}),
+                               .fetches = LIANA_FETCHES({.name = "y", .data = y, .size = sizeof y}));
+        }
+        parts[part] = 1e-3 * (double)(liana__clock() - begin) / (double)(runs / PARTS);
+    }
+    *microseconds = median(parts);
+    liana_program_destroy(program);
+    liana_device_close(device);
+    liana_graph_destroy(graph);
+    return status;
+}
+
+typedef liana_tensor make_op(liana_tensor x, liana_tensor y);
+
+static liana_tensor make_sum(liana_tensor x, liana_tensor y)
+{
+    return liana_op_add(x, y);
+}
+
+static liana_tensor make_product(liana_tensor x, liana_tensor y)
+{
+    return liana_op_matmul(x, y, false, false);
+}
+
+static liana_tensor make_mean(liana_tensor x, liana_tensor y)
+{
+    (void)y;
+    return liana_op_reduce_mean(x, LIANA_AXES(0), false);
+}
+
+/* A new op and its value, on tensors [16, 16]. */
+static liana_status time_eager(liana_context *context, make_op *make, long runs, double *microseconds)
+{
+    float numbers[SIZE * SIZE], result[SIZE * SIZE];
+    double parts[PARTS];
+    liana_status status = LIANA_OK;
+    for (int i = 0; i < SIZE * SIZE; i++) numbers[i] = (float)i / SIZE;
+    for (int part = 0; part < PARTS && status == LIANA_OK; part++) {
+        liana_graph *graph;
+        LIANA_TRY(liana_graph_create(context, &graph));
+        liana_tensor x = liana_graph_constant(graph, LIANA_F32, liana_shape_of(SIZE, SIZE), numbers);
+        uint64_t begin = liana__clock();
+        for (long i = 0; i < runs / PARTS && status == LIANA_OK; i++) {
+            liana_tensor made = make(x, x);
+            liana_shape shape = liana_tensor_shape(made);
+            status = liana_value(made, result, (size_t)liana_shape_size(&shape) * sizeof *result);
+        }
+        parts[part] = 1e-3 * (double)(liana__clock() - begin) / (double)(runs / PARTS);
+        liana_graph_destroy(graph);
+    }
+    *microseconds = median(parts);
+    return status;
+}
+
 static liana_model *small_model(liana_context *context)
 {
     liana_model *model;
@@ -104,12 +173,19 @@ int main(int count, char **words)
 {
     long runs = count > 1 ? atol(words[1]) : 200000;
     liana_context *context;
-    double program = 0, evaluation = 0;
+    double program = 0, in_public = 0, eager[3] = {0}, evaluation = 0;
+    make_op *const ops[3] = {make_sum, make_product, make_mean};
+    const char *const names[3] = {"sum", "matrix product", "mean"};
     if (runs < PARTS || liana_context_create(NULL, &context) != LIANA_OK) return 2;
     liana_status status = time_program(context, runs, &program, &context->error);
+    if (status == LIANA_OK) status = time_public(context, runs, &in_public);
+    for (int i = 0; i < 3 && status == LIANA_OK; i++) status = time_eager(context, ops[i], runs, &eager[i]);
     if (status == LIANA_OK) status = time_evaluation(context, &evaluation);
     if (status == LIANA_OK) {
-        printf("a graph of ten small ops: %.2f us\nan evaluation of one example: %.0f us\n", program, evaluation);
+        printf("a graph of ten small ops: %.2f us\n", program);
+        printf("the same, fed and fetched: %.2f us\n", in_public);
+        for (int i = 0; i < 3; i++) printf("the value of a new %s of 16 x 16: %.2f us\n", names[i], eager[i]);
+        printf("an evaluation of one example: %.0f us\n", evaluation);
     } else {
         fprintf(stderr, "bench_program: %s\n", liana_context_message(context));
     }

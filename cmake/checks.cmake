@@ -17,6 +17,7 @@ liana_add_check(bench_runs tests/checks/test_bench.sh ${PROJECT_BINARY_DIR})
 foreach(peer torch jax tensorflow)
   liana_add_check(bench_peer_${peer} tests/checks/test_peers.sh ${peer})
 endforeach()
+liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)

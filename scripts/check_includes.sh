@@ -45,10 +45,11 @@ function rules(    lines, count, i, parts) {
         "metrics: losses;" \
         "optimizers: ops;" \
         "formats: base;" \
+        "program: exec layers optimizers formats;" \
         "remote: formats;" \
         "data: remote;" \
         "distribute: exec;" \
-        "train: distribute models losses metrics optimizers data;" \
+        "train: distribute program models losses metrics optimizers data;" \
         "report: train;" \
         "cli: report", lines, /; */)
     for (i = 1; i <= count; i++) {

@@ -102,9 +102,24 @@ LIANA_API liana_tensor liana_graph_scalar_at(liana_location here, liana_graph *g
 #define liana_graph_output(graph, name, tensor) liana_graph_output_at(LIANA_HERE, graph, name, tensor)
 LIANA_API void liana_graph_output_at(liana_location here, liana_graph *graph, const char *name, liana_tensor tensor);
 
-/* Sets a variable to `value` at the end of each execution. All reads in the graph see the old value. */
+/* Sets a variable to `value` at the end of an execution. All reads in the graph see the old value. A program
+ * (program.h) runs the assignments that it is asked for. */
 #define liana_graph_assign(variable, value) liana_graph_assign_at(LIANA_HERE, variable, value)
 LIANA_API void liana_graph_assign_at(liana_location here, liana_tensor variable, liana_tensor value);
+
+/* Gives the assignments to `count` variables one name, by which a run asks for all of them: "train". Each variable must
+ * have been assigned to. A name that the graph has already gets more variables. */
+#define liana_graph_target(graph, name, variables, count) \
+    liana_graph_target_at(LIANA_HERE, graph, name, variables, count)
+LIANA_API void liana_graph_target_at(liana_location here, liana_graph *graph, const char *name,
+                                     const liana_tensor *variables, size_t count);
+
+/* How a variable gets its first value (liana_variables_initialize): one of Keras's initialisers, with arguments in
+ * parentheses: "zeros", "constant(0.5)", "glorot_uniform", "random_normal(stddev=0.01)"; `liana list initializers`
+ * shows all. Returns the variable. A variable without one must be written, loaded or assigned to before it is read.
+ * The text is checked when a program is made. */
+#define liana_graph_initializer(variable, initializer) liana_graph_initializer_at(LIANA_HERE, variable, initializer)
+LIANA_API liana_tensor liana_graph_initializer_at(liana_location here, liana_tensor variable, const char *initializer);
 
 /* The shape and dtype of a tensor; a scalar f32 if the tensor is invalid. */
 LIANA_API liana_shape liana_tensor_shape(liana_tensor tensor);
@@ -116,6 +131,78 @@ LIANA_API liana_dtype liana_tensor_dtype(liana_tensor tensor);
 #define liana_gradients(target, wrt, count, gradients) liana_gradients_at(LIANA_HERE, target, wrt, count, gradients)
 LIANA_API void liana_gradients_at(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
                                   liana_tensor *gradients);
+
+/* ---- names ----
+ *
+ * Inputs and variables have the names that they were made with. Any other tensor may be given one. Messages name
+ * tensors so, printed graphs show the names, and a run may fetch by them. */
+
+/* Names a tensor, and returns it: `h = liana_tensor_set_name(liana_op_relu(x), "hidden")`. The name is copied. Errors:
+ * INVALID_ARGUMENT if the tensor has another name already, or another tensor has this one. */
+#define liana_tensor_set_name(tensor, name) liana_tensor_set_name_at(LIANA_HERE, tensor, name)
+LIANA_API liana_tensor liana_tensor_set_name_at(liana_location here, liana_tensor tensor, const char *name);
+
+/* The tensor's name. NULL: it has none, or is invalid. Valid as long as the graph. */
+LIANA_API const char *liana_tensor_name(liana_tensor tensor);
+
+/* The tensor of that name: an output, else a tensor that was given this name, else an input, else a variable. A tensor
+ * with id 0 if there is none; that is no error of the graph. */
+LIANA_API liana_tensor liana_graph_tensor(const liana_graph *graph, const char *name);
+
+/* ---- walking a graph ----
+ *
+ * Each tensor is the result of a node. The nodes are in the order in which they were made, so a node's inputs come
+ * before it. Indices count from 0; beyond the end, tensors are invalid (id 0) and names NULL. */
+
+LIANA_API size_t liana_graph_num_nodes(const liana_graph *graph);
+LIANA_API liana_tensor liana_graph_node(const liana_graph *graph, size_t index);
+LIANA_API size_t liana_graph_num_inputs(const liana_graph *graph);
+LIANA_API liana_tensor liana_graph_nth_input(const liana_graph *graph, size_t index);
+LIANA_API size_t liana_graph_num_variables(const liana_graph *graph);
+LIANA_API liana_tensor liana_graph_nth_variable(const liana_graph *graph, size_t index);
+/* *name (NULL: not wanted) is the output's name. */
+LIANA_API size_t liana_graph_num_outputs(const liana_graph *graph);
+LIANA_API liana_tensor liana_graph_nth_output(const liana_graph *graph, size_t index, const char **name);
+/* The variable that is assigned to; *value (NULL: not wanted) is what it is set to. */
+LIANA_API size_t liana_graph_num_assignments(const liana_graph *graph);
+LIANA_API liana_tensor liana_graph_nth_assignment(const liana_graph *graph, size_t index, liana_tensor *value);
+
+/* The op of the tensor's node: "add", "conv2d"; "input", "variable" and "constant" for the leaves. NULL if the tensor
+ * is invalid. Static. */
+LIANA_API const char *liana_tensor_op(liana_tensor tensor);
+/* What the node reads. */
+LIANA_API size_t liana_tensor_num_inputs(liana_tensor tensor);
+LIANA_API liana_tensor liana_tensor_input(liana_tensor tensor, size_t index);
+/* The place in the caller's source where the node was made. */
+LIANA_API liana_location liana_tensor_location(liana_tensor tensor);
+/* The elements of a constant, in row-major order. NULL: the tensor is something else. Valid as long as the graph. */
+LIANA_API const void *liana_tensor_constant(liana_tensor tensor);
+
+typedef enum liana_attribute_kind {
+    LIANA_ATTRIBUTE_BOOL,
+    LIANA_ATTRIBUTE_INT,
+    LIANA_ATTRIBUTE_FLOAT,
+    LIANA_ATTRIBUTE_TEXT,
+    LIANA_ATTRIBUTE_INTS,
+} liana_attribute_kind;
+
+/* A setting of a node: transpose_a of a matmul, the strides of a convolution; as its shape rule has completed it, so that
+ * padding is in cells and axes are counted from 0. Only the member of its kind is set. */
+typedef struct liana_attribute {
+    const char *name;
+    liana_attribute_kind kind;
+    bool boolean;
+    int64_t integer;
+    double number;
+    const char *text;
+    size_t num_ints;
+    const int64_t *ints; /* valid as long as the graph */
+} liana_attribute;
+
+LIANA_API size_t liana_tensor_num_attributes(liana_tensor tensor);
+/* By index or name. False: there is no such attribute, and *attribute is zeros. */
+LIANA_API bool liana_tensor_attribute(liana_tensor tensor, size_t index, liana_attribute *attribute);
+LIANA_API bool liana_tensor_find_attribute(liana_tensor tensor, const char *name, liana_attribute *attribute);
 
 /* The graph as text (one node a line) or as Graphviz dot. The string is from malloc, and the caller frees it. NULL: out
  * of memory. */

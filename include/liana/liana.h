@@ -6,15 +6,21 @@
 #include <liana/callback.h>
 #include <liana/context.h>
 #include <liana/dataset.h>
+#include <liana/device.h>
 #include <liana/element.h>
 #include <liana/graph.h>
+#include <liana/indexing.h>
 #include <liana/iterator.h>
 #include <liana/layers.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/ops.h>
+#include <liana/optimizer.h>
 #include <liana/preprocessing.h>
+#include <liana/program.h>
 #include <liana/status.h>
 #include <liana/train.h>
+#include <liana/value.h>
+#include <liana/variables.h>
 
 #endif

@@ -56,6 +56,10 @@ void liana_graph_destroy(liana_graph *graph)
     free(graph->variables);
     free(graph->outputs);
     free(graph->assignments);
+    free(graph->targets);
+    free(graph->named);
+    for (size_t i = 0; i < graph->num_values; i++) free(graph->values[i]);
+    free(graph->values);
     free(graph);
 }
 
@@ -289,7 +293,7 @@ liana_dtype liana_tensor_dtype(liana_tensor tensor)
 
 /* ---- nodes made by ops ---- */
 
-/* "add(f32[2, 3], f32[4])": what an inference error was about. */
+/* "add(f32[2, 3], f32[4]) of input 'x', relu": what an inference error was about. */
 static void describe_call(const liana__op *op, liana__node *const *inputs, size_t num_inputs, liana__text *text)
 {
     liana__text_add(text, "%s(", op->name);
@@ -297,6 +301,11 @@ static void describe_call(const liana__op *op, liana__node *const *inputs, size_
         liana__text_add(text, "%s%s", i ? ", " : "", liana__type_print(inputs[i]->dtype, &inputs[i]->shape).text);
     }
     liana__text_add(text, ")");
+    bool any_name = false;
+    for (size_t i = 0; i < num_inputs; i++) any_name = any_name || inputs[i]->name;
+    for (size_t i = 0; any_name && i < num_inputs; i++) {
+        liana__text_add(text, "%s%s", i ? ", " : " of ", liana__node_print(inputs[i]).text);
+    }
 }
 
 static liana_status infer_node(const liana__op *op, liana__node *const *inputs, size_t num_inputs, void *attributes,

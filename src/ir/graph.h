@@ -17,6 +17,12 @@ typedef struct liana__assignment {
     liana__node *value;
 } liana__assignment;
 
+/* A name for some assignments has one row for each. */
+typedef struct liana__target {
+    const char *name;
+    size_t assignment; /* its index */
+} liana__target;
+
 struct liana_graph {
     liana_context *context;
     liana__arena arena;
@@ -45,6 +51,16 @@ struct liana_graph {
     liana__assignment *assignments;
     size_t num_assignments;
     size_t assignment_capacity;
+    liana__target *targets;
+    size_t num_targets;
+    size_t target_capacity;
+    /* Nodes, not inputs or variables, that were given names. */
+    liana__node **named;
+    size_t num_named;
+    size_t named_capacity;
+    /* By node id: the values that liana_value has computed; NULL: not yet. */
+    void **values;
+    size_t num_values;
 };
 
 /* The node of a valid tensor; NULL if the tensor is invalid or its graph has failed. */
@@ -70,6 +86,15 @@ const void *liana__constant_data(const liana__node *node);
 int liana__graph_find_output(const liana_graph *graph, const char *name);
 int liana__graph_find_input(const liana_graph *graph, const char *name);
 int liana__graph_find_variable(const liana_graph *graph, const char *name);
+
+/* A node in messages: "relu 'hidden'", "input 'x'", "matmul". */
+typedef struct liana__node_text {
+    char text[160];
+} liana__node_text;
+liana__node_text liana__node_print(const liana__node *node);
+
+/* Names a node that has no name, as long as no other node has that name; else does nothing. For copies of graphs. */
+void liana__graph_copy_name(liana_graph *graph, liana_tensor tensor, const char *name);
 
 /* Sets needed[id] for each node that an output or assignment depends on. `needed` has num_nodes elements. */
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed);

@@ -25,9 +25,10 @@ struct liana__node {
     const void *attributes; /* the op's attribute struct, or NULL */
     liana_dtype dtype;
     liana_shape shape;
-    const char *name; /* for inputs and variables; else NULL */
-    bool keep_wide;   /* stays in f32 in mixed precision */
-    bool recomputed;  /* computes again what another node gave and did not keep (plan/recompute.h) */
+    const char *name;        /* of an input or a variable; of another node the name that it was given, or NULL */
+    const char *initializer; /* of a variable, or NULL */
+    bool keep_wide;          /* stays in f32 in mixed precision */
+    bool recomputed;         /* computes again what another node gave and did not keep (plan/recompute.h) */
     liana_location where;
 };
 

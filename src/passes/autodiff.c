@@ -35,7 +35,8 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
     liana_graph *graph = ad->graph;
     if (!node->op->gradient) {
         liana__graph_fail(graph, node->where, LIANA_INVALID_ARGUMENT,
-                          "%s cannot be differentiated, but the requested gradient flows through it", node->op->name);
+                          "%s cannot be differentiated, but the requested gradient flows through it",
+                          liana__node_print(node).text);
         return;
     }
     size_t n = node->num_inputs;
@@ -95,14 +96,17 @@ static bool check_arguments(liana_location here, liana_tensor target, const lian
     }
     if (!liana__dtype_is_float(node->dtype)) {
         liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT,
-                          "the target of a gradient is %s, expected a float", liana_dtype_name(node->dtype));
+                          "the target of a gradient, %s, is %s, expected a float", liana__node_print(node).text,
+                          liana_dtype_name(node->dtype));
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         const liana__node *with = wrt[i].graph == target.graph ? liana__tensor_node(wrt[i]) : NULL;
         if (with && liana__dtype_is_float(with->dtype)) continue;
         liana__graph_fail(target.graph, here, LIANA_INVALID_ARGUMENT,
-                          "gradient %zu is requested for something that is not a float tensor of this graph", i);
+                          "gradient %zu is requested for something that is not a float tensor of this graph: %s%s%s", i,
+                          with ? liana__node_print(with).text : "no tensor of it", with ? " is " : "",
+                          with ? liana_dtype_name(with->dtype) : "");
         return false;
     }
     return true;

@@ -34,16 +34,13 @@ liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
     return liana_graph_constant_at(node->where, graph, node->dtype, node->shape, liana__constant_data(node));
 }
 
-static liana_tensor copy_node(const liana__rewriter *rewriter, const liana__node *node)
+liana_tensor liana__copy_node(liana_graph *graph, const liana__node *node, const liana_tensor *map)
 {
-    if (liana__is_leaf(node)) return liana__copy_leaf(rewriter->graph, node);
+    if (liana__is_leaf(node)) return liana__copy_leaf(graph, node);
     liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
-    if (!inputs) {
-        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
-    }
-    for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = rewriter->map[node->inputs[i]->id];
-    liana_tensor copy =
-        liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, node->attributes);
+    if (!inputs) return liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
+    for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = map[node->inputs[i]->id];
+    liana_tensor copy = liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
     free(inputs);
     return copy;
 }
@@ -62,8 +59,9 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
         const liana__node *node = old->nodes[id];
         if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
         liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
-        rewriter->map[id] = made.id ? made : copy_node(rewriter, node);
+        rewriter->map[id] = made.id ? made : liana__copy_node(graph, node, rewriter->map);
         if (node->keep_wide) liana__keep_wide(rewriter->map[id]);
+        if (node->name) liana__graph_copy_name(graph, rewriter->map[id], node->name);
     }
     for (size_t i = 0; i < old->num_outputs && graph->status == LIANA_OK; i++) {
         const liana__output *output = &old->outputs[i];

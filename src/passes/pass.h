@@ -53,6 +53,9 @@ bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 /* Makes a copy of an input, variable or constant in another graph. */
 liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *leaf);
 
+/* Makes a copy of a node in another graph. `map`: by id, the copies of the nodes before it. */
+liana_tensor liana__copy_node(liana_graph *graph, const liana__node *node, const liana_tensor *map);
+
 /* Runs one pass. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,
                              liana__error *error) LIANA_MUST_USE;

@@ -1,7 +1,10 @@
 /* A user's file: every form in which the builders are called must compile without a warning (test_builders.sh). */
 #include <liana/models.h>
+#include <liana/optimizer.h>
+#include <liana/program.h>
 
 liana_layer build(liana_model *m);
+liana_status run(liana_program *program, liana_graph *graph, float *x);
 int build_in_macros(liana_model *m);
 
 liana_layer build(liana_model *m)
@@ -52,4 +55,19 @@ int build_in_macros(liana_model *m)
                   .id == 0);
     liana_layer last = SAME(liana_dense(m, .units = 3, .use_bias = false));
     return liana_mobilenet_v2(m, .alpha = 0.5, .input_shape = LIANA_INTS(96, 96, 3)).id == SAME(SAME(last.id));
+}
+
+/* Lists of what a run feeds and fetches, and options of an optimizer. */
+liana_status run(liana_program *program, liana_graph *graph, float *x)
+{
+    float y[2];
+    liana_tensor loss = liana_graph_tensor(graph, "loss");
+    liana_minimize(loss, NULL, 0, &(liana_optimizer_options){.optimizer = "SGD", .settings = {{"momentum", 0.9}}});
+    LIANA_TRY(liana_run(program, .assign_all = true));
+    return SAME(liana_run(program,
+                          .feeds = LIANA_FEEDS({"x", LIANA_F32, liana_shape_of(3, 2), x},
+                                               {.name = "rate", .data = &(float){0.1f}}),
+                          .fetches = LIANA_FETCHES({.name = "loss", .data = &y[0], .size = sizeof y[0]},
+                                                   {.tensor = loss, .data = &y[1], .size = sizeof y[1]}),
+                          .assign = LIANA_NAMES("train", "average")));
 }

@@ -108,6 +108,19 @@ LD_LIBRARY_PATH=$library "$folder/datasets" >"$folder/log" || { cat "$folder/log
 grep -q '^batch of 1: lying$' "$folder/log" || fail "examples/datasets.c: the last batch is not that of number 6"
 awk '/^test accuracy/ { good = $3 > 0.9 } END { exit !good }' "$folder/log" || fail "examples/datasets.c: nothing was learnt"
 
+# Graphs without a model: the line is that of the numbers, and what was saved is a file of another program's format.
+echo "examples/line.c, examples/values.c"
+cc $strict "$here/../../examples/line.c" -o "$folder/line" $(pkg-config --cflags --libs liana)
+(cd "$folder" && LD_LIBRARY_PATH=$library ./line >"$folder/log") || { cat "$folder/log" && exit 1; }
+grep -q '^update 400: loss 0\.00250$' "$folder/log" || { cat "$folder/log" && fail "examples/line.c: it did not learn"; }
+grep -q '^y = 3\.00 x -1\.00$' "$folder/log" || { cat "$folder/log" && fail "examples/line.c: another line"; }
+grep -qa '"slope":{"dtype":"F32","shape":\[\]' "$folder/line.safetensors" || fail "examples/line.c: nothing was saved"
+cc $strict "$here/../../examples/values.c" -o "$folder/values" $(pkg-config --cflags --libs liana)
+LD_LIBRARY_PATH=$library "$folder/values" >"$folder/log" || { cat "$folder/log" && exit 1; }
+grep -qx 'sum of squares 91' "$folder/log" || fail "examples/values.c: the sum of squares"
+grep -qx 'x\[::-1, 1:\]: 5 6 2 3' "$folder/log" || fail "examples/values.c: another part of x"
+grep -qx 'its slope: 0 4 6 0 10 12' "$folder/log" || fail "examples/values.c: another slope"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }

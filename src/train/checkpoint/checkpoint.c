@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
+#include "program/variables_file.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -17,23 +18,6 @@ static const char *const CHANGED = "-changed";     /* behind the number: a callb
 static const char *const CALLBACKS = "callbacks/"; /* before the names of their arrays */
 static const char *const CHECKSUM = "crc32c";
 enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
-
-static liana__safetensors_dtype file_dtype(liana_dtype dtype)
-{
-    switch (dtype) {
-    case LIANA_F32: return LIANA__SAFETENSORS_F32;
-    case LIANA_BF16: return LIANA__SAFETENSORS_BF16;
-    case LIANA_F64: return LIANA__SAFETENSORS_F64;
-    case LIANA_S32: return LIANA__SAFETENSORS_I32;
-    case LIANA_S64: return LIANA__SAFETENSORS_I64;
-    case LIANA_U8: return LIANA__SAFETENSORS_U8;
-    case LIANA_U32: return LIANA__SAFETENSORS_U32;
-    case LIANA_U64: return LIANA__SAFETENSORS_U64;
-    case LIANA_BOOL: return LIANA__SAFETENSORS_BOOL;
-    case LIANA_NUM_DTYPES: break;
-    }
-    return LIANA__SAFETENSORS_NUM_DTYPES;
-}
 
 /* ---- saving ---- */
 
@@ -256,7 +240,7 @@ liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, c
 
 static bool same_type(const liana__safetensors_tensor *tensor, const liana__buffer *buffer)
 {
-    if (tensor->dtype != file_dtype(buffer->dtype) || tensor->rank != buffer->shape.rank) return false;
+    if (tensor->dtype != liana__file_dtype(buffer->dtype) || tensor->rank != buffer->shape.rank) return false;
     for (int i = 0; i < tensor->rank; i++) {
         if (tensor->shape[i] != buffer->shape.dims[i]) return false;
     }

@@ -2,7 +2,7 @@
 #include "train/model/compiled.h"
 
 #include "base/text.h"
-#include "formats/yaml.h"
+#include "program/optimizer_text.h"
 #include "train/model/model_values.h"
 
 #include <stdlib.h>
@@ -68,14 +68,8 @@ static char *make_key(const liana__compile_request *request)
 static liana_status read_optimizer(const char *text, liana__arena *arena, liana__optimizer_choice *choice,
                                    liana__error *error)
 {
-    liana__value *value, *map;
-    LIANA_TRY(liana__yaml_parse(text, strlen(text), "optimizer", arena, &value, error));
-    map = value;
-    if (value->kind == LIANA__VALUE_STRING) {
-        map = liana__value_map(arena);
-        liana__value_set(arena, map, "name", value);
-    }
-    if (!map) return liana__fail_memory(error, "the optimizer");
+    liana__value *map;
+    LIANA_TRY(liana__optimizer_text_read(text, arena, &map, error));
     return liana__optimizer_read(map, "optimizer", arena, choice, error);
 }
 

@@ -1,0 +1,287 @@
+/* Optimizers in a graph: slots as variables, updates as assignments. */
+#include "program/optimizer.h"
+
+#include "ir/graph.h"
+#include "program/optimizer_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An update that is being built. */
+typedef struct update {
+    liana_location here;
+    liana_graph *graph;
+    const char *target;
+    liana__optimizer_choice choice;
+    liana__update_reads reads;
+    size_t num_slots;
+    liana_tensor rate, iteration;
+    liana__optimizer_step *steps;
+    size_t count;
+    liana_tensor *changed; /* variables that are assigned to */
+    size_t num_changed;
+} update;
+
+static const liana_optimizer_options standard;
+
+/* ---- options ---- */
+
+static liana__value *setting_value(const liana__optimizer *optimizer, const liana_setting *setting, liana__arena *arena)
+{
+    const liana__field *field = optimizer ? liana__fields_find(optimizer->options, setting->name) : NULL;
+    if (field && field->kind == LIANA__FIELD_BOOL) return liana__value_bool(arena, setting->value != 0);
+    if (field && field->kind == LIANA__FIELD_INT) return liana__value_int(arena, (int64_t)setting->value);
+    return liana__value_float(arena, setting->value);
+}
+
+static liana_status read_choice(const liana_optimizer_options *options, liana__arena *arena,
+                                liana__optimizer_choice *choice, liana__error *error)
+{
+    liana__value *map;
+    LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
+    if (map->kind == LIANA__VALUE_MAP) {
+        const liana__value *name = liana__value_get(map, "name");
+        const liana__optimizer *known =
+            name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(name->string, NULL) : NULL;
+        for (size_t i = 0; i < LIANA_MAX_SETTINGS && options->settings[i].name; i++) {
+            const liana_setting *setting = &options->settings[i];
+            liana__value_set(arena, map, setting->name, setting_value(known, setting, arena));
+        }
+        if (options->learning_rate != 0) {
+            liana__value_set(arena, map, "learning_rate", liana__value_float(arena, options->learning_rate));
+        }
+        if (options->rate.id) liana__value_remove(map, "learning_rate");
+    }
+    if (arena->failed) return liana__fail_memory(error, "an optimizer");
+    return liana__optimizer_read(map, "optimizer", arena, choice, error);
+}
+
+/* A number for every update, or an error. */
+static liana_tensor constant_rate(const update *u)
+{
+    const liana__learning_rate *rate = &u->choice.learning_rate;
+    if (rate->schedule != &liana__schedule_Constant || liana__warmup_length(rate) > 0) {
+        return liana__graph_fail(
+            u->graph, u->here, LIANA_INVALID_CONFIG,
+            "the learning rate of %s is the schedule %s; in a graph it is a number, or a tensor in "
+            ".rate that is fed in each run",
+            u->choice.optimizer->name, rate->schedule->name);
+    }
+    return liana_graph_scalar_at(u->here, u->graph, LIANA_F32, liana__learning_rate_at(rate, 0));
+}
+
+static liana_tensor given_rate(const update *u, liana_tensor rate)
+{
+    const liana__node *node = rate.graph == u->graph ? liana__tensor_node(rate) : NULL;
+    if (node && node->dtype == LIANA_F32 && node->shape.rank == 0) return rate;
+    return liana__graph_fail(u->graph, u->here, LIANA_INVALID_ARGUMENT,
+                             "the learning rate is %s %s, expected a scalar f32 of this graph",
+                             node ? liana__node_print(node).text : "no tensor of the graph",
+                             node ? liana__type_print(node->dtype, &node->shape).text : "");
+}
+
+/* ---- checks ---- */
+
+static bool check_pair(const update *u, size_t number, liana_tensor variable, liana_tensor gradient)
+{
+    const liana__node *to = variable.graph == u->graph ? liana__tensor_node(variable) : NULL;
+    const liana__node *from = gradient.graph == u->graph ? liana__tensor_node(gradient) : NULL;
+    if (!to || !from || !liana__is_variable(to)) {
+        liana__graph_fail(u->graph, u->here, LIANA_INVALID_ARGUMENT,
+                          "an optimizer updates variables: number %zu is %s, its gradient %s", number,
+                          to ? liana__node_print(to).text : "no tensor of the graph",
+                          from ? liana__node_print(from).text : "no tensor of the graph");
+        return false;
+    }
+    if (to->dtype == LIANA_F32 && from->dtype == LIANA_F32 && liana_shape_equal(&to->shape, &from->shape)) return true;
+    liana__graph_fail(u->graph, u->here, LIANA_INVALID_ARGUMENT,
+                      "the variable '%s' is %s, its gradient %s; an optimizer needs f32 and equal shapes", to->name,
+                      liana__type_print(to->dtype, &to->shape).text, liana__type_print(from->dtype, &from->shape).text);
+    return false;
+}
+
+/* ---- building ---- */
+
+static void assign(update *u, liana_tensor variable, liana_tensor value)
+{
+    liana_graph_assign_at(u->here, variable, value);
+    u->changed[u->num_changed++] = variable;
+}
+
+/* Counts the updates; the optimizer sees 1 in the first one. */
+static void make_iteration(update *u)
+{
+    char name[256];
+    snprintf(name, sizeof name, "optimizer/%.200s/iteration", u->target);
+    if (liana__graph_find_variable(u->graph, name) >= 0) {
+        liana__graph_fail(u->graph, u->here, LIANA_INVALID_ARGUMENT,
+                          "the graph has an optimizer with the target '%.200s' already; give this one another .target",
+                          u->target);
+        return;
+    }
+    liana_tensor done = liana_graph_variable_at(u->here, u->graph, name, LIANA_S64, LIANA_SCALAR);
+    liana_graph_initializer_at(u->here, done, "zeros");
+    liana_tensor one = liana_graph_scalar_at(u->here, u->graph, LIANA_S64, 1);
+    liana_tensor now = liana_op_add_at(u->here, done, one);
+    assign(u, done, now);
+    u->iteration = liana_op_cast_at(u->here, now, LIANA_F32);
+}
+
+static liana__optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
+{
+    const liana__optimizer *optimizer = u->choice.optimizer;
+    liana__optimizer_step step = {.options = u->choice.options,
+                                  .variable = variable,
+                                  .gradient = gradient,
+                                  .learning_rate = u->rate,
+                                  .iteration = u->iteration};
+    for (size_t slot = 0; slot < u->num_slots; slot++) {
+        char name[512];
+        snprintf(name, sizeof name, "optimizer/%s/%s/%.400s", optimizer->name, optimizer->slot_names[slot],
+                 liana_tensor_name(variable) ? liana_tensor_name(variable) : "");
+        step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
+        liana_graph_initializer_at(u->here, step.slots[slot], "zeros");
+    }
+    return step;
+}
+
+/* Finishes the sums that the optimizer reads beside the elements, in double precision. */
+static void make_sums(update *u, size_t number)
+{
+    const liana__sum_round *round = &u->reads.rounds[number];
+    liana_tensor all[LIANA__MAX_ROUND_SUMS] = {{0}};
+    for (size_t i = 0; i < u->count; i++) {
+        liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}};
+        round->terms(&u->steps[i], terms);
+        for (size_t k = 0; k < round->num_sums; k++) {
+            liana_tensor wide = liana_op_cast_at(u->here, terms[k], LIANA_F64);
+            liana_tensor sum = liana_op_reduce_sum_at(u->here, wide, LIANA_ALL_AXES, false);
+            all[k] = all[k].id ? liana_op_add_at(u->here, all[k], sum) : sum;
+            u->steps[i].sums[number][k] = liana_op_cast_at(u->here, sum, LIANA_F32);
+        }
+    }
+    for (size_t i = 0; i < u->count && round->scope == LIANA__SUM_OF_ALL; i++) {
+        for (size_t k = 0; k < round->num_sums; k++) {
+            u->steps[i].sums[number][k] = liana_op_cast_at(u->here, all[k], LIANA_F32);
+        }
+    }
+}
+
+static void build(update *u, const liana_tensor *variables, const liana_tensor *gradients)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        if (!check_pair(u, i, variables[i], gradients[i])) return;
+    }
+    make_iteration(u);
+    for (size_t i = 0; i < u->count; i++) u->steps[i] = begin_step(u, variables[i], gradients[i]);
+    for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);
+    for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
+        liana__optimizer_step *step = &u->steps[i];
+        u->choice.optimizer->update(step);
+        assign(u, step->variable, step->new_variable);
+        for (size_t slot = 0; slot < u->num_slots; slot++) assign(u, step->slots[slot], step->new_slots[slot]);
+    }
+    liana_graph_target_at(u->here, u->graph, u->target, u->changed, u->num_changed);
+}
+
+void liana__apply_optimizer(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
+                            size_t count, const liana__optimizer_choice *choice, liana_tensor rate, const char *target)
+{
+    update u = {.here = here,
+                .graph = variables[0].graph,
+                .target = target,
+                .choice = *choice,
+                .reads = liana__optimizer_reads(choice->optimizer, choice->options),
+                .num_slots = liana__optimizer_num_slots(choice->optimizer, choice->options),
+                .count = count};
+    u.rate = rate.id ? given_rate(&u, rate) : constant_rate(&u);
+    u.steps = calloc(count, sizeof *u.steps);
+    u.changed = calloc(1 + count * (1 + u.num_slots), sizeof *u.changed);
+    if (u.steps && u.changed) {
+        build(&u, variables, gradients);
+    } else {
+        liana__graph_fail(u.graph, here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
+    }
+    free(u.steps);
+    free(u.changed);
+}
+
+void liana_apply_gradients_at(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
+                              size_t count, const liana_optimizer_options *options)
+{
+    liana_graph *graph = variables && count ? variables[0].graph : NULL;
+    if (!graph || graph->status != LIANA_OK) return;
+    if (!gradients) {
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "an optimizer needs a gradient for each variable");
+        return;
+    }
+    if (!options) options = &standard;
+    liana__arena arena = {0};
+    liana__optimizer_choice choice;
+    liana__error error;
+    if (read_choice(options, &arena, &choice, &error) == LIANA_OK) {
+        const char *target = options->target ? options->target : "train";
+        liana__apply_optimizer(here, variables, gradients, count, &choice, options->rate, target);
+    } else {
+        liana__graph_fail(graph, here, error.status, "%s", error.message);
+    }
+    liana__arena_free(&arena);
+}
+
+/* ---- minimising ---- */
+
+/* The f32 variables that a node depends on, in the graph's order. */
+static size_t list_variables(const liana_graph *graph, const liana__node *loss, bool *needed, liana_tensor *variables)
+{
+    size_t count = 0;
+    needed[loss->id] = true;
+    for (size_t id = loss->id; id > 0; id--) {
+        const liana__node *node = graph->nodes[id];
+        for (uint32_t i = 0; needed[id] && i < node->num_inputs; i++) needed[node->inputs[i]->id] = true;
+    }
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        const liana__node *variable = graph->variables[i];
+        if (variable->dtype == LIANA_F32 && needed[variable->id]) {
+            variables[count++] = liana__node_tensor(graph, variable);
+        }
+    }
+    return count;
+}
+
+static void minimize(liana_location here, liana_tensor loss, const liana_tensor *variables, size_t count,
+                     const liana_optimizer_options *options)
+{
+    liana_graph *graph = loss.graph;
+    const liana__node *node = liana__tensor_node(loss);
+    const size_t most = variables ? count : graph->num_variables;
+    liana_tensor *all = calloc(2 * most + 1, sizeof *all);
+    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    if (!all || !needed) {
+        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
+    } else {
+        if (!variables) {
+            count = list_variables(graph, node, needed, all);
+            variables = all;
+        }
+        if (count == 0) {
+            liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                              "there is nothing to train: %s depends on no f32 variable", liana__node_print(node).text);
+        }
+        liana_gradients_at(here, loss, variables, count, all + most);
+        liana_apply_gradients_at(here, variables, all + most, count, options);
+    }
+    free(all);
+    free(needed);
+}
+
+void liana_minimize_at(liana_location here, liana_tensor loss, const liana_tensor *variables, size_t count,
+                       const liana_optimizer_options *options)
+{
+    liana_graph *graph = loss.graph;
+    if (!graph || graph->status != LIANA_OK) return;
+    if (!liana__tensor_node(loss)) {
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "the loss to minimize is no tensor of the graph");
+        return;
+    }
+    minimize(here, loss, variables, count, options);
+}

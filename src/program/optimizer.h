@@ -1,0 +1,14 @@
+/* optimizer.h - updates by an optimizer as assignments of a graph. */
+#ifndef LIANA_PROGRAM_OPTIMIZER_H
+#define LIANA_PROGRAM_OPTIMIZER_H
+
+#include "optimizers/optimizer.h"
+
+#include <liana/optimizer.h>
+
+/* What liana_apply_gradients does, with an optimizer that was read already. `rate` invalid: the choice's number.
+ * `count` is at least 1. */
+void liana__apply_optimizer(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
+                            size_t count, const liana__optimizer_choice *choice, liana_tensor rate, const char *target);
+
+#endif

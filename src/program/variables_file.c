@@ -1,0 +1,140 @@
+/* Saves and loads variables. */
+#include "program/variables_file.h"
+
+#include "base/context.h"
+#include "base/named.h"
+#include "ir/shape.h"
+#include "program/variables.h"
+
+#include <stdlib.h>
+
+liana__safetensors_dtype liana__file_dtype(liana_dtype dtype)
+{
+    switch (dtype) {
+    case LIANA_F32: return LIANA__SAFETENSORS_F32;
+    case LIANA_BF16: return LIANA__SAFETENSORS_BF16;
+    case LIANA_F64: return LIANA__SAFETENSORS_F64;
+    case LIANA_S32: return LIANA__SAFETENSORS_I32;
+    case LIANA_S64: return LIANA__SAFETENSORS_I64;
+    case LIANA_U8: return LIANA__SAFETENSORS_U8;
+    case LIANA_U32: return LIANA__SAFETENSORS_U32;
+    case LIANA_U64: return LIANA__SAFETENSORS_U64;
+    case LIANA_BOOL: return LIANA__SAFETENSORS_BOOL;
+    case LIANA_NUM_DTYPES: break;
+    }
+    return LIANA__SAFETENSORS_NUM_DTYPES;
+}
+
+/* ---- saving ---- */
+
+static liana_status put_variable(liana__safetensors_writer *writer, const liana__buffer *buffer, liana__error *error)
+{
+    void *data = liana__allocate_aligned(buffer->size);
+    if (!data) return liana__fail_memory(error, "a file of variables");
+    liana_status status = buffer->device->backend->download(buffer, data, error);
+    if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
+    free(data);
+    return status;
+}
+
+liana_status liana__variables_write_file(const char *path, const liana__variables *variables, liana__arena *arena,
+                                         uint32_t *checksum, liana__error *error)
+{
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (variables->count + 1) * sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, "a file of variables");
+    for (size_t i = 0; i < variables->count; i++) {
+        const liana__buffer *buffer = variables->items[i].buffer;
+        tensors[i] = (liana__safetensors_tensor){.name = variables->items[i].name,
+                                                 .dtype = liana__file_dtype(buffer->dtype),
+                                                 .rank = buffer->shape.rank};
+        memcpy(tensors[i].shape, buffer->shape.dims, sizeof tensors[i].shape);
+    }
+    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
+    liana__safetensors_contents contents = {tensors, variables->count, &entry, 1};
+    liana__safetensors_writer writer;
+    LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
+    for (size_t i = 0; i < variables->count; i++) {
+        liana_status status = put_variable(&writer, variables->items[i].buffer, error);
+        if (status == LIANA_OK) continue;
+        liana__safetensors_abandon(&writer);
+        return status;
+    }
+    return liana__safetensors_finish(&writer, true, checksum, error);
+}
+
+liana_status liana_variables_save(const liana_variables *variables, const char *path)
+{
+    if (!variables) return LIANA_INVALID_ARGUMENT;
+    liana__error *error = &variables->context->error;
+    if (!path) return liana__fail(error, LIANA_INVALID_ARGUMENT, "liana_variables_save needs the name of a file");
+    LIANA_TRY(liana__variables_require(variables, path, NULL));
+    liana__arena arena = {0};
+    liana_status status = liana__variables_write_file(path, &variables->values, &arena, NULL, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* ---- loading ---- */
+
+/* The tensor of a variable; NULL if there is none and that is allowed. */
+static liana_status find_tensor(const liana__safetensors *file, const liana__variable *variable, bool partial,
+                                const liana__safetensors_tensor **tensor, liana__error *error)
+{
+    const liana__buffer *buffer = variable->buffer;
+    *tensor = liana__safetensors_find(file, variable->name);
+    if (!*tensor) {
+        if (partial) return LIANA_OK;
+        const char *nearest = liana__named_nearest(LIANA__NAMED(liana__safetensors_tensor, file->contents.tensors,
+                                                                file->contents.num_tensors),
+                                                   variable->name);
+        return liana__fail(error, LIANA_INVALID_DATA, "the variable '%s' is missing among %zu tensors%s",
+                           variable->name, file->contents.num_tensors, liana__hint(nearest).text);
+    }
+    liana_shape shape = {.rank = (*tensor)->rank};
+    memcpy(shape.dims, (*tensor)->shape, sizeof shape.dims);
+    bool same_dtype = (*tensor)->dtype == liana__file_dtype(buffer->dtype);
+    if (same_dtype && liana_shape_equal(&shape, &buffer->shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "the tensor '%s' is %s%s, the variable is %s", variable->name,
+                       liana__safetensors_dtype_name((*tensor)->dtype), liana__shape_print(&shape).text,
+                       liana__type_print(buffer->dtype, &buffer->shape).text);
+}
+
+/* Data in a file may begin anywhere; devices want whole elements. */
+static liana_status set_variable(liana_variables *variables, size_t place, const liana__safetensors_tensor *tensor)
+{
+    void *copy = liana__allocate_aligned(tensor->size);
+    if (!copy) return liana__fail_memory(&variables->context->error, "a variable");
+    memcpy(copy, tensor->data, tensor->size);
+    liana_status status = liana__variables_set(variables, place, copy);
+    free(copy);
+    return status;
+}
+
+static liana_status load_file(liana_variables *variables, const liana__safetensors *file, bool partial)
+{
+    const size_t count = variables->values.count;
+    liana__error *error = &variables->context->error;
+    const liana__safetensors_tensor **tensors = calloc(count + 1, sizeof *tensors);
+    liana_status status = tensors ? LIANA_OK : liana__fail_memory(error, "the variables");
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        status = find_tensor(file, &variables->values.items[i], partial, &tensors[i], error);
+    }
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        if (tensors[i]) status = set_variable(variables, i, tensors[i]);
+    }
+    free(tensors);
+    return status;
+}
+
+liana_status liana_variables_load(liana_variables *variables, const char *path, bool partial)
+{
+    if (!variables) return LIANA_INVALID_ARGUMENT;
+    liana__error *error = &variables->context->error;
+    if (!path) return liana__fail(error, LIANA_INVALID_ARGUMENT, "liana_variables_load needs the name of a file");
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(path, &file, error));
+    liana_status status = load_file(variables, &file, partial);
+    if (status != LIANA_OK) liana__fail_within(error, "%s", path);
+    liana__safetensors_close(&file);
+    return status;
+}

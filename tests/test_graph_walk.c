@@ -1,0 +1,252 @@
+/* Walking graphs and names of tensors: nodes, inputs, attributes by name and value, and errors that use the names. */
+#include "harness/harness.h"
+
+#include "base/context.h"
+#include "ops/ops.h"
+#include "passes/pass.h"
+
+#include <liana/liana.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana_context *context;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana_context_destroy(context);
+    return 0;
+}
+
+static liana_graph *new_graph(void)
+{
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    return graph;
+}
+
+static void test_nodes_and_ends(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 3));
+    liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(3, 2));
+    const int made = __LINE__ + 1;
+    liana_tensor y = liana_op_matmul(x, w, false, false), value;
+    liana_tensor two = liana_graph_scalar(graph, LIANA_F32, 2), z = liana_op_multiply(w, two);
+    liana_graph_output(graph, "y", y);
+    liana_graph_assign(w, z);
+    assert_int_equal(liana_graph_num_nodes(graph), 5);
+    const char *ops[] = {"input", "variable", "matmul", "constant", "multiply"};
+    for (size_t i = 0; i < 5; i++) {
+        liana_tensor node = liana_graph_node(graph, i);
+        assert_string_equal(liana_tensor_op(node), ops[i]);
+        for (size_t k = 0; k < liana_tensor_num_inputs(node); k++)
+            assert_true(liana_tensor_input(node, k).id < node.id);
+    }
+    assert_int_equal(liana_tensor_num_inputs(y), 2);
+    assert_true(liana_tensor_input(y, 0).id == x.id && liana_tensor_input(y, 1).id == w.id);
+    assert_int_equal(liana_tensor_input(y, 2).id, 0);
+    assert_int_equal(liana_graph_node(graph, 5).id, 0);
+    assert_int_equal(liana_tensor_location(y).line, made);
+    assert_non_null(strstr(liana_tensor_location(y).file, "test_graph_walk.c"));
+    assert_true(*(const float *)liana_tensor_constant(two) == 2);
+    assert_null(liana_tensor_constant(y));
+    const char *name;
+    assert_int_equal(liana_graph_num_inputs(graph), 1);
+    assert_int_equal(liana_graph_nth_input(graph, 0).id, x.id);
+    assert_int_equal(liana_graph_num_variables(graph), 1);
+    assert_int_equal(liana_graph_nth_variable(graph, 0).id, w.id);
+    assert_int_equal(liana_graph_num_outputs(graph), 1);
+    assert_int_equal(liana_graph_nth_output(graph, 0, &name).id, y.id);
+    assert_string_equal(name, "y");
+    assert_int_equal(liana_graph_nth_output(graph, 1, &name).id, 0);
+    assert_null(name);
+    assert_int_equal(liana_graph_num_assignments(graph), 1);
+    assert_int_equal(liana_graph_nth_assignment(graph, 0, &value).id, w.id);
+    assert_int_equal(value.id, z.id);
+    assert_int_equal(liana_graph_nth_assignment(graph, 1, NULL).id, 0);
+    liana_graph_destroy(graph);
+    assert_int_equal(liana_graph_num_nodes(NULL), 0);
+    assert_int_equal(liana_graph_nth_input(NULL, 0).id, 0);
+    assert_null(liana_tensor_op((liana_tensor){0}));
+}
+
+/* Every kind of attribute, with the values that the builder was given; those of a section stand in its place. */
+static void test_attributes_by_name_and_value(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(1, 8, 8, 4));
+    liana_tensor k = liana_graph_input(graph, "k", LIANA_F32, liana_shape_of(3, 3, 2, 6));
+    liana_tensor y =
+        liana_op_conv2d(x, k, (liana_conv_options){.strides = {2, 1}, .padding = LIANA_PADDING_SAME, .groups = 2});
+    liana_attribute a;
+    assert_true(liana_tensor_find_attribute(y, "strides", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_INTS && a.num_ints == 2 && a.ints[0] == 2 && a.ints[1] == 1);
+    assert_true(liana_tensor_find_attribute(y, "groups", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_INT && a.integer == 2);
+    assert_true(liana_tensor_find_attribute(y, "padding", &a));
+    /* The shape rule says what "same" is: 4 rows of stride 2 and height 3 need 9 of the 8 that there are. */
+    assert_true(a.kind == LIANA_ATTRIBUTE_TEXT && strcmp(a.text, "explicit") == 0);
+    assert_true(liana_tensor_find_attribute(y, "vertical_padding", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_INTS && a.num_ints == 2 && a.ints[0] == 0 && a.ints[1] == 1);
+    liana_tensor m = liana_op_matmul(x, x, false, true);
+    assert_true(liana_tensor_find_attribute(m, "transpose_b", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_BOOL && a.boolean);
+    assert_true(liana_tensor_find_attribute(m, "transpose_a", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_BOOL && !a.boolean);
+    assert_false(liana_tensor_find_attribute(y, "stride", &a));
+    assert_null(a.name);
+    size_t count = liana_tensor_num_attributes(y);
+    assert_true(count >= 6);
+    for (size_t i = 0; i < count; i++) {
+        liana_attribute again;
+        assert_true(liana_tensor_attribute(y, i, &a));
+        assert_true(liana_tensor_find_attribute(y, a.name, &again));
+        assert_true(a.kind == again.kind && a.boolean == again.boolean && a.integer == again.integer);
+        assert_true(a.number == again.number && a.text == again.text && a.ints == again.ints);
+    }
+    assert_false(liana_tensor_attribute(y, count, &a));
+    liana_tensor c = liana_op_clip(y, -1.5, 2);
+    assert_true(liana_tensor_find_attribute(c, "low", &a));
+    assert_true(a.kind == LIANA_ATTRIBUTE_FLOAT && a.number == -1.5);
+    liana_tensor s = liana_op_slice(x, ((int64_t[]){0, 1, 2, 3}), ((int64_t[]){1, 5, 6, 4}), NULL);
+    assert_true(liana_tensor_find_attribute(s, "limit", &a));
+    assert_true(a.num_ints == 4 && a.ints[1] == 5);
+    assert_int_equal(liana_tensor_num_attributes(x), 0);
+    liana_graph_destroy(graph);
+}
+
+/* Of every op, attributes are found by their names: walking knows all kinds that ops have. */
+static void test_every_attribute_of_every_op_can_be_read(void **state)
+{
+    (void)state;
+    for (const liana__op *const *op = liana__ops; *op; op++) {
+        const liana__fields *fields = (*op)->attributes;
+        for (size_t i = 0; fields && i < fields->count; i++) {
+            switch (fields->items[i].kind) {
+            case LIANA__FIELD_BOOL:
+            case LIANA__FIELD_INT:
+            case LIANA__FIELD_FLOAT:
+            case LIANA__FIELD_ENUM:
+            case LIANA__FIELD_INT_PAIR:
+            case LIANA__FIELD_INTS:
+            case LIANA__FIELD_SECTION: break;
+            default: fail_msg("%s: liana_attribute has no kind for '%s'", (*op)->name, fields->items[i].name);
+            }
+        }
+    }
+}
+
+static void test_names_find_tensors(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2));
+    liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(2));
+    liana_tensor h = liana_tensor_set_name(liana_op_relu(liana_op_add(x, w)), "hidden"), y = liana_op_square(h);
+    liana_graph_output(graph, "y", y);
+    assert_string_equal(liana_tensor_name(h), "hidden");
+    assert_string_equal(liana_tensor_name(x), "x");
+    assert_null(liana_tensor_name(y));
+    assert_int_equal(liana_graph_tensor(graph, "hidden").id, h.id);
+    assert_int_equal(liana_graph_tensor(graph, "y").id, y.id);
+    assert_int_equal(liana_graph_tensor(graph, "w").id, w.id);
+    assert_int_equal(liana_graph_tensor(graph, "x").id, x.id);
+    assert_int_equal(liana_graph_tensor(graph, "z").id, 0);
+    assert_int_equal(liana_graph_tensor(graph, NULL).id, 0);
+    assert_int_equal(liana_tensor_set_name(h, "hidden").id, h.id); /* as it is called */
+    assert_ok(liana_graph_status(graph), &context->error);
+    char *text = liana_graph_text(graph);
+    assert_non_null(strstr(text, "relu \"hidden\" %3"));
+    free(text);
+    /* Passes keep names. */
+    liana_graph *rewritten;
+    assert_ok(liana__passes_run(graph, &rewritten, &context->error), &context->error);
+    assert_string_equal(liana_tensor_op(liana_graph_tensor(rewritten, "hidden")), "relu");
+    liana_graph_destroy(rewritten);
+    liana_graph_destroy(graph);
+}
+
+static void test_names_that_cannot_be_given(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        liana_graph *graph = new_graph();
+        liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2));
+        liana_tensor h = liana_tensor_set_name(liana_op_relu(x), "hidden");
+        const char *names[] = {"other", "hidden", "x", ""},
+                   *found[] = {"relu 'hidden' has its name", "relu of", "input of", "needs a name"};
+        liana_tensor bad = liana_tensor_set_name(i == 0 ? h : liana_op_abs(x), names[i]);
+        assert_int_equal(bad.id, 0);
+        assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "test_graph_walk.c", found[i]);
+        liana_graph_destroy(graph);
+    }
+}
+
+static void test_errors_use_names(void **state)
+{
+    (void)state;
+    liana_graph *graph = new_graph();
+    liana_tensor x = liana_graph_input(graph, "image", LIANA_F32, liana_shape_of(2));
+    liana_tensor h = liana_tensor_set_name(liana_op_relu(x), "hidden");
+    liana_op_add(h, liana_op_reshape(liana_graph_scalar(graph, LIANA_F32, 1), liana_shape_of(1, 1, 1)));
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana_op_matmul(h, liana_op_abs(x), false, false);
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "of relu 'hidden', abs");
+    liana_graph_destroy(graph);
+
+    /* Gradients of what has none, and through what has none. */
+    graph = new_graph();
+    liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(2)), d;
+    x = liana_graph_input(graph, "image", LIANA_F32, liana_shape_of(2));
+    liana_gradients(liana_op_square(x), &labels, 1, &d);
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "input 'labels' is s32");
+    liana_graph_destroy(graph);
+    graph = new_graph();
+    x = liana_graph_input(graph, "image", LIANA_F32, liana_shape_of(2));
+    liana_tensor best = liana_tensor_set_name(liana_op_argmax(x, 0), "best");
+    liana_gradients(best, &x, 1, &d);
+    assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "argmax 'best'", "s32");
+    liana_graph_destroy(graph);
+}
+
+static void test_targets_and_initialisers_are_of_variables(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        liana_graph *graph = new_graph();
+        liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2));
+        liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(2));
+        const char *found[] = {"'t' names the variable 'w'", "found input 'x'", "needs a name", "found input 'x'",
+                               "no text"};
+        if (i == 0) liana_graph_target(graph, "t", &w, 1);
+        if (i == 1) liana_graph_target(graph, "t", &x, 1);
+        if (i == 2) liana_graph_target(graph, "t", &w, 0);
+        if (i == 3) liana_graph_initializer(x, "zeros");
+        if (i == 4) liana_graph_initializer(w, NULL);
+        assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "test_graph_walk.c", found[i]);
+        liana_graph_destroy(graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes_and_ends),
+        cmocka_unit_test(test_attributes_by_name_and_value),
+        cmocka_unit_test(test_every_attribute_of_every_op_can_be_read),
+        cmocka_unit_test(test_names_find_tensors),
+        cmocka_unit_test(test_names_that_cannot_be_given),
+        cmocka_unit_test(test_errors_use_names),
+        cmocka_unit_test(test_targets_and_initialisers_are_of_variables),
+    };
+    return cmocka_run_group_tests_name("graph_walk", tests, set_up, tear_down);
+}

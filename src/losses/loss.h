@@ -14,7 +14,7 @@ typedef struct liana__loss_call {
     /* What the loss's activation makes `output` of; invalid: not known. Losses of logits are accurate for any
      * margin. */
     liana_tensor logits;
-    liana__target target;
+    liana__truth target;
 } liana__loss_call;
 
 typedef struct liana__loss {

@@ -6,7 +6,7 @@ liana_tensor liana__scalar_like(liana_tensor tensor, double value)
     return liana_graph_scalar(tensor.graph, liana_tensor_dtype(tensor), value);
 }
 
-liana_tensor liana__target_rows(const liana__target *target, liana_tensor output)
+liana_tensor liana__target_rows(const liana__truth *target, liana_tensor output)
 {
     if (target->kind == LIANA__TARGET_VALUES) return target->tensor;
     liana_shape shape = liana_tensor_shape(output);

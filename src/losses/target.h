@@ -19,16 +19,16 @@ typedef enum liana__target_kind {
     LIANA__TARGET_VALUES = 2,  /* the output's shape and dtype */
 } liana__target_kind;
 
-typedef struct liana__target {
+typedef struct liana__truth {
     liana__target_kind kind;
     liana_tensor tensor;
-} liana__target;
+} liana__truth;
 
 /* A scalar of the tensor's dtype. */
 liana_tensor liana__scalar_like(liana_tensor tensor, double value);
 
 /* The target as rows like the output: classes become 1 where the class is, else 0. */
-liana_tensor liana__target_rows(const liana__target *target, liana_tensor output);
+liana_tensor liana__target_rows(const liana__truth *target, liana_tensor output);
 
 /* [rows, n] of a tensor [batch, ..., n], and [rows] of one without the last axis. */
 liana_tensor liana__as_rows(liana_tensor tensor);

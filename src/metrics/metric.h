@@ -14,7 +14,7 @@ typedef struct liana__metric_call {
     /* f32 [batch, ..., n]: predictions. Probabilities if the output's loss has an activation. */
     liana_tensor output;
     liana__activation_kind activation; /* of the output's loss */
-    liana__target target;
+    liana__truth target;
     liana_tensor weights; /* f32 [batch, ...], without the last axis: how much each element counts; invalid: 1 */
 } liana__metric_call;
 

@@ -6,15 +6,18 @@
 
 #include <stdio.h>
 
-static void print_row(const char *what, liana_tensor tensor)
+enum { MOST = 6 };
+
+static liana_status print_row(const char *what, liana_tensor tensor)
 {
-    float row[6];
+    float row[MOST];
     liana_shape shape = liana_tensor_shape(tensor);
     int64_t count = liana_shape_size(&shape);
-    if (count > 6 || liana_value(tensor, row, (size_t)count * sizeof *row) != LIANA_OK) return;
+    LIANA_TRY(liana_value(tensor, row, (size_t)(count < MOST ? count : MOST) * sizeof *row));
     printf("%s:", what);
     for (int64_t i = 0; i < count; i++) printf(" %g", (double)row[i]);
     printf("\n");
+    return LIANA_OK;
 }
 
 static void print_nodes(const liana_graph *graph)
@@ -38,10 +41,10 @@ static liana_status try_out(liana_graph *graph)
     printf("sum of squares %g\n", liana_number(liana_op_reduce_sum(liana_op_square(x), LIANA_ALL_AXES, false)));
 
     liana_tensor part = liana_tensor_set_name(liana_index(x, "::-1, 1:"), "part");
-    print_row("x[::-1, 1:]", part);
+    LIANA_TRY(print_row("x[::-1, 1:]", part));
 
     liana_gradients(liana_op_multiply(part, part), &x, 1, &slope);
-    print_row("its slope", slope);
+    LIANA_TRY(print_row("its slope", slope));
     print_nodes(graph);
     return liana_graph_status(graph);
 }

@@ -4,7 +4,9 @@
 #include "base/context.h"
 #include "data/dataset/dataset_source.h"
 #include "data/loader/loader.h"
+#include "formats/example.h"
 #include "formats/image.h"
+#include "formats/tfrecord.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>
@@ -334,6 +336,59 @@ static void test_images_with_columns(void **state)
     liana_context_destroy(context);
 }
 
+/* Features of tf.Examples, with and without images. */
+static void test_features(void **state)
+{
+    (void)state;
+    liana_context *context = make_context();
+    liana__error error = {0};
+    liana__example_builder builder = {0};
+    liana__tfrecord_writer writer;
+    char path[256];
+    snprintf(path, sizeof path, "%s", liana__test_path("a.tfrec"));
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    for (int i = 0; i < 2; i++) {
+        const int64_t words[] = {4, 5, 6}, tags[] = {0, 2};
+        const float price = 1.5f * (float)i;
+        const uint8_t *bytes;
+        size_t size;
+        liana__example_add_int64s(&builder, "words", words, i ? 3 : 1);
+        liana__example_add_int64s(&builder, "tags", tags, 2);
+        liana__example_add_floats(&builder, "price", &price, 1);
+        liana__example_add_bytes(&builder, "city", i ? "Rome" : "Bonn", 4);
+        assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);
+        assert_ok(liana__tfrecord_writer_add(&writer, bytes, size, &error), &error);
+    }
+    assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
+    liana__example_builder_free(&builder);
+    liana_dataset *dataset;
+    liana_dataset_options options = {.unlabelled = true,
+                                     .columns = "{words: {length: 2, padding: 9, lengths: n}, tags: {multi_hot: 3},"
+                                                " price: price, town: {from: city, vocabulary: [Rome, Bonn],"
+                                                " category: true}, name: city}"};
+    assert_ok(liana_dataset_open(context, path, &options, &dataset), &context->error);
+    check_components(dataset, "id string []; words s32 [2]; n s32 []; tags f32 [3]; price f32 []; town s32 []; "
+                              "name string []");
+    static const int32_t words[2][2] = {{4, 9}, {4, 5}};
+    static const float tags[] = {1, 0, 1};
+    for (int i = 0; i < 2; i++) {
+        liana_iterator *iterator;
+        const liana_element *row = row_of(dataset, i, &iterator);
+        assert_memory_equal(liana_element_data(row, "words"), words[i], sizeof words[i]);
+        assert_int_equal(*(const int32_t *)liana_element_data(row, "n"), i + 1);
+        assert_memory_equal(liana_element_data(row, "tags"), tags, sizeof tags);
+        assert_true(*(const float *)liana_element_data(row, "price") == 1.5f * (float)i);
+        assert_int_equal(*(const int32_t *)liana_element_data(row, "town"), !i);
+        assert_memory_equal(liana_element_string(row, "name", 0).data, i ? "Rome" : "Bonn", 4);
+        liana_iterator_destroy(iterator);
+    }
+    liana_dataset_close(dataset);
+    options.columns = "{x: {from: city, category: true}}";
+    assert_fails(liana_dataset_open(context, path, &options, &dataset), LIANA_INVALID_CONFIG, &context->error,
+                 "data.columns.x: it has no vocabulary");
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_bad_rows),
         cmocka_unit_test(test_images_with_columns),
+        cmocka_unit_test(test_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

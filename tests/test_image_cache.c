@@ -478,7 +478,7 @@ static void test_memory_keeps_the_first(void **state)
     assert_ok(liana__image_cache_create(2, 3, &cache, &error), &error);
     assert_int_equal(liana__image_cache_size(cache), 6);
     assert_null(liana__image_cache_path(cache));
-    liana__cached_image image = {a, 7, "x\0y", 3}, found;
+    liana__cached_image image = {.pixels = a, .label = 7, .id = "x\0y", .id_size = 3}, found;
     assert_false(liana__image_cache_find(cache, 1, NULL, &found));
     liana__image_cache_keep(cache, 1, &image);
     image.pixels = b;

@@ -1,5 +1,5 @@
 /* The division of data into training and validation. */
-#include "harness/harness.h"
+#include "harness/command_run.h"
 
 #include "data/check/quarantine.h"
 #include "data/loader/loader.h"
@@ -292,12 +292,50 @@ static void test_fit(void **state)
     liana_context_destroy(context);
 }
 
+/* ---- runs ---- */
+
+/* A run that goes on has the same examples for training and validation, also with other threads. */
+static void test_runs(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    char config[256];
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(100));
+    const char *split = "data.validation_split=0.2";
+    liana__test_result got = liana__test_command("train", config, "data.validation=null", split, "train.epochs=2",
+                                                 "--out", liana__test_path("whole"));
+    /* Each class gives a fifth of its own, rounded. */
+    if (!strstr(got.out, "79 training, 21 validation")) fail_msg("%s%s", got.out, got.err);
+    assert_code(got, 0);
+    const char *parts = liana__test_path("parts");
+    assert_code(liana__test_command("train", config, "data.validation=null", split, "train.epochs=2", "data.threads=1",
+                                    "--out", parts),
+                0);
+    /* As if it had been stopped after the first epoch. */
+    char newest[600], aside[620], whole[600], resumed[600];
+    snprintf(newest, sizeof newest, "%s", liana__test_newest_checkpoint("parts"));
+    snprintf(aside, sizeof aside, "%s.aside", newest);
+    assert_int_equal(rename(newest, aside), 0);
+    assert_code(liana__test_command("train", config, "data.validation=null", split, "train.epochs=2", "data.threads=3",
+                                    "--resume", "--out", parts),
+                0);
+    snprintf(whole, sizeof whole, "%s/variables.safetensors", liana__test_newest_checkpoint("whole"));
+    snprintf(resumed, sizeof resumed, "%s/variables.safetensors", liana__test_newest_checkpoint("parts"));
+    assert_same_file(whole, resumed);
+    assert_same_file(liana__test_path("whole/history.json"), liana__test_path("parts/history.json"));
+    got = liana__test_command("evaluate", liana__test_path("whole"));
+    if (!strstr(got.out, " over 21 examples")) fail_msg("%s%s", got.out, got.err);
+    assert_code(got, 0);
+    got = liana__test_command("train", config, split, "--out", liana__test_path("both"));
+    assert_refused(got, 2, "'validation' and 'validation_split' exclude each other");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stratified), cmocka_unit_test(test_plain_and_small),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_fit),        cmocka_unit_test(test_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

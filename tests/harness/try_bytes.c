@@ -242,11 +242,16 @@ static bool try_columns(const liana__csv *csv, const liana__columns *columns)
     liana__csv_request request = {.tables = &table, .count = 1, .columns = columns, .skip_damage = columns == NULL};
     size_t num_rows = csv->num_rows - table.first_row;
     liana_status status = liana__csv_columns_find(&request, num_rows, &arena, &found, &error);
-    if (status != LIANA_OK) demand_message(status, &error);
+    bool is_wide = status == LIANA_INVALID_CONFIG && strstr(error.message, "components");
+    if (status != LIANA_OK && !is_wide) demand_message(status, &error);
     bool any = false;
     for (size_t row = 0; status == LIANA_OK && row < num_rows; row++) {
         liana_status own = liana__csv_columns_read(&found, &table, 0, row + table.first_row, row, &error);
-        if (own != LIANA_OK) demand_message(own, &error);
+        if (own != LIANA_OK) {
+            demand(own == LIANA_INVALID_DATA || own == LIANA_OUT_OF_RANGE, "the cell is at fault");
+            demand(strncmp(error.message, "line ", 5) == 0 && strstr(error.message, ", column '"),
+                   "its place is named");
+        }
         any = any || own == LIANA_OK;
         for (size_t i = 0; own == LIANA_OK && i < found.components.count; i++) {
             const char *values = found.values[i] + row * found.components.sizes[i];

@@ -260,7 +260,7 @@ static void test_wrong_keys_and_values(void **state)
     liana__test_folder();
     const char *config = liana__test_tiny_run(40);
     assert_refused(train(config, "train.epoch=2"), 2, "command line", "'epoch'", "did you mean 'epochs'");
-    assert_refused(train(config, "train.epochs=-1"), 2, "command line: train.epochs", "-1", "from 1");
+    assert_refused(train(config, "train.epochs=-1"), 2, "command line: train.epochs", "-1", "from 0");
     assert_refused(train(config, "train.batch_size=many"), 2, "train.batch_size", "'many'", "whole number");
     assert_refused(train(config, "train.optimizer=Adm"), 2, "'Adm'", "did you mean 'Adam'");
     assert_refused(train(config, "train.optimizer.beta_3=1"), 2, "'beta_3'", "beta_1");

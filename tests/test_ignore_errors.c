@@ -203,7 +203,7 @@ static void test_fits_leave_bad_records_out(void **state)
     assert_memory_equal(outputs[0], outputs[1], sizeof outputs[0]);
     options.max_bad_records = -1;
     assert_int_equal(fit(context, &options, outputs[0]), LIANA_INVALID_ARGUMENT);
-    assert_non_null(strstr(liana_context_message(context), "max_bad_records -1"));
+    assert_non_null(strstr(liana_context_message(context), "max_bad_records is -1"));
     liana_dataset_close((liana_dataset *)options.training);
     liana_dataset_close(data);
     liana_context_destroy(context);

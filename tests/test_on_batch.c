@@ -172,6 +172,10 @@ static void test_batches_that_do_not_fit(void **state)
     refused(liana_predict_on_batch(model, changed, 1, (float[CLASSES * 8]){0}), LIANA_INVALID_ARGUMENT,
             "u8[8, 12, 12, 3]");
     memcpy(changed, arrays, sizeof changed);
+    changed[0].shape.rank = 77;
+    changed[0].dtype = -3;
+    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "an unknown dtype of rank 77");
+    memcpy(changed, arrays, sizeof changed);
     changed[1].shape.dims[0] = 7;
     refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "s32[7], expected s32 [8]");
     own.labels[3] = CLASSES;
@@ -191,6 +195,11 @@ static void test_batches_that_do_not_fit(void **state)
                                      .optimizer = "{name: SGD, learning_rate: {name: CosineDecay, decay_epochs: 2}}"},
                                  arrays, 2, NULL),
             LIANA_INVALID_CONFIG, "set steps_per_epoch");
+    refused(liana_train_on_batch(model, &(liana_fit_options){.precision = (liana_precision)9}, arrays, 2, NULL),
+            LIANA_INVALID_ARGUMENT, "found the precision 9");
+    refused(liana_train_on_batch(model, &(liana_fit_options){.class_weights = (double[]){-1}, .num_class_weights = 1},
+                                 arrays, 2, NULL),
+            LIANA_INVALID_ARGUMENT, "class_weights[0] is -1");
     refused(liana_predict_on_batch(model, arrays, 1, NULL), LIANA_INVALID_ARGUMENT, "is NULL");
     refused(liana_fit(model, &(liana_fit_options){.training = own.data,
                                                   .class_weights = (double[]){1, -1},
@@ -290,6 +299,7 @@ static void test_a_model_needs_no_run(void **state)
     done(liana_evaluate(model, own.data, NULL, &of_run));
     done(liana_evaluate(loaded, own.data, NULL, &of_model));
     assert_true(of_run.loss == of_model.loss);
+    liana_model_destroy(loaded);
     refused(liana_model_load_architecture(own.context, "nothing.json", &loaded), LIANA_NOT_FOUND, "nothing.json");
     assert_null(loaded);
     refused(liana_model_load_architecture(own.context, NULL, &loaded), LIANA_INVALID_ARGUMENT, "NULL");

@@ -75,8 +75,12 @@ int fsync(int descriptor)
 
 static char config_path[256];
 
-/* Two epochs of 4 updates, the last of which is partial; a checkpoint every 3 updates and after each epoch. */
-#define SMALL "train.epochs=2", "checkpoint.every_steps=3"
+/* Two epochs of 4 updates, the last of which is partial; a checkpoint every 3 updates and after each epoch. Callbacks
+ * keep a text, numbers and weights. */
+#define CALLBACKS                                                                                       \
+    "train.callbacks=[CSVLogger, EarlyStopping: {patience: 5, mode: max, restore_best_weights: true}, " \
+    "ReduceLROnPlateau: {patience: 0, min_delta: 9}]"
+#define SMALL "train.epochs=2", "checkpoint.every_steps=3", CALLBACKS
 
 static void make_data(void)
 {
@@ -97,6 +101,9 @@ static void assert_same_run(const char *run, const char *expected)
                                         "model.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_same_file(in_run(run, names[i]), in_run(expected, names[i]));
+    }
+    if (liana__file_exists(in_run(expected, "epochs.csv"))) {
+        assert_same_file(in_run(run, "epochs.csv"), in_run(expected, "epochs.csv"));
     }
     char first[600], second[600];
     snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(run));
@@ -314,7 +321,8 @@ static liana_status train_in_process(const char *run_name, int num_threads, stop
     liana__arena arena = {0};
     liana__config config;
     static const char *const overrides[] = {SMALL};
-    assert_ok(liana__config_load(config_path, overrides, 2, &arena, &config, error), error);
+    assert_ok(liana__config_load(config_path, overrides, sizeof overrides / sizeof *overrides, &arena, &config, error),
+              error);
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &context), LIANA_OK);
     char folder[256];

@@ -100,7 +100,8 @@ static liana_status train_end(liana__callback_item *item, liana_fit_context *con
 {
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
-    if (!options->restore_best_weights || !own->weights.model) return LIANA_OK;
+    bool is_better = own->weights.model && own->best_epoch != context->epoch;
+    if (!options->restore_best_weights || !is_better) return LIANA_OK;
     liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g", (long long)own->best_epoch,
                 options->watched.monitor, own->best);
     return liana__snapshot_restore(&own->weights, context, error);

@@ -72,15 +72,14 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
 static liana_status find_length(liana__config *config, liana__error *error)
 {
     liana__train_config *train = &config->train;
-    if (train->epochs || train->steps || train->max_minutes > 0) return LIANA_OK;
-    if (liana__value_get(liana__value_get(config->root, "train"), "epochs")) {
-        liana__place place = liana__config_place(config, "train.epochs");
-        return liana__fail_at(error, &place, "train.epochs",
-                              "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps "
-                              "or train.max_minutes)");
-    }
-    train->epochs = 1 + train->initial_epoch;
-    return LIANA_OK;
+    const bool is_given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
+    const bool is_limited = train->steps || train->max_minutes > 0;
+    if (!is_given) train->epochs = is_limited ? 0 : 1 + train->initial_epoch;
+    if (train->epochs || is_limited) return LIANA_OK;
+    liana__place place = liana__config_place(config, "train.epochs");
+    return liana__fail_at(error, &place, "train.epochs",
+                          "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps or "
+                          "train.max_minutes)");
 }
 
 static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,

@@ -2,6 +2,7 @@
 #include "train/model/compiled.h"
 
 #include "base/text.h"
+#include "data/source/source.h"
 #include "program/optimizer_text.h"
 #include "train/model/model_values.h"
 
@@ -42,6 +43,48 @@ void liana__compiled_forget(liana_model *model)
 {
     compiled *own = model->compiled;
     if (own) drop(&own->items[OF_FIT]);
+}
+
+/* ---- what is asked for ---- */
+
+liana_status liana__compiled_check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory,
+                                         liana__error *error)
+{
+    if (batch_size < 1 || batch_size > INT32_MAX || microbatch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "batch_size is %lld and microbatch %lld, expected at least 1 and 0 (or 0: the default)",
+                           (long long)batch_size, (long long)microbatch);
+    }
+    if (data_memory >= 0 && data_memory <= 1 << 24) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "data_memory is %lld, expected 0 to %d MiB",
+                       (long long)data_memory, 1 << 24);
+}
+
+liana_status liana__compiled_check_modes(liana_precision precision, liana_recompute recompute, int64_t memory,
+                                         liana__error *error)
+{
+    if ((unsigned)precision > LIANA_PRECISION_AUTO) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the precision %d, expected a liana_precision",
+                           (int)precision);
+    }
+    if ((unsigned)recompute <= LIANA_RECOMPUTE_AUTO && memory >= 0 && memory <= 1 << 24) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "recompute is %d and memory %lld, expected a liana_recompute and 0 to %d MiB", (int)recompute,
+                       (long long)memory, 1 << 24);
+}
+
+liana_status liana__compiled_check_weights(const double *weights, int64_t count, liana__error *error)
+{
+    if (count < 0 || count > LIANA__MAX_CLASSES) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "num_class_weights is %lld, expected 0 to %d",
+                           (long long)count, (int)LIANA__MAX_CLASSES);
+    }
+    for (int64_t i = 0; weights && i < count; i++) {
+        if (weights[i] >= 0 && weights[i] <= 1e30) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "class_weights[%lld] is %g, expected a number of at least 0",
+                           (long long)i, weights[i]);
+    }
+    return LIANA_OK;
 }
 
 /* Everything that what is compiled depends on, as text. NULL: out of memory. */

@@ -25,6 +25,15 @@ typedef struct liana__compile_request {
     liana__notes notes;
 } liana__compile_request;
 
+/* Check numbers and enums of a program's options. Errors: INVALID_ARGUMENT. */
+liana_status liana__compiled_check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory,
+                                         liana__error *error) LIANA_MUST_USE;
+liana_status liana__compiled_check_modes(liana_precision precision, liana_recompute recompute, int64_t memory,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* The weights of classes; NULL: none. */
+liana_status liana__compiled_check_weights(const double *weights, int64_t count, liana__error *error) LIANA_MUST_USE;
+
 /* The training for a request: the kept one if the request, the model's layers and what of them trains are the same,
  * else a new one in its place. Its variables have the model's weights. Borrowed until the model is compiled again.
  * Errors: those of names and options (INVALID_CONFIG), and of compiling. */

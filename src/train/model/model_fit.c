@@ -50,31 +50,6 @@ typedef struct session {
 
 /* ---- options ---- */
 
-static liana_status check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory, liana__error *error)
-{
-    if (batch_size < 1 || batch_size > INT32_MAX || microbatch < 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "batch_size is %lld and microbatch %lld, expected at least 1 and 0 (or 0: the default)",
-                           (long long)batch_size, (long long)microbatch);
-    }
-    if (data_memory >= 0 && data_memory <= 1 << 24) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "data_memory is %lld, expected 0 to %d MiB",
-                       (long long)data_memory, 1 << 24);
-}
-
-static liana_status check_modes(liana_precision precision, liana_recompute recompute, int64_t memory,
-                                liana__error *error)
-{
-    if ((unsigned)precision > LIANA_PRECISION_AUTO) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found the precision %d, expected a liana_precision",
-                           (int)precision);
-    }
-    if ((unsigned)recompute <= LIANA_RECOMPUTE_AUTO && memory >= 0 && memory <= 1 << 24) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "recompute is %d and memory %lld, expected a liana_recompute and 0 to %d MiB", (int)recompute,
-                       (long long)memory, 1 << 24);
-}
-
 /* What is resumed keeps its precision. */
 static liana_status find_precision(const char *resumed_from, liana__arena *arena, liana_precision *precision,
                                    liana__error *error)
@@ -432,8 +407,7 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
                   {"validation_freq", options->validation_freq},
                   {"validation_steps", options->validation_steps},
                   {"checkpoint_steps", options->checkpoint_steps},
-                  {"max_bad_records", options->max_bad_records},
-                  {"num_class_weights", options->num_class_weights}};
+                  {"max_bad_records", options->max_bad_records}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (counts[i].value >= 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s is %lld, expected 0 or more", counts[i].name,
@@ -453,12 +427,7 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
 static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
     LIANA_TRY(check_counts(options, error));
-    for (int64_t i = 0; options->class_weights && i < options->num_class_weights; i++) {
-        double weight = options->class_weights[i];
-        if (weight >= 0 && weight <= 1e30) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "class_weights[%lld] is %g, expected a number of at least 0",
-                           (long long)i, weight);
-    }
+    LIANA_TRY(liana__compiled_check_weights(options->class_weights, options->num_class_weights, error));
     if (options->validation && options->validation_split) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "validation and validation_split exclude each other; keep one of them");
@@ -508,9 +477,9 @@ static size_t data_bytes(int64_t mebibytes)
 static liana_status open_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
     if (!options->training) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
-    LIANA_TRY(check_sizes(own->batch_size, options->microbatch, options->data_memory, error));
-    LIANA_TRY(check_sizes(own->evaluation_batch_size, 0, 0, error));
-    LIANA_TRY(check_modes(options->precision, options->recompute, options->memory, error));
+    LIANA_TRY(liana__compiled_check_sizes(own->batch_size, options->microbatch, options->data_memory, error));
+    LIANA_TRY(liana__compiled_check_sizes(own->evaluation_batch_size, 0, 0, error));
+    LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(find_preprocessing(own, options->training, true, error));
     LIANA_TRY(find_augmentation(own, options->augment, error));
@@ -561,7 +530,7 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
 {
     liana_model *model = request->model;
     if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
-    LIANA_TRY(check_sizes(request->batch_size, 0, 0, error));
+    LIANA_TRY(liana__compiled_check_sizes(request->batch_size, 0, 0, error));
     LIANA_TRY(liana__model_check(model, error));
     session own = {.model = model,
                    .batch_size = request->batch_size,

@@ -1,6 +1,7 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
 #include "train/model/compiled.h"
+#include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
@@ -45,10 +46,9 @@ static liana_status check_images(const liana_model *model, const liana_array *im
     bool fits = images->dtype == LIANA_U8 && images->shape.rank == 4 && input.rank == 4 && images->shape.dims[0] >= 1;
     for (int i = 1; fits && i < 4; i++) fits = images->shape.dims[i] == input.dims[i];
     if (fits) return LIANA_OK;
-    const char *dtype = images->dtype == LIANA_STRING ? "string" : liana_dtype_name((liana_dtype)images->dtype);
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the array 'image' is %s%s, expected u8 [batch, %lld, %lld, %lld] for this model", dtype,
-                       liana__shape_print(&images->shape).text, (long long)input.dims[1], (long long)input.dims[2],
+                       "the array 'image' is %s, expected u8 [batch, %lld, %lld, %lld] for this model",
+                       liana__array_show(images).text, (long long)input.dims[1], (long long)input.dims[2],
                        (long long)input.dims[3]);
 }
 
@@ -60,9 +60,8 @@ static liana_status check_labels(const liana_model *model, const liana_array *la
     }
     bool fits = labels->dtype == LIANA_S32 && labels->shape.rank == 1 && labels->shape.dims[0] == count;
     if (!fits) {
-        const char *dtype = labels->dtype == LIANA_STRING ? "string" : liana_dtype_name((liana_dtype)labels->dtype);
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array 'label' is %s%s, expected s32 [%lld]", dtype,
-                           liana__shape_print(&labels->shape).text, (long long)count);
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array 'label' is %s, expected s32 [%lld]",
+                           liana__array_show(labels).text, (long long)count);
     }
     liana_shape output = liana__model_output_shape(model);
     const int64_t classes = output.rank ? output.dims[output.rank - 1] : 0;
@@ -116,7 +115,7 @@ static liana_scale scale_of(const liana_model *model)
 
 static liana_status check_size(int64_t batch_size, int64_t count, liana__error *error)
 {
-    if (batch_size >= 0 && batch_size <= INT32_MAX && (batch_size == 0 || count <= batch_size)) return LIANA_OK;
+    if (batch_size >= 0 && count <= INT32_MAX && (batch_size == 0 || count <= batch_size)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "a batch of %lld examples, but batch_size is %lld, the largest number (0: that of this batch)",
                        (long long)count, (long long)batch_size);
@@ -201,6 +200,9 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
     int64_t batch_size = options->batch_size ? options->batch_size : count;
+    LIANA_TRY(liana__compiled_check_sizes(batch_size, options->microbatch, options->data_memory, error));
+    LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
+    LIANA_TRY(liana__compiled_check_weights(options->class_weights, options->num_class_weights, error));
     liana__compile_request request = {.model = model,
                                       .strategy = options->strategy.name,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",

@@ -123,8 +123,7 @@ static liana_status adopt_rest(fetching *own, const liana__paths *names, const l
         const char *name = slash ? liana__arena_format(&own->arena, "%.*s", (int)(slash - rest), rest) : NULL;
         if (own->arena.failed) return liana__fail_memory(error, rest);
         if (!name || !liana__checkpoint_is_name(name)) continue;
-        bool is_kept =
-            holds(complete, name) && (keep == 0 || age_of(name, complete, local) < (size_t)keep);
+        bool is_kept = holds(complete, name) && (keep == 0 || age_of(name, complete, local) < (size_t)keep);
         if (!is_kept) LIANA_TRY(liana__outlet_adopt(own->outlet, names->items[i], error));
     }
     return LIANA_OK;

@@ -17,6 +17,7 @@ bytes begin with "put-", those of S3's CompleteMultipartUpload with "end-". The 
 has no objects.
 """
 import base64
+import functools
 import hashlib
 import hmac
 import http.server
@@ -60,14 +61,22 @@ def next_fault(stage=""):
         return name
 
 
-def crc32c(data):
-    """CRC-32C by its definition, a table of bytes; RFC 3720, B.4."""
+def crc32c_table():
     table = []
     for byte in range(256):
         for _ in range(8):
             byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
         table.append(byte)
-    crc = 0xFFFFFFFF
+    return table
+
+
+TABLE = crc32c_table()
+
+
+@functools.lru_cache(maxsize=64)
+def crc32c(data):
+    """CRC-32C by its definition, a table of bytes; RFC 3720, B.4."""
+    crc, table = 0xFFFFFFFF, TABLE
     for byte in data:
         crc = crc >> 8 ^ table[(crc ^ byte) & 255]
     return crc ^ 0xFFFFFFFF

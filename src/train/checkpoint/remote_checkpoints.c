@@ -80,22 +80,42 @@ static liana_status fetch_checkpoint(fetching *own, const char *name, bool *was_
     return liana__outlet_fetch(own->outlet, (const char *const[]){variables, state}, 2, error);
 }
 
-/* Local ones that are older than the bucket's newest and not in the bucket: another machine has gone on since. */
-static liana_status drop_old(fetching *own, const liana__paths *complete, liana__error *error)
+/* Whether the bucket's newest is here too. If it is not, another machine has gone on since: local ones that are older
+ * and not in the bucket are removed. */
+static liana_status find_newest(fetching *own, const liana__paths *complete, bool *here, liana__error *error)
 {
     liana__paths local;
+    if (!complete->count) return LIANA_OK;
+    const char *newest = complete->items[complete->count - 1];
     LIANA_TRY(liana__checkpoint_list(own->folder, &own->arena, &local, error));
-    for (size_t i = 0; i < local.count && complete->count; i++) {
+    for (size_t i = 0; i < local.count; i++) {
+        if (strcmp(liana__path_name(local.items[i]), newest) == 0) {
+            LIANA_TRY(fetch_checkpoint(own, newest, here, error));
+        }
+    }
+    for (size_t i = 0; i < local.count && !*here; i++) {
         const char *name = liana__path_name(local.items[i]);
-        bool older = strcmp(name, complete->items[complete->count - 1]) < 0;
+        bool older = strcmp(name, newest) < 0;
         if (older && !holds(complete, name)) LIANA_TRY(liana__folder_remove(local.items[i], error));
     }
     return LIANA_OK;
 }
 
+/* The number of checkpoints, in the bucket or here, that are newer. */
+static size_t age_of(const char *name, const liana__paths *complete, const liana__paths *local)
+{
+    size_t age = 0;
+    for (size_t i = 0; i < complete->count; i++) age += strcmp(complete->items[i], name) > 0;
+    for (size_t i = 0; i < local->count; i++) {
+        const char *other = liana__path_name(local->items[i]);
+        age += strcmp(other, name) > 0 && !holds(complete, other);
+    }
+    return age;
+}
+
 /* What no complete checkpoint has: the rest of an interrupted upload; and what is too old to be kept. */
-static liana_status adopt_rest(fetching *own, const liana__paths *names, const liana__paths *complete, size_t most,
-                               bool keeps_all, liana__error *error)
+static liana_status adopt_rest(fetching *own, const liana__paths *names, const liana__paths *complete,
+                               const liana__paths *local, int64_t keep, liana__error *error)
 {
     for (size_t i = 0; i < names->count; i++) {
         if (!liana__starts_with(names->items[i], own->below)) continue;
@@ -103,9 +123,7 @@ static liana_status adopt_rest(fetching *own, const liana__paths *names, const l
         const char *name = slash ? liana__arena_format(&own->arena, "%.*s", (int)(slash - rest), rest) : NULL;
         if (own->arena.failed) return liana__fail_memory(error, rest);
         if (!name || !liana__checkpoint_is_name(name)) continue;
-        size_t age = 0; /* the number of complete ones that are newer */
-        while (age < complete->count && strcmp(complete->items[complete->count - 1 - age], name) > 0) age++;
-        bool is_kept = holds(complete, name) && (keeps_all || age < most);
+        bool is_kept = holds(complete, name) && (keep == 0 || age_of(name, complete, local) < (size_t)keep);
         if (!is_kept) LIANA_TRY(liana__outlet_adopt(own->outlet, names->items[i], error));
     }
     return LIANA_OK;
@@ -114,21 +132,21 @@ static liana_status adopt_rest(fetching *own, const liana__paths *names, const l
 static liana_status fetch_all(fetching *own, const liana__paths *names, int64_t keep, liana__newest_checkpoint *newest,
                               liana__error *error)
 {
-    liana__paths complete;
+    liana__paths complete, local;
     size_t most = keep > 0 ? (size_t)keep : MOST_OF_ALL;
     LIANA_TRY(liana__checkpoints_complete(names, own->below, &own->arena, &complete, error));
-    bool newest_was_there = false;
-    for (size_t i = 0; i < complete.count && i < most; i++) {
+    bool has_newest = false;
+    LIANA_TRY(find_newest(own, &complete, &has_newest, error));
+    LIANA_TRY(liana__checkpoint_list(own->folder, &own->arena, &local, error));
+    for (size_t i = complete.count; i-- > 0 && age_of(complete.items[i], &complete, &local) < most;) {
         bool was_there;
-        LIANA_TRY(fetch_checkpoint(own, complete.items[complete.count - 1 - i], &was_there, error));
-        if (i == 0) newest_was_there = was_there;
+        LIANA_TRY(fetch_checkpoint(own, complete.items[i], &was_there, error));
     }
-    LIANA_TRY(drop_old(own, &complete, error));
-    LIANA_TRY(adopt_rest(own, names, &complete, most, keep == 0, error));
+    LIANA_TRY(adopt_rest(own, names, &complete, &local, keep, error));
     const char *path;
     LIANA_TRY(liana__checkpoint_newest(own->folder, &own->arena, &path, error));
     bool unsent = path && !holds(&complete, liana__path_name(path));
-    *newest = !path ? LIANA__NEWEST_NONE : unsent || newest_was_there ? LIANA__NEWEST_LOCAL : LIANA__NEWEST_FETCHED;
+    *newest = !path ? LIANA__NEWEST_NONE : unsent || has_newest ? LIANA__NEWEST_LOCAL : LIANA__NEWEST_FETCHED;
     return LIANA_OK;
 }
 

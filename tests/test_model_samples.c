@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "harness/model_run.h"
+#include "harness/mutate.h"
 #include "train/model/weights.h"
 
 #include <math.h>
@@ -226,12 +227,46 @@ static void test_weights_of_nested_models_in_keras_files(void **state)
     }
 }
 
+/* Damaged files are read or refused, with the file's name. */
+static void test_damaged_models_never_crash(void **state)
+{
+    (void)state;
+    size_t accepted = 0, refused = 0;
+    for (size_t i = 0; i < sizeof keras_samples / sizeof *keras_samples; i++) {
+        liana__text json = {0};
+        for (const char *const *line = keras_samples[i].json; *line; line++) liana__text_add(&json, "%s", *line);
+        for (uint32_t k = 0; k < 500; k++) {
+            size_t size;
+            char *damaged = liana__test_mutate(json.data, json.length, "0123456789-[]{}\",:null", 4, k, &size);
+            liana__arena scratch = {0};
+            liana__value *value;
+            liana_model *model;
+            assert_ok(liana_model_create(context, NULL, &model), &context->error);
+            if (liana__json_parse(damaged, size, "model.json", &scratch, &value, &error) == LIANA_OK) {
+                liana_status status = liana__model_from_keras(model, value);
+                if (status == LIANA_OK) status = liana__model_check(model, &error);
+                accepted += status == LIANA_OK;
+                refused += status != LIANA_OK;
+                if (model->error.status != LIANA_OK) assert_non_null(strstr(model->error.message, "model.json"));
+                free(liana_model_summary(model));
+            }
+            liana_model_destroy(model);
+            liana__arena_free(&scratch);
+            free(damaged);
+        }
+        liana__text_free(&json);
+    }
+    assert_true(accepted > 10);
+    assert_true(refused > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_models_of_keras_give_keras_results, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_are_keras_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_weights_of_nested_models_in_keras_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_models_never_crash, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

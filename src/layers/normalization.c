@@ -35,8 +35,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana__layer_type liana__layer_normalization = {
     .name = "Normalization",
-    .doc =
-        "(x - mean) / deviation for each channel, with mean and deviation from a weight file; training changes neither",
+    .doc = "(x - mean) / deviation for each channel, with those of data (liana_layer_adapt) or of a weight file",
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,

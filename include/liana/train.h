@@ -54,9 +54,21 @@ typedef struct liana_strategy {
     const char *name; /* one of `liana list strategies`; NULL: "one_device" */
 } liana_strategy;
 
+/* A component of the data for an input or output of the model. */
+typedef struct liana_binding {
+    const char *name;      /* of the input or output; NULL: the only one */
+    const char *component; /* of the data */
+} liana_binding;
+
 /* Zeros are the defaults. Names and options are those of the configuration; `liana list` shows them. */
 typedef struct liana_fit_options {
     const liana_dataset *training;
+    /* Which component of the data is which input of the model, and which is compared with which output; ended by the
+     * first without a component. What is not named is found by its name; for an only input and output also `image` and
+     * `label`, else the first components in their order. */
+    liana_binding inputs[LIANA_MAX_OUTPUTS];
+    liana_binding targets[LIANA_MAX_OUTPUTS];
+    const char *example_weight;      /* the component, f32 [], by which an example's loss is multiplied; NULL: none */
     const liana_dataset *validation; /* NULL: none */
     /* Instead of `validation`: the share of `training` to validate with, above 0 and below 1; drawn by the seed, with
      * the same share of each class. The rest is trained on. Not for streams. 0: none. */
@@ -131,6 +143,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_
 typedef struct liana_evaluate_options {
     int64_t batch_size;
     int64_t steps; /* largest number of batches; 0: all examples */
+    liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit; so are the next two */
+    liana_binding targets[LIANA_MAX_OUTPUTS];
+    const char *example_weight;
+    /* Losses and metrics; none: those that the model was fitted with. */
     const char *loss;
     const char *metrics[LIANA_MAX_METRICS];
     liana_loss losses[LIANA_MAX_OUTPUTS];
@@ -141,13 +157,15 @@ typedef struct liana_evaluate_options {
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
-/* The model's outputs for each example, in the order of the data: outputs [num_examples, classes]. */
+/* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
+ * its outputs one after the other. Of a model that was fitted from logits these are probabilities. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
 
 /* Zeros are the defaults. */
 typedef struct liana_predict_options {
     int64_t batch_size; /* 0: 32 */
     int64_t steps;      /* largest number of batches; 0: all examples */
+    liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit */
 } liana_predict_options;
 
 /* The same in batches of another size (which may round differently), or of the first steps * batch_size examples only.
@@ -157,9 +175,11 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
 
 /* ---- one batch ----
  *
- * A batch is arrays by name: `image`, u8 [batch, height, width, channels] of the model's input; `label`, s32 [batch],
- * where labels are needed. They are borrowed during the call. Images are scaled as the model's preprocessing says (else
- * to 0..1); nothing is resized, shuffled or augmented. */
+ * A batch is arrays by name, [batch, ...] each: one for each input of the model and, where they are needed, for each
+ * target. They are called as the input or output is, or `image` and `label`, or stand in this order. Images are u8
+ * [batch, height, width, channels] of the model's input; other inputs have the input's dtype, f32 or s32; targets are s32
+ * for classes, else f32. They are borrowed during the call. Images are scaled as the model's preprocessing says (else to
+ * 0..1); nothing is resized, shuffled or augmented. */
 
 /* One update. Of the options those are read that compile a model: optimizer, loss, metrics, class_weights, microbatch,
  * strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's size), and steps_per_epoch (for
@@ -174,7 +194,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, c
 LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
                                                           const liana_array *arrays, size_t num_arrays,
                                                           liana_results *results);
-/* The model's outputs [batch, classes]. */
+/* What the model predicts, [batch, values] as for liana_predict. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays,
                                                              size_t num_arrays, float *outputs);
 

@@ -89,15 +89,43 @@ static liana_status print_event(const printer *own, const char *id, const float 
     return enough ? LIANA_OK : liana__fail_memory(error, "the predictions");
 }
 
+/* Of a model that does not say classes. */
+static void print_values(const printer *own, const char *id, const float *output, size_t count)
+{
+    FILE *out = own->invocation->out;
+    if (liana__invocation_has(own->invocation, "json")) {
+        liana__arena arena = {0};
+        liana__value *event = liana__value_map(&arena), *values = liana__value_list(&arena);
+        for (size_t i = 0; i < count; i++) {
+            liana__value_add(&arena, values, liana__value_float(&arena, (double)output[i]));
+        }
+        liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
+        liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
+        liana__value_set(&arena, event, "values", values);
+        if (!arena.failed) liana__invocation_print_json(own->invocation, event);
+        liana__arena_free(&arena);
+        return;
+    }
+    fprintf(out, "%s\n ", id);
+    for (size_t i = 0; i < count; i++) fprintf(out, " %.6g", (double)output[i]);
+    fprintf(out, "\n");
+}
+
 static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     const printer *own = user;
     size_t num_classes = (size_t)liana__trainer_num_classes(own->run->core.trainer);
+    size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
+    bool of_values = num_classes != row_size;
     for (size_t i = 0; i < (size_t)batch->count; i++) {
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
         const char *id = batch->ids[i] ? batch->ids[i] : number;
-        const float *output = outputs + i * num_classes;
+        const float *output = outputs + i * row_size;
+        if (of_values) {
+            print_values(own, id, output, row_size);
+            continue;
+        }
         size_t top[TOP_CLASSES], count = find_top(output, num_classes, top);
         if (liana__invocation_has(own->invocation, "json")) {
             LIANA_TRY(print_event(own, id, output, top, count, error));

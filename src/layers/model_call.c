@@ -35,7 +35,7 @@ static bool dtype_fits(liana_dtype expected, liana_dtype found)
 static bool check_shape(const building *own, size_t index, const liana_tensor *inputs)
 {
     liana_shape expected = liana__model_input(own->model, index).shape, found = liana_tensor_shape(inputs[index]);
-    char expected_text[192], found_text[192];
+    char expected_text[320], found_text[320];
     if (found.rank) expected.dims[0] = liana_tensor_shape(inputs[0]).dims[0];
     if (found.rank && liana_shape_equal(&expected, &found)) return true;
     bool other_batch = index > 0 && found.rank && found.dims[0] != expected.dims[0];

@@ -37,10 +37,12 @@ static liana_status put_variable(liana__safetensors_writer *writer, const liana_
     return status;
 }
 
-liana_status liana__variables_write_file(const char *path, const liana__variables *variables, liana__arena *arena,
+liana_status liana__variables_write_file(const char *path, const liana__variables *variables,
+                                         const liana__safetensors_tensor *more, size_t num_more, liana__arena *arena,
                                          uint32_t *checksum, liana__error *error)
 {
-    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (variables->count + 1) * sizeof *tensors);
+    size_t count = variables->count + num_more;
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (count + 1) * sizeof *tensors);
     if (!tensors) return liana__fail_memory(error, "a file of variables");
     for (size_t i = 0; i < variables->count; i++) {
         const liana__buffer *buffer = variables->items[i].buffer;
@@ -49,12 +51,15 @@ liana_status liana__variables_write_file(const char *path, const liana__variable
                                                  .rank = buffer->shape.rank};
         memcpy(tensors[i].shape, buffer->shape.dims, sizeof tensors[i].shape);
     }
+    for (size_t i = 0; i < num_more; i++) tensors[variables->count + i] = more[i];
     liana__safetensors_entry entry = {"liana", LIANA_VERSION};
-    liana__safetensors_contents contents = {tensors, variables->count, &entry, 1};
+    liana__safetensors_contents contents = {tensors, count, &entry, 1};
     liana__safetensors_writer writer;
     LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
-    for (size_t i = 0; i < variables->count; i++) {
-        liana_status status = put_variable(&writer, variables->items[i].buffer, error);
+    for (size_t i = 0; i < count; i++) {
+        const liana__safetensors_tensor *own = i < variables->count ? NULL : &more[i - variables->count];
+        liana_status status = own ? liana__safetensors_put(&writer, own->data, own->size, error)
+                                  : put_variable(&writer, variables->items[i].buffer, error);
         if (status == LIANA_OK) continue;
         liana__safetensors_abandon(&writer);
         return status;
@@ -69,7 +74,7 @@ liana_status liana_variables_save(const liana_variables *variables, const char *
     if (!path) return liana__fail(error, LIANA_INVALID_ARGUMENT, "liana_variables_save needs the name of a file");
     LIANA_TRY(liana__variables_require(variables, path, NULL));
     liana__arena arena = {0};
-    liana_status status = liana__variables_write_file(path, &variables->values, &arena, NULL, error);
+    liana_status status = liana__variables_write_file(path, &variables->values, NULL, 0, &arena, NULL, error);
     liana__arena_free(&arena);
     return status;
 }

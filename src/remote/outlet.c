@@ -275,7 +275,7 @@ liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__
     int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     liana_status status = path ? LIANA_OK : liana__fail_memory(error, name);
     if (status == LIANA_OK && !liana__outlet_identify(descriptor, &identity)) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path, strerror(errno));
+        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path ? path : name, strerror(errno));
     }
     if (descriptor >= 0) close(descriptor);
     if (status == LIANA_OK) status = note_sent(outlet, name, &identity, error);

@@ -4,6 +4,7 @@
 #include "formats/json.h"
 #include "report/curves.h"
 #include "report/grid.h"
+#include "train/core/batch_components.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
     const liana__trainer *trainer = own->run->core.trainer;
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch, true);
+    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
     return liana__trainer_evaluate(own->run->core.trainer, &data, own->outputs, &sums, own->error);
 }

@@ -21,53 +21,23 @@ enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
 
 /* ---- saving ---- */
 
-static liana_status put_variable(liana__safetensors_writer *writer, const liana__buffer *buffer, liana__error *error)
-{
-    void *data = liana__allocate_aligned(buffer->size);
-    if (!data) return liana__fail_memory(error, "a checkpoint");
-    liana_status status = buffer->device->backend->download(buffer, data, error);
-    if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
-    free(data);
-    return status;
-}
-
-static liana__safetensors_tensor describe(const char *name, liana_dtype dtype, const liana_shape *shape)
-{
-    liana__safetensors_tensor tensor = {.name = name, .dtype = file_dtype(dtype), .rank = shape->rank};
-    memcpy(tensor.shape, shape->dims, sizeof tensor.shape);
-    return tensor;
-}
-
 /* The variables, then the arrays that callbacks keep. */
 static liana_status write_variables(const char *path, const liana__variables *variables, const liana__kept_values *kept,
                                     liana__arena *arena, uint32_t *checksum, liana__error *error)
 {
-    size_t count = variables->count + kept->num_arrays;
-    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (count + 1) * sizeof *tensors);
-    if (!tensors) return liana__fail_memory(error, "a checkpoint");
-    for (size_t i = 0; i < variables->count; i++) {
-        const liana__variable *variable = &variables->items[i];
-        tensors[i] = describe(variable->name, variable->buffer->dtype, &variable->buffer->shape);
-    }
+    liana__safetensors_tensor *arrays = liana__arena_allocate(arena, (kept->num_arrays + 1) * sizeof *arrays);
+    if (!arrays) return liana__fail_memory(error, "a checkpoint");
     for (size_t i = 0; i < kept->num_arrays; i++) {
         const liana__kept_array *array = &kept->arrays[i];
-        const char *name = liana__arena_format(arena, "%s%s", CALLBACKS, array->name);
-        tensors[variables->count + i] = describe(name, array->dtype, &array->shape);
+        arrays[i] = (liana__safetensors_tensor){.name = liana__arena_format(arena, "%s%s", CALLBACKS, array->name),
+                                                .dtype = liana__file_dtype(array->dtype),
+                                                .rank = array->shape.rank,
+                                                .data = array->data,
+                                                .size = liana__kept_array_size(array)};
+        memcpy(arrays[i].shape, array->shape.dims, sizeof arrays[i].shape);
     }
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
-    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
-    liana__safetensors_contents contents = {tensors, count, &entry, 1};
-    liana__safetensors_writer writer;
-    LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
-    for (size_t i = 0; i < count; i++) {
-        const liana__kept_array *array = i < variables->count ? NULL : &kept->arrays[i - variables->count];
-        liana_status status = array ? liana__safetensors_put(&writer, array->data, liana__kept_array_size(array), error)
-                                    : put_variable(&writer, variables->items[i].buffer, error);
-        if (status == LIANA_OK) continue;
-        liana__safetensors_abandon(&writer);
-        return status;
-    }
-    return liana__safetensors_finish(&writer, true, checksum, error);
+    return liana__variables_write_file(path, variables, arrays, kept->num_arrays, arena, checksum, error);
 }
 
 /* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
@@ -279,7 +249,7 @@ static liana_status call_damaged(const char *path, liana_status status, liana__e
 static liana_status load_array(const liana__safetensors_tensor *tensor, liana__kept_values *kept, liana__error *error)
 {
     liana__kept_array array = {.name = tensor->name + strlen(CALLBACKS), .data = tensor->data};
-    while (array.dtype < LIANA_NUM_DTYPES && file_dtype(array.dtype) != tensor->dtype) array.dtype++;
+    while (array.dtype < LIANA_NUM_DTYPES && liana__file_dtype(array.dtype) != tensor->dtype) array.dtype++;
     array.shape.rank = tensor->rank;
     memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
     bool fits = array.dtype < LIANA_NUM_DTYPES && liana__kept_array_size(&array) == tensor->size;

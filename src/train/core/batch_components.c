@@ -142,26 +142,46 @@ static liana_status find_targets(search *own, bool wanted)
     return LIANA_OK;
 }
 
+static liana_status search_list(search *own, bool wants_targets)
+{
+    *own->match = (liana__data_match){0};
+    LIANA_TRY(find_inputs(own));
+    LIANA_TRY(find_targets(own, wants_targets));
+    const char *name = own->names->weight;
+    if (!name) return LIANA_OK;
+    const liana_component *weight = find(&own->list, name);
+    if (!weight && wants_targets) {
+        return fail_missing(own, "weight", "of the examples", name, "data.example_weight");
+    }
+    own->match->weight = weight ? weight->name : NULL;
+    return LIANA_OK;
+}
+
+static const liana__data_names no_names;
+
+liana_status liana__data_match_list(const liana_model *model, const liana_component *components, size_t count,
+                                    const liana__data_names *names, bool wants_targets, liana__data_match *match,
+                                    liana__error *error)
+{
+    search own = {.model = model, .names = names ? names : &no_names, .match = match, .error = error};
+    if (count > LIANA_MAX_COMPONENTS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %zu components, expected at most %d", count,
+                           LIANA_MAX_COMPONENTS);
+    }
+    for (size_t i = 0; i < count; i++) own.list.items[own.list.count++] = components[i];
+    return search_list(&own, wants_targets);
+}
+
 liana_status liana__data_match_find(const liana_model *model, const liana__source *source,
                                     const liana__data_names *names, bool wants_targets, liana__data_match *match,
                                     liana__error *error)
 {
-    static const liana__data_names none;
     search own = {.model = model,
                   .list = list_components(source),
-                  .names = names ? names : &none,
+                  .names = names ? names : &no_names,
                   .match = match,
                   .error = error};
-    *match = (liana__data_match){0};
-    LIANA_TRY(find_inputs(&own));
-    LIANA_TRY(find_targets(&own, wants_targets));
-    if (!own.names->weight) return LIANA_OK;
-    const liana_component *weight = find(&own.list, own.names->weight);
-    if (!weight && wants_targets) {
-        return fail_missing(&own, "weight", "of the examples", own.names->weight, "data.example_weight");
-    }
-    match->weight = weight ? weight->name : NULL;
-    return LIANA_OK;
+    return search_list(&own, wants_targets);
 }
 
 /* ---- the loader's components ---- */

@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_BATCH_COMPONENTS_H
 
 #include "data/loader/loader.h"
+#include "train/core/step_graphs.h"
 #include "train/core/trainer.h"
 
 /* Names that the user gives; NULL: none. */
@@ -27,8 +28,12 @@ typedef struct liana__data_match {
     bool has_label;                              /* target 0 is the label of the data */
 } liana__data_match;
 
-/* Finds them in a source. `wants_targets`: training and evaluation need them. Errors: INVALID_ARGUMENT, with the names
- * of what there is. */
+/* Finds them among components with the shapes of one example. `wants_targets`: training and evaluation need them.
+ * Errors: INVALID_ARGUMENT, with the names of what there is. */
+liana_status liana__data_match_list(const liana_model *model, const liana_component *components, size_t count,
+                                    const liana__data_names *names, bool wants_targets, liana__data_match *match,
+                                    liana__error *error) LIANA_MUST_USE;
+/* The same in a source. */
 liana_status liana__data_match_find(const liana_model *model, const liana__source *source,
                                     const liana__data_names *names, bool wants_targets, liana__data_match *match,
                                     liana__error *error) LIANA_MUST_USE;

@@ -2,8 +2,8 @@
 #include "train/core/objective.h"
 
 #include "base/named.h"
+#include "ir/shape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A request that is being read. */
@@ -72,6 +72,7 @@ static liana_status read_losses(const reading *own)
     const liana__value *value = own->request->loss;
     liana__objective *objective = own->objective;
     if (!value || value->kind == LIANA__VALUE_NULL) value = NULL;
+    if (!value && own->request->predicts) return LIANA_OK;
     if (!value && objective->num_outputs == 1) {
         value = liana__value_string(own->arena, "sparse_categorical_crossentropy");
         if (!value) return liana__fail_memory(own->error, "the loss");
@@ -125,11 +126,6 @@ static liana_status read_loss_weights(const reading *own)
 }
 
 /* ---- targets ---- */
-
-static int64_t last_dimension(const liana_shape *shape)
-{
-    return shape->dims[shape->rank - 1];
-}
 
 /* Whether the data have a class for each element, and not the values themselves. */
 static bool data_are_classes(const liana__objective_output *output, const liana_component *data)
@@ -217,6 +213,7 @@ static liana_status add_usual_metrics(const reading *own)
 static liana_status read_metrics(const reading *own)
 {
     const liana__value *value = own->request->metrics;
+    if (own->request->predicts) return LIANA_OK;
     if (!value || value->kind == LIANA__VALUE_NULL) return add_usual_metrics(own);
     bool by_output = value->kind == LIANA__VALUE_MAP && !liana__value_get(value, "name");
     if (!by_output && own->objective->num_outputs == 1) return add_metrics(own, 0, value, key_of(own, "metrics"));

@@ -58,6 +58,7 @@ typedef struct liana__objective_request {
     /* What the data have for each output, with the shape of an example; NULL: not known. A loss that takes classes and
      * values takes what they are. */
     const liana_component *const *targets;
+    bool predicts; /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
 /* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "data/source/source.h"
 #include "program/optimizer_text.h"
+#include "train/model/model_objective.h"
 #include "train/model/model_values.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ typedef struct kept {
     char *key; /* what was asked for; NULL: nothing is kept */
     liana__arena arena;
     liana__training training;
-    uint64_t values_version; /* of the model's weights that the variables have */
+    liana__objective_request asked; /* values in the arena */
+    uint64_t values_version;        /* of the model's weights that the variables have */
 } kept;
 
 typedef struct compiled {
@@ -87,6 +89,22 @@ liana_status liana__compiled_check_weights(const double *weights, int64_t count,
     return LIANA_OK;
 }
 
+static void describe_component(const liana_component *component, liana__text *text)
+{
+    liana__text_add(text, "%s %d", component->name ? component->name : "", component->dtype);
+    for (int i = 0; i < component->shape.rank; i++) liana__text_add(text, " %lld", (long long)component->shape.dims[i]);
+    liana__text_add(text, "\n");
+}
+
+static void describe_match(const liana__compile_request *request, liana__text *text)
+{
+    const liana__data_match *match = request->match;
+    liana__text_add(text, "\n%d %d %d %s\n", request->predicts, match && match->has_image, match && match->has_label,
+                    match && match->weight ? match->weight : "");
+    for (size_t i = 0; match && i < LIANA__MAX_INPUTS; i++) describe_component(&match->inputs[i], text);
+    for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) describe_component(&match->targets[i], text);
+}
+
 /* Everything that what is compiled depends on, as text. NULL: out of memory. */
 static char *make_key(const liana__compile_request *request)
 {
@@ -99,6 +117,10 @@ static char *make_key(const liana__compile_request *request)
     }
     liana__text_add(&text, "\n%lld ", (long long)request->evaluation_batch_size);
     liana__describe_objective(&request->objective, &text);
+    describe_match(request, &text);
+    if (!request->optimizer && request->model->objective) {
+        liana__value_write_json(request->model->objective, 0, &text);
+    }
     liana__text_add(&text, "%lld %lld %llu %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
                     (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
                     (int)request->mixes, (int)request->precision, (int)request->recompute, (long long)request->memory,
@@ -122,6 +144,23 @@ static liana_status read_optimizer(const char *text, liana__arena *arena, liana_
 static size_t data_bytes(int64_t mebibytes)
 {
     return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
+}
+
+/* What is minimised and measured: as it is named, else as the model was trained. */
+static liana_status find_objective(const liana__compile_request *request, kept *item, liana__objective *objective,
+                                   liana__error *error)
+{
+    const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
+    for (size_t i = 0; request->match && i < LIANA__MAX_OUTPUTS; i++) {
+        if (request->match->targets[i].name) targets[i] = &request->match->targets[i];
+    }
+    item->asked = (liana__objective_request){.model = request->model, .targets = targets, .predicts = request->predicts};
+    LIANA_TRY(liana__read_objective(&request->objective, &item->arena, &item->asked, error));
+    if (!request->optimizer) liana__model_recall_objective(request->model, &item->asked);
+    liana_status status =
+        liana__objective_create(&item->asked, request->optimizer, &item->arena, objective, error);
+    item->asked.targets = NULL;
+    return status;
 }
 
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
@@ -153,8 +192,14 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
     liana__objective *objective = liana__arena_allocate(&item->arena, sizeof *objective);
     if (!objective) return liana__fail_memory(error, "the loss");
     options.trainer.objective = objective;
-    LIANA_TRY(liana__read_objective(&request->objective, request->model, request->optimizer, &item->arena, objective,
-                                    error));
+    LIANA_TRY(find_objective(request, item, objective, error));
+    if (request->match) {
+        liana__trainer_input *inputs = liana__arena_allocate(&item->arena, LIANA__MAX_INPUTS * sizeof *inputs);
+        if (!inputs) return liana__fail_memory(error, "the model's inputs");
+        liana__data_match_inputs(request->model, request->match, inputs);
+        options.trainer.inputs = inputs;
+        options.trainer.weighted = request->match->weight != NULL;
+    }
     if (request->strategy) LIANA_TRY(liana__strategy_find(request->strategy, &options.strategy, error));
     return liana__training_open(&item->training, &options, error);
 }
@@ -200,7 +245,8 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
 {
     LIANA_TRY(liana__model_values_read(model, &training->variables, error));
+    kept *item = &((compiled *)model->compiled)->items[OF_FIT];
     model->values_version++;
-    ((compiled *)model->compiled)->items[OF_FIT].values_version = model->values_version;
-    return LIANA_OK;
+    item->values_version = model->values_version;
+    return liana__model_keep_objective(model, &item->asked, error);
 }

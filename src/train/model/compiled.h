@@ -3,15 +3,20 @@
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
+#include "train/core/batch_components.h"
 #include "train/core/training.h"
 #include "train/model/named_objective.h"
+
+#include <liana/train.h>
 
 /* What is asked for, by name, as public options say it. */
 typedef struct liana__compile_request {
     liana_model *model;
     const char *strategy;       /* NULL: one_device */
     const char *optimizer;      /* of a fit, as YAML; NULL: none */
-    liana__named_objective objective;
+    liana__named_objective objective; /* nothing named: of an evaluation, what the model was trained for */
+    bool predicts;                    /* no targets, loss and metrics */
+    const liana__data_match *match;   /* which components the data have; NULL: images and labels */
     int64_t batch_size, microbatch;
     int64_t evaluation_batch_size; /* 0: batch_size */
     const double *class_weights;   /* of the loss; NULL: all 1 */
@@ -43,6 +48,8 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
 /* The model's weights become those of the training: after a fit. */
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
     LIANA_MUST_USE;
+/* Totals as the public interface gives them. */
+liana_results liana__results_of(const liana__totals *totals);
 /* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */
 void liana__compiled_forget(liana_model *model);
 

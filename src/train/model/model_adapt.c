@@ -63,7 +63,7 @@ static liana_status count_channels(const liana_model *model, size_t layer, int64
 
 liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__moments *moments, liana__error *error)
 {
-    int64_t channels;
+    int64_t channels = 0;
     LIANA_TRY(count_channels(model, layer, &channels, error));
     if (moments->count == 0 || moments->channels != channels) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -166,7 +166,7 @@ liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, 
                            dataset ? "this is not a layer of the model" : "the dataset is NULL");
     }
     size_t index = model->nodes[layer.id - 1].layer;
-    int64_t channels;
+    int64_t channels = 0;
     LIANA_TRY(count_channels(model, index, &channels, error));
     LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
     LIANA_TRY(check_component(dataset, component, channels, error));

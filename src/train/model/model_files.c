@@ -6,6 +6,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/precision.h"
+#include "train/model/model_objective.h"
 #include "train/model/model_preprocessing.h"
 #include "train/model/model_values.h"
 #include "train/model/weights.h"
@@ -29,10 +30,16 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
                                                  .data = model->values[i]};
         for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
     }
-    liana__safetensors_entry entries[] = {{"liana", LIANA_VERSION},
-                                          {liana__preprocessing_key, liana__preprocessing_text(model, arena)}};
-    if (!entries[1].value) return liana__fail_memory(error, path);
-    liana__safetensors_contents contents = {tensors, model->num_weights, entries, *entries[1].value ? 2 : 1};
+    const char *preprocessing = liana__preprocessing_text(model, arena);
+    const char *objective = liana__model_objective_text(model, arena);
+    if (!preprocessing || !objective) return liana__fail_memory(error, path);
+    liana__safetensors_entry entries[3] = {{"liana", LIANA_VERSION}};
+    size_t num_entries = 1;
+    if (*preprocessing) {
+        entries[num_entries++] = (liana__safetensors_entry){liana__preprocessing_key, preprocessing};
+    }
+    if (*objective) entries[num_entries++] = (liana__safetensors_entry){liana__model_objective_key, objective};
+    liana__safetensors_contents contents = {tensors, model->num_weights, entries, num_entries};
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 
@@ -131,17 +138,6 @@ static liana_status find_weights(const char *folder, liana__arena *arena, const 
     if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
     *path = liana__path_join(arena, newest, "variables.safetensors");
     return *path ? LIANA_OK : liana__fail_memory(error, folder);
-}
-
-/* What liana_model_save left beside the weights. */
-static liana_status read_preprocessing(liana_model *model, const char *weights, liana__error *error)
-{
-    liana__safetensors file;
-    LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    liana_status status =
-        liana__preprocessing_read(model, liana__safetensors_metadata(&file, PREPROCESSING), weights, error);
-    liana__safetensors_close(&file);
-    return status;
 }
 
 /* The two files that liana_model_save writes. */

@@ -3,6 +3,7 @@
 #include "data/dataset/dataset_source.h"
 #include "data/source/part.h"
 #include "formats/yaml.h"
+#include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
@@ -22,6 +23,7 @@
 typedef struct part {
     liana__source *source;
     liana__loader *loader;
+    liana__batch_plan plan;
 } part;
 
 /* One call. */
@@ -38,6 +40,7 @@ typedef struct session {
     bool skips_bad_records;
     liana__bad_records bad_records;
     part fitted, measured;
+    liana__data_match match; /* of the data that it is fitted to, or that are measured */
     liana__source *whole;    /* the data that these two are parts of; NULL: they are not divided */
     liana__augment *augment; /* NULL: none */
     liana__augmenter augmenter;
@@ -81,6 +84,11 @@ static liana_status find_augmentation(session *own, const char *text, liana__err
     liana_shape input = liana__model_input_shape(own->model);
     liana__augment_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
     if (!text) return LIANA_OK;
+    if (input.rank != 4) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "augment changes images, but the model's input '%s' is %s; remove it",
+                           liana__model_input(own->model, 0).name, liana__shape_print(&input).text);
+    }
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &own->arena, &list, error));
     LIANA_TRY(liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error));
     own->augmenter = liana__augmenter_of(own->augment);
@@ -160,26 +168,90 @@ static size_t part_bytes(const session *own, const part *data)
     return data == &own->fitted ? own->data_bytes / 2 : own->data_bytes / 4;
 }
 
+/* Whether the model reads images, and the data have some. */
+static bool has_images(const liana_model *model, const liana_dataset *data)
+{
+    int index = liana__spec_find(&data->spec, "image");
+    bool wanted = false;
+    for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
+        wanted |= liana__model_input(model, i).shape.rank == 4;
+    }
+    if (!wanted || index < 0) return false;
+    const int dtype = data->spec.components[index].dtype;
+    return dtype == LIANA_STRING || dtype == LIANA_U8;
+}
+
 static liana_status open_view(const session *own, const liana_dataset *data, const liana_fit_options *fit,
                               liana__source **source, liana__error *error)
 {
     int64_t epoch = 0;
     if (fit && __builtin_mul_overflow(fit->steps_per_epoch, own->batch_size, &epoch)) epoch = 0;
-    return liana__dataset_view(data, epoch, source, error);
+    return has_images(own->model, data) ? liana__dataset_view(data, epoch, source, error)
+                                        : liana__dataset_view_values(data, epoch, source, error);
+}
+
+/* The names that the options give to inputs and targets. */
+static liana_status find_names(const liana_model *model, const liana_binding *given, bool of_inputs,
+                               const char **components, liana__error *error)
+{
+    size_t count = of_inputs ? liana__model_num_inputs(model) : liana__model_num_outputs(model);
+    for (size_t k = 0; given && k < LIANA_MAX_OUTPUTS && given[k].component; k++) {
+        size_t i = 0;
+        for (; given[k].name && i < count; i++) {
+            liana__model_port port = of_inputs ? liana__model_input(model, i) : liana__model_output(model, i);
+            if (strcmp(port.name, given[k].name) == 0) break;
+        }
+        if (i >= count || (!given[k].name && count > 1)) {
+            return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model has no %s '%s' for the component '%s'",
+                               of_inputs ? "input" : "output", given[k].name ? given[k].name : "(without a name)",
+                               given[k].component);
+        }
+        components[i] = given[k].component;
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_match(session *own, const liana__source *source, const liana_binding *inputs,
+                               const liana_binding *targets, const char *weight, bool wants_targets,
+                               liana__data_match *match, liana__error *error)
+{
+    liana__data_names names = {.weight = weight, .inputs_key = "inputs", .targets_key = "targets"};
+    if (liana__model_num_inputs(own->model) > LIANA__MAX_INPUTS ||
+        liana__model_num_outputs(own->model) > LIANA__MAX_OUTPUTS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model has more than %d inputs or %d outputs",
+                           LIANA__MAX_INPUTS, LIANA__MAX_OUTPUTS);
+    }
+    LIANA_TRY(find_names(own->model, inputs, true, names.inputs, error));
+    LIANA_TRY(find_names(own->model, targets, false, names.targets, error));
+    return liana__data_match_find(own->model, source, &names, wants_targets, match, error);
+}
+
+/* How the images of a dataset are read for the model. */
+static liana_status find_image(const session *own, const liana_dataset *data, liana__decode_options *image,
+                               liana__error *error)
+{
+    liana_shape input = {0};
+    for (size_t i = 0; i < liana__model_num_inputs(own->model) && input.rank != 4; i++) {
+        input = liana__model_input(own->model, i).shape;
+    }
+    if (input.dims[3] != 1 && input.dims[3] != 3) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
+                           (long long)input.dims[3]);
+    }
+    *image = (liana__decode_options){.height = input.dims[1],
+                                     .width = input.dims[2],
+                                     .channels = (int)input.dims[3],
+                                     .antialias = data->antialias || own->antialias,
+                                     .fast = own->fast_decode};
+    return LIANA_OK;
 }
 
 /* What the model reads of a dataset. `fit`: NULL to measure only. */
-static liana_status start_loader(session *own, const liana_dataset *data, const liana_fit_options *fit, part *opened,
-                                 liana__error *error)
+static liana_status start_loader(session *own, const liana_dataset *data, const liana_fit_options *fit,
+                                 const liana__data_match *match, part *opened, liana__error *error)
 {
     if (!opened->source) LIANA_TRY(open_view(own, data, fit, &opened->source, error));
-    liana_shape input = liana__model_input_shape(own->model);
-    liana__loader_options options = {.image = {.height = input.dims[1],
-                                               .width = input.dims[2],
-                                               .channels = (int)input.dims[3],
-                                               .antialias = data->antialias || own->antialias,
-                                               .fast = own->fast_decode},
-                                     .batch_size = fit ? own->batch_size : own->evaluation_batch_size,
+    liana__loader_options options = {.batch_size = fit ? own->batch_size : own->evaluation_batch_size,
                                      .seed = own->seed,
                                      .num_classes = liana__trainer_num_classes(own->training->trainer),
                                      .label_offset = data->label_offset,
@@ -191,10 +263,8 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
         options.bad_records = &own->bad_records;
         options.part = fit ? "train" : "validation";
     }
-    if (input.dims[3] != 1 && input.dims[3] != 3) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
-                           (long long)input.dims[3]);
-    }
+    if (match->has_image) LIANA_TRY(find_image(own, data, &options.image, error));
+    LIANA_TRY(liana__batch_plan_make(own->training->trainer, match, &opened->plan, &options, error));
     const liana__augment *augment = fit ? own->augment : NULL;
     if (augment) options.augmenter = &own->augmenter;
     if (augment && liana__augment_mixes(augment)) {
@@ -204,7 +274,7 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
     return liana__loader_create(opened->source, &options, &opened->loader, error);
 }
 
-static liana_results results_of(const liana__totals *totals)
+liana_results liana__results_of(const liana__totals *totals)
 {
     liana_results results = {.num_examples = totals->count,
                              .loss = liana__totals_mean(totals, 0),
@@ -235,8 +305,8 @@ static bool watch(void *user, const liana__fit_event *event)
     if (event->kind != LIANA__FIT_EPOCH || !options->on_epoch) return true;
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
-                         .training = results_of(event->training),
-                         .validation = results_of(event->validation),
+                         .training = liana__results_of(event->training),
+                         .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
     return options->on_epoch(options->user, &epoch);
@@ -270,12 +340,15 @@ static liana_status open_data(session *own, const liana_fit_options *options, li
     own->bad_records.most = options->max_bad_records;
     own->bad_records.on_note = options->on_bad_record;
     own->bad_records.user = options->user;
-    LIANA_TRY(split_data(own, options, error));
-    LIANA_TRY(start_loader(own, options->training, options, &own->fitted, error));
-    if (own->whole) return start_loader(own, options->training, NULL, &own->measured, error);
+    LIANA_TRY(start_loader(own, options->training, options, &own->match, &own->fitted, error));
+    if (own->whole) return start_loader(own, options->training, NULL, &own->match, &own->measured, error);
     if (!options->validation) return LIANA_OK;
     LIANA_TRY(check_scale(options->validation, own->scale, "the training data have", error));
-    return start_loader(own, options->validation, NULL, &own->measured, error);
+    liana__data_match match;
+    LIANA_TRY(open_view(own, options->validation, NULL, &own->measured.source, error));
+    LIANA_TRY(find_match(own, own->measured.source, options->inputs, options->targets, options->example_weight, true,
+                         &match, error));
+    return start_loader(own, options->validation, NULL, &match, &own->measured, error);
 }
 
 /* Where checkpoints are on this machine. Those of a bucket are fetched if the fit goes on from them. */
@@ -449,6 +522,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},
+                                      .match = &own->match,
                                       .batch_size = own->batch_size,
                                       .evaluation_batch_size = own->evaluation_batch_size,
                                       .class_weights = options->class_weights,
@@ -483,6 +557,10 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(find_preprocessing(own, options->training, true, error));
     LIANA_TRY(find_augmentation(own, options->augment, error));
+    LIANA_TRY(split_data(own, options, error));
+    if (!own->fitted.source) LIANA_TRY(open_view(own, options->training, options, &own->fitted.source, error));
+    LIANA_TRY(find_match(own, own->fitted.source, options->inputs, options->targets, options->example_weight, true,
+                         &own->match, error));
     LIANA_TRY(open_checkpoints(own, options, error));
     return compile_fit(own, options, error);
 }
@@ -519,14 +597,9 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
 
 /* ---- evaluate and predict ---- */
 
-static bool has_labels(const liana_dataset *dataset)
-{
-    return liana__spec_find(&dataset->spec, "label") >= 0;
-}
-
 /* Runs over the data once. */
-static liana_status measure(liana__compile_request *request, const liana_dataset *data, int64_t steps,
-                            liana__on_outputs on_outputs, void *user, liana_results *results, liana__error *error)
+static liana_status measure(liana__compile_request *request, const liana_dataset *data,
+                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs, void *user, liana_results *results, liana__error *error)
 {
     liana_model *model = request->model;
     if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
@@ -540,13 +613,19 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     liana_status status = find_preprocessing(&own, data, false, error);
     request->scale = own.scale;
     request->precision = model->precision;
-    if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
-    if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.measured, error);
+    request->match = &own.match;
+    if (status == LIANA_OK) status = open_view(&own, data, NULL, &own.measured.source, error);
     if (status == LIANA_OK) {
-        status = liana__evaluate(own.training->trainer, own.measured.loader, has_labels(data), steps, &totals,
-                                 on_outputs, user, error);
+        status = find_match(&own, own.measured.source, options->inputs, options->targets, options->example_weight,
+                            !request->predicts, &own.match, error);
     }
-    if (status == LIANA_OK && results) *results = results_of(&totals);
+    if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
+    if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.match, &own.measured, error);
+    if (status == LIANA_OK) {
+        status =
+            liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
+    }
+    if (status == LIANA_OK && results) *results = liana__results_of(&totals);
     liana__totals_free(&totals);
     close_session(&own);
     return status;
@@ -568,24 +647,21 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
                                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics}};
-    if (dataset && !has_labels(dataset)) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no labels to evaluate on");
-    }
     if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     LIANA_TRY(check_steps(options->steps, error));
-    return measure(&request, dataset, options->steps, NULL, NULL, results, error);
+    return measure(&request, dataset, options, options->steps, NULL, NULL, results, error);
 }
 
 typedef struct destination {
     float *next;
-    size_t num_classes;
+    size_t row_size;
 } destination;
 
 static liana_status copy_outputs(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     (void)error;
     destination *own = user;
-    size_t count = (size_t)batch->count * own->num_classes;
+    size_t count = (size_t)batch->count * own->row_size;
     memcpy(own->next, outputs, count * sizeof *outputs);
     own->next += count;
     return LIANA_OK;
@@ -598,12 +674,18 @@ liana_status liana_predict_batches(liana_model *model, const liana_dataset *data
     if (!options) options = &defaults;
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
+                                      .predicts = true,
                                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE};
-    liana_shape output = liana__model_output_shape(model);
-    destination own = {outputs, output.rank == 2 ? (size_t)output.dims[1] : 0};
+    liana_evaluate_options wanted = {0};
+    memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);
+    destination own = {outputs, 0};
+    for (size_t i = 0; i < liana__model_num_outputs(model); i++) {
+        liana__model_port port = liana__model_output(model, i);
+        own.row_size += (size_t)liana_shape_size(&port.shape);
+    }
     LIANA_TRY(check_steps(options->steps, error));
     if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
-    return measure(&request, dataset, options->steps, copy_outputs, &own, NULL, error);
+    return measure(&request, dataset, &wanted, options->steps, copy_outputs, &own, NULL, error);
 }
 
 liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)

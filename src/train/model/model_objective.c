@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+const char *const liana__model_objective_key = "objective";
+
 enum { NUM_PARTS = 3 };
 
 static const char *const keys[NUM_PARTS] = {"loss", "loss_weights", "metrics"};

@@ -12,6 +12,8 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
 /* Sets what the model knows in a request that says nothing. */
 void liana__model_recall_objective(const liana_model *model, liana__objective_request *request);
 
+/* The key of this line in the metadata of a weight file. */
+extern const char *const liana__model_objective_key;
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__model_objective_text(const liana_model *model, liana__arena *arena);
 /* Reads that line from the file at `path`; NULL and "" change nothing. Errors: INVALID_DATA, OUT_OF_MEMORY. */

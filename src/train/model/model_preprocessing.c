@@ -7,6 +7,7 @@
 #include "formats/safetensors.h"
 #include "models/preprocessing.h"
 #include "train/config/config.h"
+#include "train/model/model_objective.h"
 
 #include <string.h>
 
@@ -162,6 +163,10 @@ liana_status liana__preprocessing_read_file(liana_model *model, const char *weig
     LIANA_TRY(liana__safetensors_open(weights, &file, error));
     const char *text = liana__safetensors_metadata(&file, liana__preprocessing_key);
     liana_status status = liana__preprocessing_read(model, text, weights, error);
+    if (status == LIANA_OK) {
+        text = liana__safetensors_metadata(&file, liana__model_objective_key);
+        status = liana__model_objective_read(model, text, weights, error);
+    }
     liana__safetensors_close(&file);
     return status;
 }
@@ -181,6 +186,10 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
                                  .fast_decode = data->decode == LIANA__DECODE_FAST,
                                  .class_names = data->class_names.items,
                                  .num_class_names = data->class_names.count};
+    const liana__objective_request trained = {.loss = config.train.loss,
+                                              .loss_weights = config.train.loss_weights,
+                                              .metrics = config.train.metrics};
+    LIANA_TRY(liana__model_keep_objective(model, &trained, error));
     /* The classes are counted when training begins. */
     liana_status status = liana__preprocessing_set(model, &found, data->num_classes > 0, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s' and its model.json", path);

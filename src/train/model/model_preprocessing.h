@@ -11,8 +11,8 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
 liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
     LIANA_MUST_USE;
 
-/* The key of that line in the metadata of a weight file; and setting it from such a file (safetensors). Errors: those of
- * opening it. */
+/* The key of that line in the metadata of a weight file; and setting it, and what the model was trained for
+ * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */
 extern const char *const liana__preprocessing_key;
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
     LIANA_MUST_USE;

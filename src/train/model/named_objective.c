@@ -116,13 +116,11 @@ static liana_status read_metrics(const liana__named_objective *named, const lian
     return arena->failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
 }
 
-liana_status liana__read_objective(const liana__named_objective *named, const liana_model *model, bool for_training,
-                                   liana__arena *arena, liana__objective *objective, liana__error *error)
+liana_status liana__read_objective(const liana__named_objective *named, liana__arena *arena,
+                                   liana__objective_request *request, liana__error *error)
 {
-    liana__objective_request request = {.model = model};
-    LIANA_TRY(read_losses(named, model, arena, &request, error));
-    LIANA_TRY(read_metrics(named, model, arena, &request, error));
-    return liana__objective_create(&request, for_training, arena, objective, error);
+    LIANA_TRY(read_losses(named, request->model, arena, request, error));
+    return read_metrics(named, request->model, arena, request, error);
 }
 
 void liana__describe_objective(const liana__named_objective *named, liana__text *text)

@@ -14,10 +14,10 @@ typedef struct liana__named_objective {
     const liana_metric *output_metrics;
 } liana__named_objective;
 
-/* Reads them for a model. Errors: those of liana__objective_create. */
-liana_status liana__read_objective(const liana__named_objective *named, const liana_model *model, bool for_training,
-                                   liana__arena *arena, liana__objective *objective, liana__error *error)
-    LIANA_MUST_USE;
+/* Makes the values of a request, whose model is set, of them; what is not named stays NULL. Values are in the arena.
+ * Errors: INVALID_CONFIG. */
+liana_status liana__read_objective(const liana__named_objective *named, liana__arena *arena,
+                                   liana__objective_request *request, liana__error *error) LIANA_MUST_USE;
 
 /* Everything that they say, so that two can be compared. */
 void liana__describe_objective(const liana__named_objective *named, liana__text *text);

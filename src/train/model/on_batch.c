@@ -12,99 +12,147 @@
 /* A program's arrays as a batch. */
 typedef struct arrays_batch {
     liana__trainer_batch batch;
+    liana__data_match match; /* names are the arrays' */
     uint64_t *positions;
 } arrays_batch;
 
 /* ---- the arrays ---- */
 
+/* The components that the arrays are: their shapes without the batch. */
+static liana_status list_components(const liana_array *arrays, size_t count, liana_component *components,
+                                    liana__error *error)
+{
+    if (count && !arrays) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the arrays of the batch are NULL");
+    if (count > LIANA_MAX_COMPONENTS) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %zu arrays, expected at most %d", count,
+                           LIANA_MAX_COMPONENTS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const liana_array *array = &arrays[i];
+        const char *name = array->name ? array->name : "";
+        if (!*name || !array->data) {
+            return liana__fail(error, LIANA_INVALID_ARGUMENT, "array %zu ('%.60s') has no %s", i, name,
+                               *name ? "data: they are NULL" : "name");
+        }
+        bool known = array->dtype >= 0 && array->dtype < LIANA_NUM_DTYPES;
+        if (!known || array->shape.rank < 1 || array->shape.rank > LIANA_MAX_RANK || array->shape.dims[0] < 1 ||
+            array->shape.dims[0] != arrays[0].shape.dims[0]) {
+            return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                               "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'",
+                               name, liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
+        }
+        components[i] = (liana_component){name, array->dtype, {.rank = array->shape.rank - 1}};
+        for (int k = 1; k < array->shape.rank; k++) components[i].shape.dims[k - 1] = array->shape.dims[k];
+    }
+    return LIANA_OK;
+}
+
 static const liana_array *find_array(const liana_array *arrays, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (arrays[i].name && strcmp(arrays[i].name, name) == 0) return &arrays[i];
+    for (size_t i = 0; name && i < count; i++) {
+        if (strcmp(arrays[i].name, name) == 0) return &arrays[i];
     }
     return NULL;
 }
 
-static liana_status check_names(const liana_array *arrays, size_t count, liana__error *error)
+/* `shape` is that of one example, with a batch of 1. */
+static liana_status check_array(const liana_array *array, liana_dtype dtype, liana_shape shape, liana__error *error)
 {
-    static const char *const known[] = {"image", "label"};
-    for (size_t i = 0; i < count; i++) {
-        const char *name = arrays[i].name ? arrays[i].name : "";
-        if (strcmp(name, known[0]) == 0 || strcmp(name, known[1]) == 0) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "array %zu is called '%.60s', expected 'image' or 'label'%s",
-                           i, name, liana__hint(liana__nearest(name, known, 2)).text);
+    shape.dims[0] = array->shape.dims[0];
+    if (array->dtype == (int)dtype && liana_shape_equal(&array->shape, &shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is %s, expected %s %s for this model",
+                       array->name, liana__array_show(array).text, liana_dtype_name(dtype),
+                       liana__shape_print(&shape).text);
+}
+
+/* The device does not look whether indices are in range. */
+static liana_status check_range(const liana_array *array, int64_t limit, const char *what, liana__error *error)
+{
+    const int32_t *values = array->data;
+    int64_t count = liana_shape_size(&array->shape), each = count / array->shape.dims[0];
+    for (int64_t i = 0; i < count; i++) {
+        if (values[i] >= 0 && values[i] < limit) continue;
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "example %lld has the %s %d, expected 0 to %lld",
+                           (long long)(i / each), what, (int)values[i], (long long)limit - 1);
     }
     return LIANA_OK;
 }
 
-static liana_status check_images(const liana_model *model, const liana_array *images, liana__error *error)
+static liana_status take_inputs(const liana_model *model, const liana__data_match *match, const liana_array *arrays,
+                                size_t count, liana__trainer_batch *batch, liana__error *error)
 {
-    liana_shape input = liana__model_input_shape(model);
-    if (!images || !images->data) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the batch has no array 'image', or its data are NULL");
+    liana__trainer_input inputs[LIANA__MAX_INPUTS];
+    liana__data_match_inputs(model, match, inputs);
+    for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
+        const liana_array *array = find_array(arrays, count, match->inputs[i].name);
+        liana__model_port port = liana__model_input(model, i);
+        LIANA_TRY(check_array(array, inputs[i].dtype, port.shape, error));
+        if (port.num_ids && port.dtype == LIANA_S32) LIANA_TRY(check_range(array, port.num_ids, "id", error));
+        batch->inputs[i] = array->data;
     }
-    bool fits = images->dtype == LIANA_U8 && images->shape.rank == 4 && input.rank == 4 && images->shape.dims[0] >= 1;
-    for (int i = 1; fits && i < 4; i++) fits = images->shape.dims[i] == input.dims[i];
-    if (fits) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the array 'image' is %s, expected u8 [batch, %lld, %lld, %lld] for this model",
-                       liana__array_show(images).text, (long long)input.dims[1], (long long)input.dims[2],
-                       (long long)input.dims[3]);
+    return LIANA_OK;
 }
 
-static liana_status check_labels(const liana_model *model, const liana_array *labels, int64_t count,
+static liana_status take_targets(const liana__objective *objective, const liana__data_match *match,
+                                 const liana_array *arrays, size_t count, liana__trainer_batch *batch,
                                  liana__error *error)
 {
-    if (!labels || !labels->data) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the batch has no array 'label', or its data are NULL");
-    }
-    bool fits = labels->dtype == LIANA_S32 && labels->shape.rank == 1 && labels->shape.dims[0] == count;
-    if (!fits) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array 'label' is %s, expected s32 [%lld]",
-                           liana__array_show(labels).text, (long long)count);
-    }
-    liana_shape output = liana__model_output_shape(model);
-    const int64_t classes = output.rank ? output.dims[output.rank - 1] : 0;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t label = ((const int32_t *)labels->data)[i];
-        if (label >= 0 && label < classes) continue;
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "example %lld has the label %d, expected 0 to %lld", (long long)i,
-                           (int)label, (long long)classes - 1);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana__objective_output *output = &objective->outputs[i];
+        const liana_array *array = find_array(arrays, count, match->targets[i].name);
+        if (!array || !output->choice.loss) continue;
+        LIANA_TRY(check_array(array, output->target_dtype, output->target_shape, error));
+        if (output->target == LIANA__TARGET_CLASSES) {
+            LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
+        }
+        batch->targets[i] = array->data;
     }
     return LIANA_OK;
 }
 
-/* Examples are drawn for by their numbers: those of the first epoch of a fit in the same order. */
-static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays, bool labelled,
-                               uint64_t first_position, arrays_batch *made, liana__error *error)
+static liana_status check_all_used(const liana__data_match *match, const liana_array *arrays, size_t count,
+                                   liana__error *error)
 {
-    *made = (arrays_batch){0};
-    if (num_arrays && !arrays) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the arrays of the batch are NULL");
-    LIANA_TRY(liana__model_check(model, error));
-    LIANA_TRY(check_names(arrays, num_arrays, error));
-    const liana_array *images = find_array(arrays, num_arrays, "image"), *labels = NULL;
-    LIANA_TRY(check_images(model, images, error));
-    int64_t count = images->shape.dims[0];
-    if (labelled) {
-        labels = find_array(arrays, num_arrays, "label");
-        LIANA_TRY(check_labels(model, labels, count, error));
+    for (size_t i = 0; i < count; i++) {
+        bool used = false;
+        for (size_t k = 0; k < LIANA__MAX_INPUTS; k++) {
+            used |= match->inputs[k].name && strcmp(match->inputs[k].name, arrays[i].name) == 0;
+        }
+        for (size_t k = 0; k < LIANA__MAX_OUTPUTS; k++) {
+            used |= match->targets[k].name && strcmp(match->targets[k].name, arrays[i].name) == 0;
+        }
+        if (used) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is no input and no target of the model",
+                           arrays[i].name);
     }
+    return LIANA_OK;
+}
+
+/* Finds which array is what, before the model is compiled. Examples are drawn for by their numbers: those of the first
+ * epoch of a fit in the same order. */
+static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays, bool has_targets,
+                               arrays_batch *made, liana__error *error)
+{
+    liana_component components[LIANA_MAX_COMPONENTS];
+    *made = (arrays_batch){0};
+    LIANA_TRY(list_components(arrays, num_arrays, components, error));
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__data_match_list(model, components, num_arrays, NULL, has_targets, &made->match, error));
+    if (has_targets) LIANA_TRY(check_all_used(&made->match, arrays, num_arrays, error));
+    LIANA_TRY(take_inputs(model, &made->match, arrays, num_arrays, &made->batch, error));
+    int64_t count = arrays[0].shape.dims[0];
     made->positions = malloc((size_t)count * sizeof *made->positions);
     if (!made->positions) return liana__fail_memory(error, "a batch");
-    for (int64_t i = 0; i < count; i++) made->positions[i] = first_position + (uint64_t)i;
-    made->batch = (liana__trainer_batch){.count = count,
-                                         .images = images->data,
-                                         .labels = labels ? labels->data : NULL,
-                                         .positions = made->positions,
-                                         .num_positions = count,
-                                         .first_position = first_position};
+    for (int64_t i = 0; i < count; i++) made->positions[i] = (uint64_t)i;
+    made->batch.count = made->batch.num_positions = count;
+    made->batch.positions = made->positions;
     return LIANA_OK;
 }
 
 static int64_t count_of(const liana_array *arrays, size_t num_arrays)
 {
-    const liana_array *images = arrays ? find_array(arrays, num_arrays, "image") : NULL;
-    return images && images->shape.rank > 0 && images->shape.dims[0] > 0 ? images->shape.dims[0] : 1;
+    bool known = arrays && num_arrays && arrays[0].shape.rank > 0 && arrays[0].shape.dims[0] > 0;
+    return known ? arrays[0].shape.dims[0] : 1;
 }
 
 static liana_scale scale_of(const liana_model *model)
@@ -121,12 +169,15 @@ static liana_status check_size(int64_t batch_size, int64_t count, liana__error *
                        (long long)count, (long long)batch_size);
 }
 
-static void set_results(const liana__trainer_sums *sums, int64_t count, size_t num_metrics, liana_results *results)
+static liana_status set_results(const liana__objective *objective, const float *sums, int64_t count,
+                                liana_results *results, liana__error *error)
 {
-    liana__totals totals = {0};
+    liana__totals totals;
+    LIANA_TRY(liana__totals_create(objective, &totals, error));
     liana__totals_add(&totals, sums, count, 0);
-    *results = (liana_results){.num_examples = count, .loss = liana__totals_mean(&totals, 0)};
-    for (size_t i = 0; i < num_metrics; i++) results->metrics[i] = liana__totals_mean(&totals, i + 1);
+    *results = liana__results_of(&totals);
+    liana__totals_free(&totals);
+    return LIANA_OK;
 }
 
 /* ---- training ---- */
@@ -157,18 +208,19 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
                           const liana__trainer_batch *batch, liana_results *results, liana__error *error)
 {
-    liana__trainer_sums sums = {{0}};
+    const float *sums;
     double rate = 0;
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
     LIANA_TRY(liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error));
-    if (!isfinite(sums.values[0])) {
+    for (size_t i = 0; i < training->objective->num_outputs; i++) {
+        if (isfinite(sums[i])) continue;
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "the loss is %g (learning rate %g): training has diverged; try a smaller learning rate",
-                           (double)sums.values[0], rate);
+                           (double)sums[i], rate);
     }
     training->state.iteration++;
-    if (results) set_results(&sums, batch->count, training->num_metrics, results);
+    if (results) LIANA_TRY(set_results(training->objective, sums, batch->count, results, error));
     LIANA_TRY(liana__compiled_take_weights(model, training, error));
     liana_preprocessing learnt = model->preprocessing;
     learnt.scale = scale_of(model);
@@ -206,8 +258,8 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
     liana__compile_request request = {.model = model,
                                       .strategy = options->strategy.name,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
-                                      .loss = options->loss,
-                                      .metrics = options->metrics,
+                                      .objective = {options->loss, options->losses, options->metrics,
+                                                    options->output_metrics},
                                       .batch_size = batch_size,
                                       .evaluation_batch_size = batch_size,
                                       .class_weights = options->class_weights,
@@ -221,9 +273,13 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
     arrays_batch made;
-    LIANA_TRY(make_batch(model, arrays, num_arrays, true, 0, &made, error));
+    LIANA_TRY(make_batch(model, arrays, num_arrays, true, &made, error));
+    request.match = &made.match;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(&request, &training, error);
+    if (status == LIANA_OK) {
+        status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
+    }
     if (status == LIANA_OK) {
         uint64_t first = (uint64_t)training->state.iteration * (uint64_t)batch_size;
         made.batch.first_position = first;
@@ -238,20 +294,26 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 /* ---- evaluation and prediction ---- */
 
 static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
-                             bool labelled, float *outputs, liana_results *results, liana__error *error)
+                             float *outputs, liana_results *results, liana__error *error)
 {
     arrays_batch made;
     LIANA_TRY(check_size(request->batch_size, count_of(arrays, num_arrays), error));
-    LIANA_TRY(make_batch(request->model, arrays, num_arrays, labelled, 0, &made, error));
+    LIANA_TRY(make_batch(request->model, arrays, num_arrays, !request->predicts, &made, error));
     if (!request->batch_size) request->batch_size = made.batch.count;
     request->scale = scale_of(request->model);
     request->precision = request->model->precision;
-    liana__trainer_sums sums = {{0}};
+    request->match = &made.match;
+    const float *sums;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(request, &training, error);
+    if (status == LIANA_OK) {
+        status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
+    }
     if (status == LIANA_OK) status = liana__trainer_prepare(training->trainer, made.batch.count, false, error);
     if (status == LIANA_OK) status = liana__trainer_evaluate(training->trainer, &made.batch, outputs, &sums, error);
-    if (status == LIANA_OK && results) set_results(&sums, made.batch.count, training->num_metrics, results);
+    if (status == LIANA_OK && results) {
+        status = set_results(training->objective, sums, made.batch.count, results, error);
+    }
     free(made.positions);
     return status;
 }
@@ -263,15 +325,15 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
     if (!options) options = &defaults;
     liana__compile_request request = {.model = model,
                                       .batch_size = options->batch_size,
-                                      .loss = options->loss,
-                                      .metrics = options->metrics};
-    return evaluate(&request, arrays, num_arrays, true, NULL, results, &model->context->error);
+                                      .objective = {options->loss, options->losses, options->metrics,
+                                                    options->output_metrics}};
+    return evaluate(&request, arrays, num_arrays, NULL, results, &model->context->error);
 }
 
 liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
 {
     liana__error *error = &model->context->error;
-    liana__compile_request request = {.model = model};
+    liana__compile_request request = {.model = model, .predicts = true};
     if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
-    return evaluate(&request, arrays, num_arrays, false, outputs, NULL, error);
+    return evaluate(&request, arrays, num_arrays, outputs, NULL, error);
 }

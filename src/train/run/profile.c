@@ -1,5 +1,6 @@
 /* Runs some steps with a recorder, and adds up what it saw. */
 #include "train/run/profile.h"
+#include "train/core/batch_components.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -45,7 +46,7 @@ static liana_status step(profiler *own, int64_t number)
     uint64_t begin = liana__clock();
     LIANA_TRY(liana__loader_next(run->training.loader, &batch, own->error));
     note_step(own, LIANA__EVENT_WAIT, begin, number);
-    liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch, true);
+    liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     const float *sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, own->error);

@@ -53,6 +53,15 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         .data_memory = liana__run_data_memory(run),
         .notes = {options->on_note, options->user},
     };
+    LIANA_TRY(liana__run_find_match(run, error));
+    const liana__run_data *data = run->training.source ? &run->training : &run->validation;
+    liana__trainer_input inputs[LIANA__MAX_INPUTS];
+    if (data->source) {
+        liana__data_match_inputs(run->model, &data->match, inputs);
+        wanted.trainer.inputs = liana__arena_copy(&run->arena, inputs, sizeof inputs);
+        wanted.trainer.weighted = data->match.weight != NULL;
+        if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
+    }
     LIANA_TRY(liana__run_find_objective(run, options->training, &wanted.trainer.objective, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
     LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));

@@ -9,6 +9,7 @@
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
 #include "train/callbacks/standard.h"
+#include "train/core/batch_components.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/fit.h"
@@ -24,6 +25,8 @@ typedef struct liana__run_data {
     liana__augmenter stage;  /* ... as the stage of the loader */
     liana__mixer mixer;      /* and as its mixer, if examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
+    liana__data_match match; /* which of its components are which inputs and targets */
+    liana__batch_plan plan;
 } liana__run_data;
 
 typedef struct liana__run {
@@ -44,7 +47,8 @@ typedef struct liana__run {
     liana__strings class_names; /* empty: not known */
     bool numbered;              /* the classes have no names: labels are numbers */
     int64_t num_classes;
-    int64_t image_shape[3]; /* height, width, channels */
+    int64_t image_shape[3]; /* height, width, channels; zeros: the data have no images */
+    liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */

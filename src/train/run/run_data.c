@@ -6,6 +6,9 @@
 #include "data/source/part.h"
 #include "train/config/source_dataset.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* What happens to labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
@@ -42,6 +45,17 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
     return status;
 }
 
+/* Whether labels are what some output is compared with. */
+static bool needs_labels(const liana__run *run)
+{
+    const liana__component_map *targets = &run->config->data.model_targets;
+    if (targets->count == 0) return true;
+    for (size_t i = 0; i < targets->count; i++) {
+        if (strcmp(targets->components[i], "label") == 0) return true;
+    }
+    return false;
+}
+
 /* How files are opened. */
 typedef struct opener {
     liana__run *run;
@@ -60,7 +74,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     options.class_names = run->class_names;
     options.labels_are_names = own->use == LABELS_NEEDED && run->config->data.label_kind == LIANA__LABELS_NAMES;
     options.take = (uint64_t)own->take;
-    options.need_labels = own->use == LABELS_NEEDED;
+    options.need_labels = own->use == LABELS_NEEDED && needs_labels(run);
     options.ignore_labels = options.columns_optional = own->use == LABELS_IGNORED;
     options.remote = run->remote;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
@@ -141,12 +155,38 @@ static int64_t channels_of_layers(const liana__value *layers)
     return is_image && shape->items[2]->kind == LIANA__VALUE_INT ? shape->items[2]->integer : 0;
 }
 
+/* Whether a component is a target or a weight. */
+static bool is_compared(const liana__data_config *data, const char *name)
+{
+    if (strcmp(name, "label") == 0 || strcmp(name, "id") == 0) return true;
+    if (data->example_weight && strcmp(name, data->example_weight) == 0) return true;
+    for (size_t i = 0; i < data->model_targets.count; i++) {
+        if (strcmp(name, data->model_targets.components[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* What a list of layers without an InputLayer reads: the component that data.inputs names, else the first one. */
+static liana_status find_input_shape(liana__run *run, const liana__source *source)
+{
+    const liana__data_config *data = &run->config->data;
+    const char *named = data->model_inputs.count == 1 ? data->model_inputs.components[0] : NULL;
+    for (size_t i = 0; i < source->num_components && run->input_shape.rank == 0; i++) {
+        const liana_component *component = &source->components[i];
+        bool meant = named ? strcmp(component->name, named) == 0 : !is_compared(data, component->name);
+        if (!meant) continue;
+        run->input_shape = component->shape.rank ? component->shape : liana_shape_of(1);
+    }
+    return LIANA_OK;
+}
+
 /* As configured, or as the model says; the size else as that of the first record. Its channels decide only where the
  * format says them for all records: one grey photograph says nothing of the others. */
 static liana_status find_image_shape(liana__run *run, const liana__source *source, const liana__run_options *options,
                                      liana__error *error)
 {
     liana__data_config *data = &run->config->data;
+    if (source && source->lacks_images) return find_input_shape(run, source);
     if (!data->channels) data->channels = channels_of_layers(run->config->model.layers);
     int64_t wanted[3] = {data->image_size[0], data->image_size[1], data->channels};
     liana__probe first = {0};
@@ -171,6 +211,10 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
 {
     const liana__value *list = run->config->data.augment;
     if (!list) return LIANA_OK;
+    if (!run->image_shape[0]) {
+        liana__place place = liana__config_place(run->config, "data.augment");
+        return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
+    }
     liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
     LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
     run->training.stage = liana__augmenter_of(run->training.augment);
@@ -230,6 +274,37 @@ static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
     return size ? size : train->batch_size;
 }
 
+/* The names that the configuration gives to inputs and targets. */
+static void find_names(const liana__run *run, liana__data_names *names)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__component_map *inputs = &data->model_inputs, *targets = &data->model_targets;
+    *names = (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs",
+                                 .targets_key = "data.targets"};
+    size_t num_inputs = liana__model_num_inputs(run->model), num_outputs = liana__model_num_outputs(run->model);
+    for (size_t i = 0; inputs->count && i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
+        names->inputs[i] = liana__component_for(inputs, liana__model_input(run->model, i).name, num_inputs == 1);
+    }
+    for (size_t i = 0; targets->count && i < num_outputs && i < LIANA__MAX_OUTPUTS; i++) {
+        names->targets[i] = liana__component_for(targets, liana__model_output(run->model, i).name, num_outputs == 1);
+    }
+}
+
+static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
+{
+    liana__data_names names;
+    bool labelled = part == &run->training || part == &run->validation;
+    find_names(run, &names);
+    if (!labelled) memset(names.targets, 0, sizeof names.targets);
+    return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
+}
+
+liana_status liana__run_find_match(liana__run *run, liana__error *error)
+{
+    liana__run_data *part = run->training.source ? &run->training : &run->validation;
+    return part->source ? find_match(run, part, error) : LIANA_OK;
+}
+
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
@@ -260,7 +335,9 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
         options.mixer = &part->mixer;
     }
-    LIANA_TRY(liana__run_choose_cache(run, part, &options, error));
+    LIANA_TRY(find_match(run, part, error));
+    LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
+    if (part->match.has_image) LIANA_TRY(liana__run_choose_cache(run, part, &options, error));
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 
@@ -335,8 +412,16 @@ static liana_status open_others(liana__run *run, const liana__run_options *optio
 static liana_status find_shapes(liana__run *run, const liana__source *source, const liana__run_options *options,
                                 liana__error *error)
 {
-    LIANA_TRY(liana__run_find_classes(run, source, error));
+    const bool classes = !source || source->has_labels || source->class_names.count || run->config->data.num_classes;
+    if (classes) LIANA_TRY(liana__run_find_classes(run, source, error));
     return find_image_shape(run, source, options, error);
+}
+
+/* Whether a list of layers says itself what it reads. */
+static bool begins_with_input(const liana__value *layers)
+{
+    const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;
+    return first && first->kind == LIANA__VALUE_MAP && first->count == 1 && strcmp(first->keys[0], "InputLayer") == 0;
 }
 
 /* Whether the configuration says all that the model's shape depends on. A list of layers has its own last layer. */
@@ -344,14 +429,16 @@ static bool knows_shapes(const liana__config *config)
 {
     const liana__data_config *data = &config->data;
     bool knows_classes = data->num_classes || data->class_names.count || config->model.layers || config->model.file;
-    return knows_classes && data->image_size[0] && data->channels;
+    return knows_classes && ((data->image_size[0] && data->channels) || begins_with_input(config->model.layers));
 }
 
 /* The shapes without training data to open for good. */
 static liana_status look_for_shapes(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    if (knows_shapes(run->config)) return find_shapes(run, NULL, options, error);
+    if (knows_shapes(run->config)) {
+        return data->image_size[0] ? find_shapes(run, NULL, options, error) : liana__run_find_classes(run, NULL, error);
+    }
     const liana__source_config *where = liana__config_has_source(&data->train) ? &data->train : &data->validation;
     if (!liana__config_has_source(where)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -375,6 +462,21 @@ static liana_status find_training_data(liana__run *run, const liana__run_options
     return find_augmentation(run, error);
 }
 
+static void note_data(const liana__run *run, const liana__run_options *options)
+{
+    char classes[48] = "", images[96] = "";
+    const int64_t *shape = run->image_shape;
+    if (run->num_classes) snprintf(classes, sizeof classes, "; %lld classes", (long long)run->num_classes);
+    if (shape[0]) {
+        snprintf(images, sizeof images, "; images %lldx%lldx%lld", (long long)shape[0], (long long)shape[1],
+                 (long long)shape[2]);
+    }
+    liana__run_note(options, "%llu training, %llu validation, %llu test examples%s%s",
+                    (unsigned long long)run->training.source->num_records,
+                    run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
+                    run->test.source ? (unsigned long long)run->test.source->num_records : 0, classes, images);
+}
+
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
@@ -387,12 +489,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     LIANA_TRY(options->training ? find_training_data(run, options, error) : look_for_shapes(run, options, error));
     LIANA_TRY(open_others(run, options, error));
     if (!options->training) return LIANA_OK;
-    liana__run_note(options, "%llu training, %llu validation, %llu test examples; %lld classes; images %lldx%lldx%lld",
-                    (unsigned long long)run->training.source->num_records,
-                    run->validation.source ? (unsigned long long)run->validation.source->num_records : 0,
-                    run->test.source ? (unsigned long long)run->test.source->num_records : 0,
-                    (long long)run->num_classes, (long long)run->image_shape[0], (long long)run->image_shape[1],
-                    (long long)run->image_shape[2]);
+    note_data(run, options);
     LIANA_TRY(liana__run_find_balance(run, options, error));
     run->warnings = (liana__warnings){.training = &run->core,
                                       .notes = {options->on_note, options->user},

@@ -93,7 +93,9 @@ liana_status liana__run_read_model(liana__run *run, liana__error *error)
 
 static liana_status build_layers(liana__run *run, liana__error *error)
 {
-    liana_shape shape = liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2]);
+    liana_shape shape = run->image_shape[0]
+                            ? liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2])
+                            : run->input_shape;
     find_scale(run, NULL);
     liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
     if (status == LIANA_OK) {
@@ -166,6 +168,8 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
     liana_shape output = liana__model_output_shape(run->model);
     int64_t found = output.rank ? output.dims[output.rank - 1] : 0;
     if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
+    /* With other targets the output is of something else. */
+    if (run->config->data.model_targets.count || liana__model_num_outputs(run->model) > 1) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model's last layer gives %lld classes, but the data have %lld; make them equal",
                        (long long)found, (long long)run->num_classes);

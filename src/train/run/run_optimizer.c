@@ -19,7 +19,13 @@ liana_status liana__run_find_objective(liana__run *run, bool for_training, const
                                        liana__error *error)
 {
     const liana__train_config *train = &run->config->train;
-    const liana__objective_request request = {.model = run->model,
+    const liana__run_data *data = run->training.source ? &run->training : &run->validation;
+    const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
+    for (size_t i = 0; data->source && i < LIANA__MAX_OUTPUTS; i++) {
+        if (data->match.targets[i].name) targets[i] = &data->match.targets[i];
+    }
+    const liana__objective_request request = {.targets = targets,
+                                              .model = run->model,
                                               .loss = train->loss,
                                               .loss_weights = train->loss_weights,
                                               .metrics = train->metrics,

@@ -4,6 +4,7 @@
 #include "formats/csv.h"
 #include "remote/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct predictions {
@@ -13,12 +14,56 @@ typedef struct predictions {
     int64_t batches;
     int64_t steps;
     liana__prediction_columns columns;
+    bool of_values; /* and not of classes */
     liana__text text;
 } predictions;
 
 static void add_class(const liana__run *run, liana__text *text, int64_t label)
 {
     if (label >= 0 && (size_t)label < run->class_names.count) liana__csv_add(text, run->class_names.items[label]);
+}
+
+static void add_id(const liana__batch *batch, int64_t index, liana__text *text)
+{
+    if (batch->ids[index]) {
+        liana__csv_add(text, batch->ids[index]);
+    } else {
+        liana__text_add(text, "%llu", (unsigned long long)batch->records[index]);
+    }
+}
+
+/* Whether the model says which class each example is, and nothing else. */
+static bool are_classes(const liana__run *run)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    const liana__objective_output *output = &objective->outputs[0];
+    return objective->num_outputs == 1 && output->shape.rank == 2 && output->target == LIANA__TARGET_CLASSES;
+}
+
+/* Of other models, all values that they predict: a column for each, called as the output is. */
+static void add_value_header(const liana__run *run, liana__text *text)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    liana__text_add(text, "id");
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana__objective_output *output = &objective->outputs[i];
+        int64_t count = liana_shape_size(&output->shape);
+        for (int64_t k = 0; k < count; k++) {
+            char name[320];
+            snprintf(name, sizeof name, count > 1 ? "%.256s_%lld" : "%.256s", output->name, (long long)k);
+            liana__text_add(text, ",");
+            liana__csv_add(text, name);
+        }
+    }
+    liana__text_add(text, "\n");
+}
+
+static void add_values(predictions *own, const liana__batch *batch, int64_t index, const float *output)
+{
+    int64_t count = liana__trainer_row_size(own->run->core.trainer);
+    add_id(batch, index, &own->text);
+    for (int64_t i = 0; i < count; i++) liana__text_add(&own->text, ",%.9g", (double)output[i]);
+    liana__text_add(&own->text, "\n");
 }
 
 static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
@@ -28,11 +73,7 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
         if (output[i] > output[best]) best = i;
     }
     liana__text *text = &own->text;
-    if (batch->ids[index]) {
-        liana__csv_add(text, batch->ids[index]);
-    } else {
-        liana__text_add(text, "%llu", (unsigned long long)batch->records[index]);
-    }
+    add_id(batch, index, text);
     switch (own->columns) {
     case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
     case LIANA__PREDICTIONS_FULL:
@@ -68,7 +109,9 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
 {
     predictions *own = user;
     int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
-    for (int64_t i = 0; i < batch->count; i++) add_prediction(own, batch, i, outputs + i * row_size);
+    for (int64_t i = 0; i < batch->count; i++) {
+        (own->of_values ? add_values : add_prediction)(own, batch, i, outputs + i * row_size);
+    }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
@@ -88,7 +131,12 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                        .columns = columns,
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
-    liana__text_add(&own.text, "%s", headers[columns]);
+    own.of_values = !are_classes(run);
+    if (own.of_values) {
+        add_value_header(run, &own.text);
+    } else {
+        liana__text_add(&own.text, "%s", headers[columns]);
+    }
     liana_status status =
         liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__store_replace(path, own.text.data, own.text.length, error);

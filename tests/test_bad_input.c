@@ -264,7 +264,9 @@ static void test_wrong_keys_and_values(void **state)
     assert_refused(train(config, "train.batch_size=many"), 2, "train.batch_size", "'many'", "whole number");
     assert_refused(train(config, "train.optimizer=Adm"), 2, "'Adm'", "did you mean 'Adam'");
     assert_refused(train(config, "train.optimizer.beta_3=1"), 2, "'beta_3'", "beta_1");
-    assert_refused(train(config, "train.loss=mse"), 2, "train.loss", "'mse'");
+    assert_refused(train(config, "train.loss=mse"), 2, "train.loss", "'mean_squared_error' compares the 4 values",
+                   "'label' has one class");
+    assert_refused(train(config, "train.loss=msee"), 2, "train.loss", "no loss 'msee'");
     assert_refused(train(config, "train.metrics=accurcy"), 2, "'accurcy'", "did you mean 'accuracy'");
     assert_refused(train(config, "train.device=gpu"), 2, "'gpu'", "cpu");
     assert_refused(train(config, "data.train.kind=idxx"), 2, "'idxx'", "idx");

@@ -17,17 +17,35 @@ enum { NUM_TRAINING = 100 };
 typedef struct stage {
     liana__training training;
     liana__totals totals, validation;
+    double sums[2], validation_sums[2]; /* theirs */
     liana_fit_context context;
     liana__callback_list list;
     liana__arena arena;
     liana__notebook notes;
 } stage;
 
+/* A loss and the accuracy. */
+static const liana__objective objective = {
+    .outputs = {{.name = "dense",
+                 .choice = {.loss = &liana__loss_sparse_categorical_crossentropy},
+                 .weight = 1,
+                 .elements = 1}},
+    .num_outputs = 1,
+    .metrics = {{.choice = {.metric = &liana__metric_accuracy}, .name = "accuracy", .first_sum = 1, .num_sums = 1}},
+    .num_metrics = 1,
+    .num_sums = 2,
+    .value_names = {"loss", "accuracy"},
+    .num_values = 2,
+};
+
 static void open_stage(stage *own, const char *callbacks)
 {
     liana__error error = {0};
     liana__value *value;
-    *own = (stage){.training = {.num_metrics = 1, .metric_names = {"accuracy"}, .state = {.rate_factor = 1}}};
+    *own = (stage){.training = {.objective = &objective,
+                                .num_metrics = 1,
+                                .metric_names = objective.value_names + 1,
+                                .state = {.rate_factor = 1}}};
     own->context = (liana_fit_context){.training = &own->training,
                                        .totals = &own->totals,
                                        .validation = &own->validation,
@@ -49,10 +67,13 @@ static void play_epoch(stage *own, double loss, double validation_loss)
 {
     liana__error error = {0};
     own->context.epoch++;
-    own->totals = own->validation = (liana__totals){0};
-    liana__totals_add(&own->totals, &(liana__trainer_sums){{(float)loss, 0.5F}}, 1, 0);
+    own->totals = (liana__totals){.objective = &objective, .sums = own->sums};
+    own->validation = (liana__totals){.objective = &objective, .sums = own->validation_sums};
+    liana__totals_clear(&own->totals);
+    liana__totals_clear(&own->validation);
+    liana__totals_add(&own->totals, (const float[]){(float)loss, 0.5F}, 1, 0);
     if (!isnan(validation_loss)) {
-        liana__totals_add(&own->validation, &(liana__trainer_sums){{(float)validation_loss, 0.5F}}, 1, 0);
+        liana__totals_add(&own->validation, (const float[]){(float)validation_loss, 0.5F}, 1, 0);
     }
     own->context.learning_rate = 0.1 * own->training.state.rate_factor;
     assert_ok(liana__callback_list_call(&own->list, LIANA__ON_EPOCH_END, &own->context, &error), &error);

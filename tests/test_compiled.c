@@ -260,7 +260,7 @@ static void assert_difference(const liana__training *a, const liana__training *b
     liana__error error = {0};
     bool equal;
     char difference[160] = "";
-    assert_ok(liana__training_state_equal(&a->state, &a->variables, &b->state, &b->variables, 1, &equal, difference,
+    assert_ok(liana__training_state_equal(&a->state, &a->variables, &b->state, &b->variables, &equal, difference,
                                           &error),
               &error);
     assert_int_equal(equal, expected == NULL);

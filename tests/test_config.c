@@ -101,7 +101,7 @@ static void test_the_example(void **state)
     assert_int_equal(train->remainder, LIANA__REMAINDER_KEEP);
     assert_string_equal(liana__value_get(train->optimizer, "name")->string, "Adam");
     assert_true(liana__value_get(train->optimizer, "learning_rate")->number == 3e-4);
-    assert_string_equal(train->metrics.items[0], "accuracy");
+    assert_string_equal(train->metrics->items[0]->string, "accuracy");
     assert_int_equal(train->seed, 1);
     assert_true(fixed->config.checkpoint.every_epoch);
     assert_path(fixed, fixed->config.output, "runs/flowers");
@@ -188,7 +188,7 @@ static void test_overrides(void **state)
     assert_int_equal(config->data.test.paths.count, 2);
     assert_string_equal(config->data.class_names.items[1], "b=c");
     assert_string_equal(config->data.features.image, "image/encoded");
-    assert_string_equal(config->train.metrics.items[0], "top_5");
+    assert_string_equal(config->train.metrics->items[0]->string, "top_5");
     assert_null(config->output);
     assert_int_equal(config->checkpoint.every_steps, 100);
 }

@@ -304,7 +304,7 @@ static void test_what_a_model_cannot_take_is_said(void **state)
             "'image' is u8 [8, 12, 12, 1], expected");
     refused(liana_fit(model, &(liana_fit_options){.training = endless}), LIANA_INVALID_ARGUMENT, "set steps_per_epoch");
     refused(liana_fit(model, &(liana_fit_options){.training = renamed}), LIANA_INVALID_ARGUMENT,
-            "no component 'image'");
+            "no component for the input 'input_1'; they have 'picture'");
     refused(liana_fit(model, &(liana_fit_options){.training = none}), LIANA_INVALID_DATA, "no elements");
     refused(liana_fit(model, &(liana_fit_options){.training = wrong, .keep_order = true}), LIANA_OUT_OF_RANGE,
             "train-images', record 0: label 7 is out of range [0, 4)");

@@ -1,8 +1,8 @@
 /* Whole networks at the edges: images of one pixel, numbers of channels that fit no vector, shards of unequal size,
  * denormal and infinite numbers, memory that cannot be had. */
 #include "harness/command_run.h"
-#include "harness/objective.h"
 #include "harness/graph_run.h"
+#include "harness/objective.h"
 
 #include "backends/host.h"
 #include "base/context.h"

@@ -81,8 +81,7 @@ static void add_leaf(const measurement *m, liana__device *device, const samples 
     liana__metric_call call = {.options = choice->options, .activation = m->activation};
     call.output = liana_graph_input(graph, "output", LIANA_F32, rows);
     call.target.kind = m->target;
-    call.target.tensor =
-        liana_graph_input(graph, "target", classes ? LIANA_S32 : LIANA_F32, classes ? column : rows);
+    call.target.tensor = liana_graph_input(graph, "target", classes ? LIANA_S32 : LIANA_F32, classes ? column : rows);
     if (m->weighted) call.weights = liana_graph_input(graph, "weights", LIANA_F32, column);
     liana_tensor added = choice->metric->add(&call);
     liana_graph_output(graph, "sums", added);
@@ -216,7 +215,8 @@ static double average(const samples *all, const measurement *m, char kind, const
 static void test_precision_recall_and_f1_score(void **state)
 {
     (void)state;
-    static const char *const names[] = {"precision", "recall", "f1_score"}, *const how[] = {"macro", "micro", "weighted"};
+    static const char *const names[] = {"precision", "recall", "f1_score"}, *const how[] = {"macro", "micro",
+                                                                                            "weighted"};
     const samples all = draw();
     for (size_t n = 0; n < 3; n++) {
         for (size_t h = 0; h < 3; h++) {
@@ -401,7 +401,7 @@ static void test_mistakes_are_named(void **state)
     (void)state;
     check_refused("f2_score", "no metric 'f2_score'", "did you mean 'f1_score'");
     check_refused("{name: top_k_accuracy, k: 0}", "k", "0");
-    check_refused("{name: accuracy, k: 3}", "k", "");
+    check_refused("{name: accuracy, k: 3}", "unknown key 'k'", "there are no keys");
     check_refused("{name: recall, average: harmonic}", "average", "macro");
     check_refused("{name: auc, num_thresholds: 1}", "num_thresholds", "1");
     check_refused("{name: auc, as: 3}", "as: found the number 3", "expected the name");

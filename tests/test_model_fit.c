@@ -1,6 +1,7 @@
 /* fit, evaluate, predict, save and load, as a C program sees them. */
 #include "harness/command_run.h"
 
+#include "base/context.h"
 #include "base/file.h"
 #include "formats/image.h"
 #include "train/config/config.h"
@@ -297,7 +298,9 @@ static void test_precision(void **state)
     assert_true(mixed.loss == seen.last.validation.loss);
     liana_model_set_precision(model, LIANA_FLOAT32);
     done(liana_evaluate(model, own.validation, NULL, &wide));
-    assert_true(mixed.loss != wide.loss && fabs(mixed.loss - wide.loss) < 0.01 * wide.loss);
+    /* Where bf16 is multiplied in f32, an evaluation gains nothing from it, and computes in float32. */
+    assert_true((mixed.loss != wide.loss) == (own.context->isa >= LIANA__ISA_AVX512_BF16));
+    assert_true(fabs(mixed.loss - wide.loss) < 0.01 * wide.loss);
     options.resume = true;
     options.epochs = 2;
     options.precision = LIANA_FLOAT32;
@@ -451,7 +454,8 @@ static void test_what_is_refused(void **state)
     liana_dataset_close(other);
     options = (liana_dataset_options){.unlabelled = true};
     done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
-    refused(liana_evaluate(model, other, NULL, &results), LIANA_INVALID_ARGUMENT, "no labels");
+    refused(liana_evaluate(model, other, NULL, &results), LIANA_INVALID_ARGUMENT,
+            "no component for the output 'dense'");
     liana_dataset_close(other);
     liana_model_destroy(model);
     liana_model_destroy(same);

@@ -155,18 +155,20 @@ static void test_batches_that_do_not_fit(void **state)
     liana_model *model = liana__tiny_model(own.context), *same = liana__tiny_model(own.context);
     liana_array arrays[2], changed[2];
     make_arrays(&own, 0, 8, arrays);
-    refused(liana_train_on_batch(model, NULL, NULL, 0, NULL), LIANA_INVALID_ARGUMENT, "no array 'image'");
+    refused(liana_train_on_batch(model, NULL, NULL, 0, NULL), LIANA_INVALID_ARGUMENT, "no component for the input");
     refused(liana_train_on_batch(model, NULL, NULL, 2, NULL), LIANA_INVALID_ARGUMENT, "are NULL");
-    refused(liana_train_on_batch(model, NULL, arrays, 1, NULL), LIANA_INVALID_ARGUMENT, "no array 'label'");
+    refused(liana_train_on_batch(model, NULL, arrays, 1, NULL), LIANA_INVALID_ARGUMENT,
+            "no component for the output 'dense'; they have 'image'");
     memcpy(changed, arrays, sizeof changed);
+    /* In their order, whatever they are called. */
     changed[1].name = "labels";
-    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "did you mean 'label'");
+    done(liana_test_on_batch(model, NULL, changed, 2, NULL));
     changed[1].name = NULL;
-    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "array 1 is called ''");
+    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "array 1 ('') has no name");
     memcpy(changed, arrays, sizeof changed);
     changed[0].dtype = LIANA_F32;
     refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT,
-            "f32[8, 12, 12, 1], expected u8 [batch, 12, 12, 1]");
+            "f32[8, 12, 12, 1], expected u8 [8, 12, 12, 1]");
     memcpy(changed, arrays, sizeof changed);
     changed[0].shape.dims[3] = 3;
     refused(liana_predict_on_batch(model, changed, 1, (float[CLASSES * 8]){0}), LIANA_INVALID_ARGUMENT,
@@ -177,7 +179,8 @@ static void test_batches_that_do_not_fit(void **state)
     refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "an unknown dtype of rank 77");
     memcpy(changed, arrays, sizeof changed);
     changed[1].shape.dims[0] = 7;
-    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT, "s32[7], expected s32 [8]");
+    refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT,
+            "s32[7], expected [batch, ...] of numbers, with the same batch as 'image'");
     own.labels[3] = CLASSES;
     refused(liana_train_on_batch(model, NULL, arrays, 2, NULL), LIANA_OUT_OF_RANGE,
             "example 3 has the label 4, expected 0 to 3");

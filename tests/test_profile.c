@@ -173,12 +173,9 @@ static void train_plainly(fixture *own, int64_t steps)
     rate.total_steps = 3 * rate.steps_per_epoch;
     for (int64_t i = 0; i < steps; i++) {
         liana__batch *batch;
-        liana__trainer_sums sums;
+        const float *sums;
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
-        liana__trainer_batch data = {.count = batch->count,
-                                     .images = batch->images,
-                                     .labels = batch->labels,
-                                     .positions = batch->positions};
+        liana__trainer_batch data = liana__trainer_batch_of(own->run.core.trainer, batch);
         assert_ok(liana__trainer_step(own->run.core.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums,
                                       &error),
                   &error);

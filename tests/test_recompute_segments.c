@@ -86,8 +86,7 @@ static void train_steps(trained *t)
         }
         liana__trainer_batch batch = {.count = BATCH, .inputs = {images}, .targets = {labels}, .positions = positions};
         liana__test_sums sums;
-        assert_ok(liana__test_step(t->trainer, &batch, 1e-3, step + 1, &sums, &t->context->error),
-                  &t->context->error);
+        assert_ok(liana__test_step(t->trainer, &batch, 1e-3, step + 1, &sums, &t->context->error), &t->context->error);
     }
 }
 

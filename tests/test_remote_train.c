@@ -59,7 +59,7 @@ static void test_training_from_buckets(void **state)
     /* Nothing new: a resume and an evaluation read the cache. */
     liana__test_server_forget();
     assert_code(liana__test_command("train", liana__test_path("gs/config.yaml"), "--out", liana__test_path("gs"),
-                                    "--resume", "train.epochs=4"),
+                                    "--resume", "train.seed=4"),
                 2);
     assert_code(liana__test_command("evaluate", liana__test_path("gs")), 0);
     assert_int_equal(liana__test_server_requests("alt=media", NULL), 0);

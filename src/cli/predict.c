@@ -19,7 +19,8 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
 {
     if (!liana__invocation_has(invocation, "json")) {
         fprintf(invocation->out, "predictions in '%s': %lld", path, (long long)measured->count);
-        if (measured->bad_records) fprintf(invocation->out, "; %lld records left out", (long long)measured->bad_records);
+        if (measured->bad_records)
+            fprintf(invocation->out, "; %lld records left out", (long long)measured->bad_records);
         fprintf(invocation->out, "\n");
         return;
     }

@@ -114,8 +114,9 @@ liana_status liana__session_open_trained(liana__invocation *invocation, liana__s
                            "%s: found no RUN; give a run folder, or a model with --model FILE --weights FILE",
                            invocation->command->name);
     }
+    /* A run in a bucket becomes a local one. */
+    LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     *folder = invocation->operands[0];
-    LIANA_TRY(liana__session_find_run(invocation, *folder, &config_path));
     return liana__session_open(invocation, config_path, session);
 }
 

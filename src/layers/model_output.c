@@ -49,8 +49,8 @@ static liana_status fail_at_node(const liana__layer_node *node, liana__error *er
     return liana__fail_within(error, "%s:%d", node->where.file, node->where.line);
 }
 
-static liana_status check_range(const liana_model *model, const liana__layer_node *end, size_t index,
-                                const char *loss, liana__error *error)
+static liana_status check_range(const liana_model *model, const liana__layer_node *end, size_t index, const char *loss,
+                                liana__error *error)
 {
     bool *known = calloc(model->num_nodes, sizeof *known);
     if (!known) return liana__fail_memory(error, "a model");

@@ -58,8 +58,8 @@ static liana_tensor sparse_categorical(const liana__loss_call *call)
         liana_tensor logs = log_probabilities(call);
         return minus_dot(liana__target_rows(&call->target, logs), logs);
     }
-    liana_tensor each = liana_op_sparse_softmax_cross_entropy(liana__as_rows(call->logits),
-                                                              liana__as_column(call->target.tensor));
+    liana_tensor each =
+        liana_op_sparse_softmax_cross_entropy(liana__as_rows(call->logits), liana__as_column(call->target.tensor));
     liana_shape shape = liana_tensor_shape(call->target.tensor);
     return shape.rank <= 1 ? each : liana_op_reshape(each, shape);
 }
@@ -76,8 +76,7 @@ static liana_tensor binary(const liana__loss_call *call)
     } else {
         liana_tensor p = clip_probabilities(call->output), one = liana__scalar_like(p, 1);
         liana_tensor right = liana_op_multiply(target, liana_op_log(p));
-        liana_tensor wrong =
-            liana_op_multiply(liana_op_subtract(one, target), liana_op_log(liana_op_subtract(one, p)));
+        liana_tensor wrong = liana_op_multiply(liana_op_subtract(one, target), liana_op_log(liana_op_subtract(one, p)));
         each = liana_op_negate(liana_op_add(right, wrong));
     }
     return liana_op_reduce_mean(each, LIANA_AXES(-1), false);

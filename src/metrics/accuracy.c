@@ -41,8 +41,7 @@ static const liana__field threshold_fields[] = {
     LIANA__FIELD_ROW(threshold_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = "Predictions above it are yes."),
 };
-static const liana__fields binary_options =
-    LIANA__FIELD_TABLE("binary_accuracy", threshold_options, threshold_fields);
+static const liana__fields binary_options = LIANA__FIELD_TABLE("binary_accuracy", threshold_options, threshold_fields);
 
 static liana_tensor binary_accuracy(const liana__metric_call *call)
 {

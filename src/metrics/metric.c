@@ -49,8 +49,9 @@ liana_status liana__metric_read(const liana__value *value, const char *where, li
     const char *name, *nearest = NULL;
     const liana__value *map;
     *choice = (liana__metric_choice){0};
-    LIANA_TRY(liana__choice_read(value, where, "the name of a metric, or a mapping such as {name: top_k_accuracy, k: 3}",
-                                 &name, &map, error));
+    LIANA_TRY(liana__choice_read(value, where,
+                                 "the name of a metric, or a mapping such as {name: top_k_accuracy, k: 3}", &name, &map,
+                                 error));
     choice->metric = liana__metric_find(name, &nearest);
     if (!choice->metric) {
         return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",

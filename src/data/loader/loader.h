@@ -33,7 +33,7 @@ void liana__loader_destroy(liana__loader *loader);
 uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
 const liana__source *liana__loader_source(const liana__loader *loader); /* borrowed */
-int liana__loader_num_threads(const liana__loader *loader); /* that read */
+int liana__loader_num_threads(const liana__loader *loader);             /* that read */
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 

@@ -134,8 +134,7 @@ static liana_status remove_old(const char *folder, int64_t keep, liana__arena *a
 }
 
 static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
-                                     const liana__training_state *state, liana__arena *arena,
-                                     liana__error *error)
+                                     const liana__training_state *state, liana__arena *arena, liana__error *error)
 {
     const char *variables_path = liana__path_join(arena, unfinished, liana__checkpoint_variables);
     const char *state_path = liana__path_join(arena, unfinished, liana__checkpoint_state);
@@ -168,8 +167,7 @@ static liana_status save(const char *folder, const liana__variables *variables, 
 }
 
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__training_state *state, int64_t keep,
-                                    liana__error *error)
+                                    const liana__training_state *state, int64_t keep, liana__error *error)
 {
     liana__arena arena = {0};
     liana_status status = save(folder, variables, state, keep, &arena, error);
@@ -339,8 +337,7 @@ static liana_status read_callbacks(const liana__value *value, liana__training_st
     return state->callbacks.arena.failed ? liana__fail_memory(error, "the states of the callbacks") : LIANA_OK;
 }
 
-static liana_status read_state(const liana__value *value, liana__training_state *state,
-                               liana__error *error)
+static liana_status read_state(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     *state = (liana__training_state){.data = state->data, .running = state->running};
     int64_t version;
@@ -362,7 +359,8 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
     LIANA_TRY(read_callbacks(value, state, error));
-    LIANA_TRY(liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error));
+    LIANA_TRY(
+        liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error));
     if (!liana__value_get(value, "initial_epoch")) return LIANA_OK;
     return read_count(value, "initial_epoch", &state->history.first_epoch, error);
 }
@@ -410,8 +408,8 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
     return state ? recorded_memory(state) : -1;
 }
 
-static liana_status load(const char *path, liana__variables *variables,
-                         liana__training_state *state, liana__arena *arena, liana__error *error)
+static liana_status load(const char *path, liana__variables *variables, liana__training_state *state,
+                         liana__arena *arena, liana__error *error)
 {
     const char *state_path = liana__path_join(arena, path, liana__checkpoint_state);
     const char *variables_path = liana__path_join(arena, path, liana__checkpoint_variables);
@@ -434,8 +432,8 @@ static liana_status load(const char *path, liana__variables *variables,
     return status;
 }
 
-liana_status liana__checkpoint_load(const char *path, liana__variables *variables,
-                                    liana__training_state *state, liana__error *error)
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
+                                    liana__error *error)
 {
     liana__arena arena = {0};
     liana_status status = load(path, variables, state, &arena, error);

@@ -13,8 +13,8 @@
 /* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
  * number), and removes all but the newest `keep` ones (0: keeps all). */
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__training_state *state, int64_t keep,
-                                    liana__error *error) LIANA_MUST_USE;
+                                    const liana__training_state *state, int64_t keep, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
@@ -43,7 +43,7 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
  * loaded, and stored variables that `variables` lacks are skipped (optimizer slots, when a model only predicts).
  * Errors, with the file and the tensor: DATA_LOSS for any damage (a missing, truncated or changed file, found by its
  * checksum), before any variable is written; INVALID_DATA (of another model or version). */
-liana_status liana__checkpoint_load(const char *path, liana__variables *variables,
-                                    liana__training_state *state, liana__error *error) LIANA_MUST_USE;
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
+                                    liana__error *error) LIANA_MUST_USE;
 
 #endif

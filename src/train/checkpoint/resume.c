@@ -9,8 +9,7 @@ static liana_status load_newest(const liana__paths *all, liana__training *traini
 {
     for (size_t i = all->count; i-- > 0;) {
         liana__error own = {0};
-        liana_status status =
-            liana__checkpoint_load(all->items[i], &training->variables, &training->state, &own);
+        liana_status status = liana__checkpoint_load(all->items[i], &training->variables, &training->state, &own);
         if (status == LIANA_OK) {
             *path = all->items[i];
             return LIANA_OK;

@@ -141,17 +141,17 @@ typedef enum liana__pooling {
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
     double alpha;
-    bool include_top;           /* the architecture's own head instead of dropout, pooling and a Dense layer */
-    int pooling;                /* liana__pooling */
-    double dropout;             /* before the pooling; 0: none */
-    const char *weights;        /* a weight file that is loaded by layer name, or NULL */
-    bool partial_weights;       /* layers that are not in it keep their initial weights */
-    bool trainable;             /* whether the layers of `base` are trained */
-    const char *trainable_from; /* the first layer that is trained, or NULL */
-    double batch_norm_momentum; /* of all batch normalisations; NaN: as their layers say */
-    const char *name;           /* NULL: the base's, or "sequential" */
-    const liana__value *layers; /* a list of at least one layer, or NULL */
-    const char *file;           /* Keras's architecture (model.json), or NULL */
+    bool include_top;            /* the architecture's own head instead of dropout, pooling and a Dense layer */
+    int pooling;                 /* liana__pooling */
+    double dropout;              /* before the pooling; 0: none */
+    const char *weights;         /* a weight file that is loaded by layer name, or NULL */
+    bool partial_weights;        /* layers that are not in it keep their initial weights */
+    bool trainable;              /* whether the layers of `base` are trained */
+    const char *trainable_from;  /* the first layer that is trained, or NULL */
+    double batch_norm_momentum;  /* of all batch normalisations; NaN: as their layers say */
+    const char *name;            /* NULL: the base's, or "sequential" */
+    const liana__value *layers;  /* a list of at least one layer, or NULL */
+    const char *file;            /* Keras's architecture (model.json), or NULL */
     const liana__value *outputs; /* a name or names of layers, or NULL: the last layer */
 } liana__model_config;
 
@@ -173,9 +173,9 @@ typedef struct liana__train_config {
     /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
      * and the schedule's options. Never NULL. */
     const liana__value *optimizer;
-    const liana__value *loss;         /* of train/core/objective.h, as are the next two */
-    const liana__value *loss_weights; /* NULL: all 1 */
-    const liana__value *metrics;      /* NULL: the usual ones */
+    const liana__value *loss;          /* of train/core/objective.h, as are the next two */
+    const liana__value *loss_weights;  /* NULL: all 1 */
+    const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
     const char *device;   /* a backend's name */

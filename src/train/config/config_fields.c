@@ -518,8 +518,9 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(loss),
      .default_text = "sparse_categorical_crossentropy",
-     .doc = "the loss that training minimises: a name, {name: NAME, from_logits: true, ...}, or {OUTPUT: loss, ...} for "
-            "a model with several outputs"},
+     .doc =
+         "the loss that training minimises: a name, {name: NAME, from_logits: true, ...}, or {OUTPUT: loss, ...} for "
+         "a model with several outputs"},
     {.name = "loss_weights",
      .kind = LIANA__FIELD_VALUE,
      AT(loss_weights),
@@ -527,8 +528,9 @@ static const liana__field train_items[] = {
     {.name = "metrics",
      .kind = LIANA__FIELD_VALUE,
      AT(metrics),
-     .doc = "the metrics that are reported for each epoch: a list of names, or of {name: NAME, ...}; {OUTPUT: list, ...} "
-            "for a model with several outputs; null: accuracy, unless the loss is of plain numbers"},
+     .doc =
+         "the metrics that are reported for each epoch: a list of names, or of {name: NAME, ...}; {OUTPUT: list, ...} "
+         "for a model with several outputs; null: accuracy, unless the loss is of plain numbers"},
     {.name = "class_weights",
      .kind = LIANA__FIELD_VALUE,
      AT(class_weights),

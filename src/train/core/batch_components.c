@@ -108,7 +108,7 @@ static liana_status find_inputs(search *own)
         bool only = count == 1;
         const char *given = own->names->inputs[i];
         const liana_component *found = by_name(own, given, port.name, only && port.shape.rank == 4 ? "image" : NULL);
-        if (!found && !given && only) found = first_free(own);
+        if (!found && !given && only && port.shape.rank != 4) found = first_free(own);
         if (!found) return fail_missing(own, "input", port.name, given, own->names->inputs_key);
         own->match->inputs[i] = *use(own, found);
         bool is_image = strcmp(found->name, "image") == 0 && port.shape.rank == 4;
@@ -226,6 +226,12 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     const liana__objective_output *output = &options->objective->outputs[index];
+    if (match->has_label && index == 0 && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank > 1) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model's output is %s, but the data have one label for each example, so it must be "
+                           "[batch, classes]; end the model in a pooling or Flatten layer and a Dense layer",
+                           liana__shape_print(&output->shape).text);
+    }
     const bool is_label =
         index == 0 && match->has_label && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank == 1;
     return add(plan, liana__name_component(options, LIANA__FIRST_TARGET + index),
@@ -323,8 +329,8 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         liana__model_port port = liana__model_input(options->model, i);
-        const int32_t *ids = port.num_ids && port.dtype == LIANA_S32 ? rows_of(trainer, batch, LIANA__FIRST_INPUT + i)
-                                                                     : NULL;
+        const int32_t *ids =
+            port.num_ids && port.dtype == LIANA_S32 ? rows_of(trainer, batch, LIANA__FIRST_INPUT + i) : NULL;
         if (ids) LIANA_TRY(check_values(batch, source, ids, &port.shape, port.num_ids, "input", port.name, error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {

@@ -1,8 +1,8 @@
 /* batch_components.h - which components of the data are which inputs and targets of a model.
  *
  * A component is looked for in this order: the one that is named for it; the one that is called as the input or output
- * is; for an only input "image", for an only output "label"; for an only input or output the first component that
- * nothing else uses. So (x, y) and images with labels need no names. */
+ * is; for an only input of images "image", for an only output "label"; for an only input of anything else, or output, the
+ * first component that nothing else uses. So (x, y) and images with labels need no names. */
 #ifndef LIANA_TRAIN_BATCH_COMPONENTS_H
 #define LIANA_TRAIN_BATCH_COMPONENTS_H
 
@@ -14,8 +14,8 @@
 typedef struct liana__data_names {
     const char *inputs[LIANA__MAX_INPUTS];
     const char *targets[LIANA__MAX_OUTPUTS];
-    const char *weight;      /* of the examples' losses */
-    const char *inputs_key;  /* the option in messages: "data.inputs" */
+    const char *weight;     /* of the examples' losses */
+    const char *inputs_key; /* the option in messages: "data.inputs" */
     const char *targets_key;
 } liana__data_names;
 

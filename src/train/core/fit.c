@@ -88,8 +88,7 @@ static liana_status check_finite(const fit_run *fit, const float *sums)
         fit->error, LIANA_OUT_OF_RANGE,
         "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
         "learning rate or a warm-up",
-        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1,
-        fit->context.learning_rate);
+        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->context.learning_rate);
 }
 
 static void set_rate(fit_run *fit, int64_t iteration)
@@ -190,8 +189,8 @@ static liana_status validate(fit_run *fit)
     context->images = 0;
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
     validation progress = {fit, liana__clock_seconds()};
-    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, steps, &fit->validation,
-                              report_validation, &progress, fit->error));
+    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, steps, &fit->validation, report_validation,
+                              &progress, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }
 

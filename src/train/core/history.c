@@ -134,8 +134,8 @@ liana_status liana__totals_read(const liana__value *value, liana__totals *totals
     bool fits = read_counts(value, &totals->count, &totals->bad_records);
     bool none = fits && totals->count == 0 && sums && sums->kind == LIANA__VALUE_LIST && sums->count == 0;
     if (fits && (none || read_numbers(sums, totals->sums, expected))) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "the sums do not belong to these losses and metrics, which have %zu", expected);
+    return liana__fail(error, LIANA_INVALID_DATA, "the sums do not belong to these losses and metrics, which have %zu",
+                       expected);
 }
 
 static liana__value *measured_value(const liana__measured *measured, const liana__objective *objective,
@@ -185,8 +185,8 @@ static liana_status read_measured(const liana__value *map, const liana__objectiv
         for (size_t i = 0; i < expected; i++) measured->values[i] /= count;
         return LIANA_OK;
     }
-    return liana__fail(error, LIANA_INVALID_DATA, "the values do not belong to these losses and metrics, which have %zu",
-                       expected);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the values do not belong to these losses and metrics, which have %zu", expected);
 }
 
 liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,

@@ -17,7 +17,7 @@ liana__measured liana__totals_finish(const liana__totals *totals);
 typedef struct liana__history_epoch {
     liana__measured training;
     liana__measured validation; /* count 0: there was none */
-    double learning_rate;     /* of the epoch's last update */
+    double learning_rate;       /* of the epoch's last update */
 } liana__history_epoch;
 
 /* Times, which differ from run to run; so they are kept apart from the history. */

@@ -40,10 +40,9 @@ static liana_status check_outputs(const reading *own, const liana__value *map, c
         for (size_t k = 0; k < objective->num_outputs; k++) {
             liana__text_add(&known, "%s'%s'", k ? ", " : "", objective->outputs[k].name);
         }
-        liana_status status =
-            liana__fail_at(own->error, &map->key_places[i], key_of(own, key),
-                           "the model has no output '%.100s'; its outputs are %s%s", map->keys[i],
-                           known.data ? known.data : "", liana__hint(nearest).text);
+        liana_status status = liana__fail_at(own->error, &map->key_places[i], key_of(own, key),
+                                             "the model has no output '%.100s'; its outputs are %s%s", map->keys[i],
+                                             known.data ? known.data : "", liana__hint(nearest).text);
         liana__text_free(&known);
         return status;
     }
@@ -143,6 +142,15 @@ static liana_status choose_target(const reading *own, size_t index)
     bool classes = taken & LIANA__TARGET_CLASSES;
     if (classes && taken & LIANA__TARGET_VALUES && data) classes = data_are_classes(output, data);
     output->target = classes ? LIANA__TARGET_CLASSES : LIANA__TARGET_VALUES;
+    int64_t values = output->shape.dims[output->shape.rank - 1];
+    if (!classes && output->choice.loss && data && values > 1 && data_are_classes(output, data)) {
+        const liana__place nowhere = {0};
+        return liana__fail_at(
+            own->error, own->request->loss ? &own->request->loss->place : &nowhere, key_of(own, "loss"),
+            "'%s' compares the %lld values of the output '%s' with as many numbers, but the component "
+            "'%s' has one class for each example; sparse_categorical_crossentropy takes classes",
+            output->choice.loss->name, (long long)values, output->name, data->name);
+    }
     output->target_dtype = classes ? LIANA_S32 : LIANA_F32;
     output->target_shape = output->shape;
     if (classes) output->target_shape.rank--;
@@ -176,9 +184,8 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
                               of->target == LIANA__TARGET_CLASSES ? "classes" : "values");
     }
     if (metric->size) item->num_sums = metric->size(item->choice.options, &of->shape);
-    item->name = objective->num_outputs == 1
-                     ? item->choice.name
-                     : liana__arena_format(own->arena, "%s_%s", of->name, item->choice.name);
+    item->name = objective->num_outputs == 1 ? item->choice.name
+                                             : liana__arena_format(own->arena, "%s_%s", of->name, item->choice.name);
     if (!item->name) return liana__fail_memory(own->error, "a metric");
     for (size_t i = 0; i < objective->num_metrics; i++) {
         if (strcmp(objective->metrics[i].name, item->name) != 0) continue;
@@ -293,7 +300,8 @@ static liana_status check_activations(const reading *own)
     }
     if (learns) return LIANA_OK;
     const liana__place nowhere = {0};
-    return liana__fail_at(own->error, &nowhere, key_of(own, "loss"), "no output has a loss, so there is nothing to train");
+    return liana__fail_at(own->error, &nowhere, key_of(own, "loss"),
+                          "no output has a loss, so there is nothing to train");
 }
 
 liana_status liana__objective_create(const liana__objective_request *request, bool for_training, liana__arena *arena,

@@ -12,24 +12,28 @@
 
 #include <liana/element.h>
 
-enum { LIANA__MAX_OUTPUTS = 8, LIANA__MAX_METRICS = 24, LIANA__MAX_VALUES = 1 + LIANA__MAX_OUTPUTS + LIANA__MAX_METRICS };
+enum {
+    LIANA__MAX_OUTPUTS = 8,
+    LIANA__MAX_METRICS = 24,
+    LIANA__MAX_VALUES = 1 + LIANA__MAX_OUTPUTS + LIANA__MAX_METRICS
+};
 
 /* An output of the model. */
 typedef struct liana__objective_output {
-    const char *name;           /* the output's */
-    liana__loss_choice choice;  /* loss NULL: it is only predicted */
-    double weight;              /* of its loss in the whole one */
-    liana_shape shape;          /* of the output, with a batch of 1 */
+    const char *name;          /* the output's */
+    liana__loss_choice choice; /* loss NULL: it is only predicted */
+    double weight;             /* of its loss in the whole one */
+    liana_shape shape;         /* of the output, with a batch of 1 */
     liana__target_kind target;
-    liana_dtype target_dtype;   /* s32 for classes, else f32 */
-    liana_shape target_shape;   /* with a batch of 1 */
-    int64_t elements;           /* of the loss, in one example */
+    liana_dtype target_dtype;          /* s32 for classes, else f32 */
+    liana_shape target_shape;          /* with a batch of 1 */
+    int64_t elements;                  /* of the loss, in one example */
     liana__activation_kind activation; /* of the loss; what metrics and predictions see has gone through it */
 } liana__objective_output;
 
 typedef struct liana__objective_metric {
     liana__metric_choice choice;
-    const char *name;           /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
+    const char *name; /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
     size_t output;
     size_t first_sum, num_sums; /* in a leaf's vector */
 } liana__objective_metric;
@@ -92,8 +96,8 @@ typedef struct liana__totals {
     int64_t bad_records;               /* positions whose records were left out; not part of count */
 } liana__totals;
 
-liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals,
-                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals, liana__error *error)
+    LIANA_MUST_USE;
 void liana__totals_free(liana__totals *totals);
 void liana__totals_clear(liana__totals *totals);
 void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records);

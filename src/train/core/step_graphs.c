@@ -137,8 +137,7 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         call->targets[i] = build_target(options, graph, i, size);
     }
-    liana_tensor positions =
-        component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
+    liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
     add_components(options, graph, size, training, call);
     if (masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
     call->present = made.present;

@@ -17,7 +17,7 @@ typedef struct liana__trainer_input {
 } liana__trainer_input;
 
 typedef struct liana__trainer_options {
-    const liana_model *model;           /* built */
+    const liana_model *model; /* built */
     const liana__objective *objective;
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */

@@ -48,7 +48,6 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
  * those of reading the devices. */
 liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
                                          const liana__training_state *b, const liana__variables *b_variables,
-                                         bool *equal, char *difference, liana__error *error)
-    LIANA_MUST_USE;
+                                         bool *equal, char *difference, liana__error *error) LIANA_MUST_USE;
 
 #endif

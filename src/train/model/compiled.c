@@ -89,20 +89,17 @@ liana_status liana__compiled_check_weights(const double *weights, int64_t count,
     return LIANA_OK;
 }
 
-static void describe_component(const liana_component *component, liana__text *text)
-{
-    liana__text_add(text, "%s %d", component->name ? component->name : "", component->dtype);
-    for (int i = 0; i < component->shape.rank; i++) liana__text_add(text, " %lld", (long long)component->shape.dims[i]);
-    liana__text_add(text, "\n");
-}
-
 static void describe_match(const liana__compile_request *request, liana__text *text)
 {
     const liana__data_match *match = request->match;
-    liana__text_add(text, "\n%d %d %d %s\n", request->predicts, match && match->has_image, match && match->has_label,
-                    match && match->weight ? match->weight : "");
-    for (size_t i = 0; match && i < LIANA__MAX_INPUTS; i++) describe_component(&match->inputs[i], text);
-    for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) describe_component(&match->targets[i], text);
+    liana__text_add(text, "\n%d %d %d", request->predicts, match && match->has_image, match && match->weight);
+    /* Losses that take classes and values look at what the data have. */
+    for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) {
+        const liana_component *target = &match->targets[i];
+        bool values = target->name && (target->dtype == LIANA_F32 || target->shape.rank > 0);
+        liana__text_add(text, values ? " values" : " classes");
+    }
+    liana__text_add(text, "\n");
 }
 
 /* Everything that what is compiled depends on, as text. NULL: out of memory. */
@@ -154,11 +151,11 @@ static liana_status find_objective(const liana__compile_request *request, kept *
     for (size_t i = 0; request->match && i < LIANA__MAX_OUTPUTS; i++) {
         if (request->match->targets[i].name) targets[i] = &request->match->targets[i];
     }
-    item->asked = (liana__objective_request){.model = request->model, .targets = targets, .predicts = request->predicts};
+    item->asked =
+        (liana__objective_request){.model = request->model, .targets = targets, .predicts = request->predicts};
     LIANA_TRY(liana__read_objective(&request->objective, &item->arena, &item->asked, error));
     if (!request->optimizer) liana__model_recall_objective(request->model, &item->asked);
-    liana_status status =
-        liana__objective_create(&item->asked, request->optimizer, &item->arena, objective, error);
+    liana_status status = liana__objective_create(&item->asked, request->optimizer, &item->arena, objective, error);
     item->asked.targets = NULL;
     return status;
 }

@@ -12,8 +12,8 @@
 /* What is asked for, by name, as public options say it. */
 typedef struct liana__compile_request {
     liana_model *model;
-    const char *strategy;       /* NULL: one_device */
-    const char *optimizer;      /* of a fit, as YAML; NULL: none */
+    const char *strategy;             /* NULL: one_device */
+    const char *optimizer;            /* of a fit, as YAML; NULL: none */
     liana__named_objective objective; /* nothing named: of an evaluation, what the model was trained for */
     bool predicts;                    /* no targets, loss and metrics */
     const liana__data_match *match;   /* which components the data have; NULL: images and labels */

@@ -318,8 +318,8 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
-    LIANA_TRY(liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS,
-                                     error));
+    LIANA_TRY(
+        liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS, error));
     return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
 }
 
@@ -597,9 +597,17 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
 
 /* ---- evaluate and predict ---- */
 
-/* Runs over the data once. */
+/* Predictions are compared with nothing, whatever the data have. */
+static void forget_targets(liana__data_match *match)
+{
+    memset(match->targets, 0, sizeof match->targets);
+    match->has_label = false;
+}
+
+/* Runs over the data once; if outputs are wanted, to predict. */
 static liana_status measure(liana__compile_request *request, const liana_dataset *data,
-                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs, void *user, liana_results *results, liana__error *error)
+                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs,
+                            void *user, liana_results *results, liana__error *error)
 {
     liana_model *model = request->model;
     if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
@@ -617,13 +625,13 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     if (status == LIANA_OK) status = open_view(&own, data, NULL, &own.measured.source, error);
     if (status == LIANA_OK) {
         status = find_match(&own, own.measured.source, options->inputs, options->targets, options->example_weight,
-                            !request->predicts, &own.match, error);
+                            !on_outputs, &own.match, error);
     }
+    if (on_outputs) forget_targets(&own.match);
     if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
     if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.match, &own.measured, error);
     if (status == LIANA_OK) {
-        status =
-            liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
+        status = liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
     liana__totals_free(&totals);
@@ -674,7 +682,7 @@ liana_status liana_predict_batches(liana_model *model, const liana_dataset *data
     if (!options) options = &defaults;
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
-                                      .predicts = true,
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1,
                                       .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE};
     liana_evaluate_options wanted = {0};
     memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);

@@ -13,6 +13,8 @@ static const char *const keys[NUM_PARTS] = {"loss", "loss_weights", "metrics"};
 
 static liana_status keep(liana_model *model, const liana__value *const parts[NUM_PARTS], liana__error *error)
 {
+    bool is_usual = !parts[0] && !parts[1] && !parts[2];
+    if (is_usual && !model->objective) return LIANA_OK;
     liana__arena arena = {0};
     liana__value *known = liana__value_map(&arena);
     for (int i = 0; i < NUM_PARTS; i++) liana__value_set(&arena, known, keys[i], liana__value_copy(&arena, parts[i]));

@@ -107,8 +107,10 @@ static liana_status read_metrics(const liana__named_objective *named, const lian
         const liana_metric *metric = &named->output_metrics[i];
         liana__value *list = (liana__value *)liana__value_get(map, output_of(metric->output, model));
         if (!list && !arena->failed) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "the metric '%s' is of the output '%s', which the model "
-                               "does not have", metric->name, metric->output);
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "the metric '%s' is of the output '%s', which the model "
+                               "does not have",
+                               metric->name, metric->output);
         }
         liana__value_add(arena, list, metric_value(arena, metric));
     }

@@ -37,9 +37,10 @@ static liana_status list_components(const liana_array *arrays, size_t count, lia
         bool known = array->dtype >= 0 && array->dtype < LIANA_NUM_DTYPES;
         if (!known || array->shape.rank < 1 || array->shape.rank > LIANA_MAX_RANK || array->shape.dims[0] < 1 ||
             array->shape.dims[0] != arrays[0].shape.dims[0]) {
-            return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'",
-                               name, liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
+            return liana__fail(
+                error, LIANA_INVALID_ARGUMENT,
+                "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'", name,
+                liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
         }
         components[i] = (liana_component){name, array->dtype, {.rank = array->shape.rank - 1}};
         for (int k = 1; k < array->shape.rank; k++) components[i].shape.dims[k - 1] = array->shape.dims[k];
@@ -298,11 +299,12 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
 {
     arrays_batch made;
     LIANA_TRY(check_size(request->batch_size, count_of(arrays, num_arrays), error));
-    LIANA_TRY(make_batch(request->model, arrays, num_arrays, !request->predicts, &made, error));
+    LIANA_TRY(make_batch(request->model, arrays, num_arrays, !outputs, &made, error));
     if (!request->batch_size) request->batch_size = made.batch.count;
     request->scale = scale_of(request->model);
     request->precision = request->model->precision;
     request->match = &made.match;
+    if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(request, &training, error);
@@ -333,7 +335,8 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
 liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
 {
     liana__error *error = &model->context->error;
-    liana__compile_request request = {.model = model, .predicts = true};
+    liana__compile_request request = {.model = model,
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
     if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
     return evaluate(&request, arrays, num_arrays, outputs, NULL, error);
 }

@@ -9,9 +9,9 @@
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
 #include "train/callbacks/standard.h"
-#include "train/core/batch_components.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
+#include "train/core/batch_components.h"
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 
@@ -47,7 +47,7 @@ typedef struct liana__run {
     liana__strings class_names; /* empty: not known */
     bool numbered;              /* the classes have no names: labels are numbers */
     int64_t num_classes;
-    int64_t image_shape[3]; /* height, width, channels; zeros: the data have no images */
+    int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */

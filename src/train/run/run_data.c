@@ -279,8 +279,8 @@ static void find_names(const liana__run *run, liana__data_names *names)
 {
     const liana__data_config *data = &run->config->data;
     const liana__component_map *inputs = &data->model_inputs, *targets = &data->model_targets;
-    *names = (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs",
-                                 .targets_key = "data.targets"};
+    *names =
+        (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs", .targets_key = "data.targets"};
     size_t num_inputs = liana__model_num_inputs(run->model), num_outputs = liana__model_num_outputs(run->model);
     for (size_t i = 0; inputs->count && i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
         names->inputs[i] = liana__component_for(inputs, liana__model_input(run->model, i).name, num_inputs == 1);
@@ -303,6 +303,14 @@ liana_status liana__run_find_match(liana__run *run, liana__error *error)
 {
     liana__run_data *part = run->training.source ? &run->training : &run->validation;
     return part->source ? find_match(run, part, error) : LIANA_OK;
+}
+
+/* With a cache of decoded images. */
+static liana_status create_loader(liana__run *run, liana__run_data *part, liana__loader_options *options,
+                                  liana__error *error)
+{
+    LIANA_TRY(liana__run_choose_cache(run, part, options, error));
+    return liana__loader_create(part->source, options, &part->loader, error);
 }
 
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
@@ -335,9 +343,11 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
         options.mixer = &part->mixer;
     }
+    /* Without a trainer, to measure the input alone, batches are images and labels. */
+    if (!run->core.trainer) return create_loader(run, part, &options, error);
     LIANA_TRY(find_match(run, part, error));
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
-    if (part->match.has_image) LIANA_TRY(liana__run_choose_cache(run, part, &options, error));
+    if (part->match.has_image) return create_loader(run, part, &options, error);
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 

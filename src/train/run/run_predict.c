@@ -137,8 +137,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
     } else {
         liana__text_add(&own.text, "%s", headers[columns]);
     }
-    liana_status status =
-        liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
+    liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     if (status == LIANA_OK) status = liana__store_replace(path, own.text.data, own.text.length, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {

@@ -47,6 +47,10 @@ find_peers() {
 # takes several times as long; after a change of machine or version that shows whether this list still holds.
 likely() {
     [ "$settings" != all ] || return 0
+    # Without instructions for bf16 it is computed in f32 after all, or worse.
+    if ! grep -Eqw 'avx512_bf16|amx_bf16|bf16' /proc/cpuinfo; then
+        case "$2" in *bf16*) return 1 ;; *) return 0 ;; esac
+    fi
     case "$1 $2 $workload" in
     # Debian's PyTorch has bf16 for channels_last only, and is as fast with it in both layouts of fp32 or faster.
     "pytorch1 "*bf16*contiguous*" train-"* | "pytorch1 "*bf16*contiguous*" infer"*) return 1 ;;

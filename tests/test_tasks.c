@@ -1,0 +1,256 @@
+/* Training on data of any kind is Keras's arithmetic. Five small models begin with the same weights as in Keras and see the
+ * same batches in the same order; the losses of all updates, the results of all epochs and the last weights must be those
+ * that Keras gave (tests/samples/keras_tasks.py). */
+#include "harness/tiny_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct keras_list {
+    const char *name;
+    const double *values;
+    size_t count;
+} keras_list;
+
+#include "samples/keras_tasks.h"
+
+enum { EXAMPLES = 18, BATCH = 4, EPOCHS = 20, UPDATES = 100, SIDE = 6, MOST_ARRAYS = 5 };
+
+/* ---- what Keras said ---- */
+
+static const keras_list *said(const char *task, const char *optimizer, const char *what)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s_%s_%s", task, optimizer, what);
+    for (char *at = name; *at; at++) {
+        if (*at == '/') *at = '_';
+    }
+    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
+        if (strcmp(keras_lists[i].name, name) == 0) return &keras_lists[i];
+    }
+    print_error("keras_tasks.h has no list '%s'\n", name);
+    fail();
+    return NULL;
+}
+
+/* 1e-5, of numbers above 1 relative. */
+static void near(double found, const keras_list *list, size_t index)
+{
+    assert_true(index < list->count);
+    double expected = list->values[index];
+    if (fabs(found - expected) <= 1e-5 * fmax(1, fabs(expected))) return;
+    print_error("%s[%zu] is %.9g, Keras gives %.9g\n", list->name, index, found, expected);
+    fail();
+}
+
+/* ---- the formulas of keras_tasks.py ---- */
+
+/* A whole number, 0 to 128. */
+static int draw(const char *name, int index)
+{
+    int letters = 0;
+    for (const char *letter = name; *letter; letter++) letters += *letter;
+    return (index * 37 + index / 7 * 5 + 11 * letters) % 129;
+}
+
+static float number(const char *name, int index)
+{
+    return (float)(draw(name, index) - 64) / 128;
+}
+
+/* ---- tasks ---- */
+
+typedef struct keras_task {
+    const char *name;
+    void (*build)(liana_model *model);
+    liana_fit_options options;
+    size_t num_arrays;
+    liana_array arrays[MOST_ARRAYS];
+} keras_task;
+
+typedef union values {
+    float f32[EXAMPLES * SIDE * SIDE * 3];
+    int32_t s32[EXAMPLES * SIDE * SIDE * 3];
+    uint8_t u8[EXAMPLES * SIDE * SIDE * 3];
+} values;
+static values memory[MOST_ARRAYS];
+
+/* Adds an array of all examples, whose values are to be filled in. */
+static values *add(keras_task *own, const char *name, int dtype, liana_shape shape)
+{
+    values *all = &memory[own->num_arrays];
+    for (int i = shape.rank++; i > 0; i--) shape.dims[i] = shape.dims[i - 1];
+    shape.dims[0] = EXAMPLES;
+    own->arrays[own->num_arrays++] = (liana_array){name, dtype, shape, all};
+    return all;
+}
+
+static void build_line(liana_model *model)
+{
+    liana_input(model, .name = "x", .shape = LIANA_INTS(3));
+    liana_dense(model, .name = "y", .units = 1);
+}
+
+static keras_task line(void)
+{
+    keras_task own = {"line", build_line, {.loss = "mse", .metrics = {"mae"}}, 0, {{0}}};
+    float *x = add(&own, "x", LIANA_F32, liana_shape_of(3))->f32;
+    float *y = add(&own, "y", LIANA_F32, liana_shape_of(1))->f32;
+    for (int i = 0; i < 3 * EXAMPLES; i++) x[i] = number("x", i);
+    for (int i = 0; i < EXAMPLES; i++) y[i] = 2 * x[3 * i] - x[3 * i + 1] + 0.5f * x[3 * i + 2] + 0.25f;
+    return own;
+}
+
+/* ---- training ---- */
+
+static liana_model *make(liana_context *context, const keras_task *task)
+{
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, task->name, &model), LIANA_OK);
+    task->build(model);
+    if (liana_model_status(model) != LIANA_OK) print_error("%s\n", liana_context_message(context));
+    assert_int_equal(liana_model_status(model), LIANA_OK);
+    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+        const char *name = liana_model_weight_name(model, i);
+        if (strncmp(name, "scaled/", 7) == 0) continue;
+        liana_array array;
+        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
+        int64_t count = liana_shape_size(&array.shape);
+        float *first = malloc((size_t)count * sizeof *first);
+        assert_non_null(first);
+        for (int k = 0; k < count; k++) first[k] = number(name, k);
+        array.data = first;
+        assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
+        free(first);
+    }
+    return model;
+}
+
+static void check_weights(liana_model *model, const keras_task *task, const char *optimizer)
+{
+    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+        const char *name = liana_model_weight_name(model, i);
+        if (strncmp(name, "scaled/", 7) == 0) continue;
+        char what[64];
+        liana_array array;
+        snprintf(what, sizeof what, "weights/%s", name);
+        const keras_list *expected = said(task->name, optimizer, what);
+        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
+        size_t step = ((size_t)liana_shape_size(&array.shape) + 7) / 8;
+        for (size_t k = 0; k < expected->count; k++) near((double)((const float *)array.data)[k * step], expected, k);
+    }
+}
+
+/* The arrays' examples from `first` on. */
+static void cut(const keras_task *task, int first, int count, liana_array *arrays)
+{
+    for (size_t i = 0; i < task->num_arrays; i++) {
+        arrays[i] = task->arrays[i];
+        size_t each = (size_t)(liana_shape_size(&arrays[i].shape) / EXAMPLES) * (arrays[i].dtype == LIANA_U8 ? 1 : 4);
+        arrays[i].data = (const char *)arrays[i].data + (size_t)first * each;
+        arrays[i].shape.dims[0] = count;
+    }
+}
+
+static void train_by_updates(liana_context *context, const keras_task *task, const char *optimizer,
+                             const liana_fit_options *options)
+{
+    liana_model *model = make(context, task);
+    const keras_list *losses = said(task->name, optimizer, "losses");
+    assert_int_equal(losses->count, UPDATES);
+    int update = 0;
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        for (int first = 0; first < EXAMPLES; first += BATCH) {
+            liana_array arrays[MOST_ARRAYS];
+            liana_results results;
+            cut(task, first, first + BATCH <= EXAMPLES ? BATCH : EXAMPLES - first, arrays);
+            liana_status status = liana_train_on_batch(model, options, arrays, task->num_arrays, &results);
+            liana__tiny_done(context, status, __FILE__, __LINE__);
+            near(results.loss, losses, (size_t)update++);
+        }
+    }
+    assert_int_equal(update, UPDATES);
+    check_weights(model, task, optimizer);
+    liana_model_destroy(model);
+}
+
+typedef struct epochs {
+    const char *task, *optimizer;
+    int count;
+} epochs;
+
+static void check_results(const char *task, const char *optimizer, const char *when, const liana_results *results,
+                          size_t index)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s_loss", when);
+    near(results->loss, said(task, optimizer, what), index);
+    for (size_t i = 0; i < results->num_metrics; i++) {
+        snprintf(what, sizeof what, "%s_%s", when, results->metric_names[i]);
+        near(results->metrics[i], said(task, optimizer, what), index);
+    }
+}
+
+static bool on_epoch(void *user, const liana_epoch *epoch)
+{
+    epochs *own = user;
+    check_results(own->task, own->optimizer, "epochs", &epoch->training, (size_t)own->count++);
+    return true;
+}
+
+static void train_by_fit(liana_context *context, const keras_task *task, const char *optimizer,
+                         const liana_fit_options *given, const liana_dataset *data)
+{
+    liana_model *model = make(context, task);
+    liana_fit_options options = *given;
+    epochs seen = {task->name, optimizer, 0};
+    options.training = data;
+    options.epochs = EPOCHS;
+    options.keep_order = true;
+    options.on_epoch = on_epoch;
+    options.user = &seen;
+    liana__tiny_done(context, liana_fit(model, &options), __FILE__, __LINE__);
+    assert_int_equal(seen.count, EPOCHS);
+    check_weights(model, task, optimizer);
+    liana_results results;
+    liana_status status = liana_evaluate(model, data, &(liana_evaluate_options){.batch_size = BATCH}, &results);
+    liana__tiny_done(context, status, __FILE__, __LINE__);
+    check_results(task->name, optimizer, "evaluated", &results, 0);
+    liana_model_destroy(model);
+}
+
+/* By single updates and by a fit, whole batches and shards of one example, with both optimizers. */
+static void check_task(const keras_task *task)
+{
+    static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.1}"},
+                                                {"Adam", "{name: Adam, learning_rate: 0.01}"}};
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    liana_dataset *data = liana_dataset_from_tensor_slices(context, task->arrays, task->num_arrays);
+    for (int i = 0; i < 4; i++) {
+        liana_fit_options options = task->options;
+        options.optimizer = optimizers[i / 2][1];
+        options.batch_size = BATCH;
+        options.microbatch = i % 2;
+        train_by_updates(context, task, optimizers[i / 2][0], &options);
+        train_by_fit(context, task, optimizers[i / 2][0], &options, data);
+    }
+    liana_dataset_close(data);
+    liana_context_destroy(context);
+}
+
+static void test_line(void **state)
+{
+    (void)state;
+    keras_task own = line();
+    check_task(&own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,6 +59,11 @@ static float number(const char *name, int index)
     return (float)(draw(name, index) - 64) / 128;
 }
 
+static int class_of(const char *name, int count, int index)
+{
+    return draw(name, index) % count;
+}
+
 /* ---- tasks ---- */
 
 typedef struct keras_task {
@@ -102,7 +107,144 @@ static keras_task line(void)
     return own;
 }
 
+/* Numbers and two kinds of categories; examples of different weight. */
+static void build_table(liana_model *model)
+{
+    liana_layer size = liana_input(model, .name = "size", .shape = LIANA_INTS(2));
+    liana_layer city = liana_input(model, .name = "city", .dtype = LIANA_S32);
+    liana_layer kind = liana_input(model, .name = "kind", .shape = LIANA_INTS(1), .dtype = LIANA_S32);
+    size = liana_normalization(model, .name = "scaled", .input = size);
+    city = liana_embedding(model, .name = "place", .input_dim = 5, .output_dim = 3, .input = city);
+    kind = liana_category_encoding(model, .name = "hot", .num_tokens = 4, .output_mode = LIANA_ONE_HOT, .input = kind);
+    liana_concatenate(model, .name = "both", .inputs = {size, city, kind});
+    liana_dense(model, .name = "hidden", .units = 6, .activation = "relu");
+    liana_dense(model, .name = "offer", .units = 3, .activation = "softmax");
+}
+
+static keras_task table(void)
+{
+    keras_task own = {"table",
+                      build_table,
+                      {.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .example_weight = "weight"},
+                      0,
+                      {{0}}};
+    float *size = add(&own, "size", LIANA_F32, liana_shape_of(2))->f32;
+    int32_t *city = add(&own, "city", LIANA_S32, LIANA_SCALAR)->s32;
+    int32_t *kind = add(&own, "kind", LIANA_S32, liana_shape_of(1))->s32;
+    int32_t *offer = add(&own, "offer", LIANA_S32, LIANA_SCALAR)->s32;
+    float *weight = add(&own, "weight", LIANA_F32, LIANA_SCALAR)->f32;
+    for (int i = 0; i < EXAMPLES; i++) {
+        size[2 * i] = 40 + 100 * number("area", i);
+        size[2 * i + 1] = 3 + number("rooms", i);
+        city[i] = class_of("city", 5, i);
+        kind[i] = class_of("kind", 4, i);
+        offer[i] = class_of("offer", 3, i);
+        weight[i] = 1 + number("weight", i);
+    }
+    return own;
+}
+
+/* Sequences of 1 to 7 ids, padded with 0: whether the id 3 is there. */
+static void build_sequences(liana_model *model)
+{
+    liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
+    liana_embedding(model, .name = "rows", .input_dim = 9, .output_dim = 4, .mask_zero = true);
+    liana_global_average_pooling1d(model, .name = "mean");
+    liana_dense(model, .name = "hidden", .units = 5, .activation = "tanh");
+    liana_dense(model, .name = "good", .units = 1, .activation = "sigmoid");
+}
+
+static keras_task sequences(void)
+{
+    keras_task own = {
+        "sequences", build_sequences, {.loss = "binary_crossentropy", .metrics = {"binary_accuracy"}}, 0, {{0}}};
+    int32_t *words = add(&own, "words", LIANA_S32, liana_shape_of(7))->s32;
+    float *good = add(&own, "good", LIANA_F32, liana_shape_of(1))->f32;
+    for (int i = 0; i < EXAMPLES; i++) {
+        int length = 1 + class_of("length", 7, i);
+        good[i] = 0;
+        for (int k = 7 * i; k < 7 * (i + 1); k++) {
+            words[k] = k % 7 < length ? 1 + class_of("words", 8, k) : 0;
+            if (words[k] == 3) good[i] = 1;
+        }
+    }
+    return own;
+}
+
+/* An image and numbers; a class and a number. */
+static void build_mixed(liana_model *model)
+{
+    liana_layer image = liana_input(model, .name = "image", .shape = LIANA_INTS(SIDE, SIDE, 1));
+    liana_layer size = liana_input(model, .name = "size", .shape = LIANA_INTS(2));
+    liana_conv2d(model, .name = "edges", .filters = 3, .kernel_size = 3, .activation = "relu", .input = image);
+    liana_max_pooling2d(model, .name = "smaller");
+    image = liana_flatten(model, .name = "flat");
+    liana_concatenate(model, .name = "both", .inputs = {image, size});
+    liana_layer hidden = liana_dense(model, .name = "hidden", .units = 8, .activation = "tanh");
+    liana_layer kind = liana_dense(model, .name = "kind", .units = 3, .activation = "softmax", .input = hidden);
+    liana_layer price = liana_dense(model, .name = "price", .units = 1, .input = hidden);
+    liana_model_outputs(model, kind, price);
+}
+
+static void fill_pixels(const char *name, uint8_t *pixels, int count)
+{
+    for (int i = 0; i < count; i++) pixels[i] = (uint8_t)(draw(name, i) * 255 / 128);
+}
+
+static keras_task mixed(void)
+{
+    keras_task own = {"mixed",
+                      build_mixed,
+                      {.losses = {{.output = "kind", .name = "sparse_categorical_crossentropy"},
+                                  {.output = "price", .name = "mse", .weight = 0.5}},
+                       .output_metrics = {{.output = "kind", .name = "accuracy"}, {.output = "price", .name = "mae"}}},
+                      0,
+                      {{0}}};
+    fill_pixels("image", add(&own, "image", LIANA_U8, liana_shape_of(SIDE, SIDE, 1))->u8, EXAMPLES * SIDE * SIDE);
+    float *size = add(&own, "size", LIANA_F32, liana_shape_of(2))->f32;
+    int32_t *kind = add(&own, "kind", LIANA_S32, LIANA_SCALAR)->s32;
+    float *price = add(&own, "price", LIANA_F32, liana_shape_of(1))->f32;
+    for (int i = 0; i < 2 * EXAMPLES; i++) size[i] = number("size", i);
+    for (int i = 0; i < EXAMPLES; i++) kind[i] = class_of("kind", 3, i);
+    for (int i = 0; i < EXAMPLES; i++) price[i] = number("price", i);
+    return own;
+}
+
+/* Four answers of yes and no about an image. */
+static void build_labels(liana_model *model)
+{
+    liana_input(model, .name = "image", .shape = LIANA_INTS(SIDE, SIDE, 3));
+    liana_conv2d(model, .name = "edges", .filters = 6, .kernel_size = 3, .strides = 2, .padding = LIANA_PADDING_SAME,
+                 .activation = "relu");
+    liana_global_average_pooling2d(model, .name = "mean");
+    liana_dense(model, .name = "tags", .units = 4, .activation = "sigmoid");
+}
+
+static keras_task labels(void)
+{
+    keras_task own = {
+        "labels", build_labels, {.loss = "binary_crossentropy", .metrics = {"binary_accuracy"}}, 0, {{0}}};
+    fill_pixels("image", add(&own, "image", LIANA_U8, liana_shape_of(SIDE, SIDE, 3))->u8, EXAMPLES * SIDE * SIDE * 3);
+    float *tags = add(&own, "tags", LIANA_F32, liana_shape_of(4))->f32;
+    for (int i = 0; i < 4 * EXAMPLES; i++) tags[i] = (float)class_of("tags", 2, i);
+    return own;
+}
+
 /* ---- training ---- */
+
+static liana_dataset *all_examples(liana_context *context, const keras_task *task)
+{
+    return liana_dataset_from_tensor_slices(context, task->arrays, task->num_arrays);
+}
+
+static void adapt(liana_context *context, const keras_task *task, liana_model *model)
+{
+    liana_layer scaled = liana_model_layer(model, "scaled");
+    if (!scaled.id) return;
+    liana_dataset *data = all_examples(context, task);
+    liana__tiny_done(context, liana_layer_adapt(scaled, data, NULL), __FILE__, __LINE__);
+    liana_dataset_close(data);
+}
 
 static liana_model *make(liana_context *context, const keras_task *task)
 {
@@ -124,6 +266,7 @@ static liana_model *make(liana_context *context, const keras_task *task)
         assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
         free(first);
     }
+    adapt(context, task, model);
     return model;
 }
 
@@ -180,12 +323,24 @@ typedef struct epochs {
     int count;
 } epochs;
 
+/* The number of lists "epochs_...": the loss and metrics that there must be. */
+static size_t num_said(const char *task, const char *optimizer)
+{
+    char begin[64];
+    size_t count = 0, length = (size_t)snprintf(begin, sizeof begin, "%s_%s_epochs_", task, optimizer);
+    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
+        count += strncmp(keras_lists[i].name, begin, length) == 0;
+    }
+    return count;
+}
+
 static void check_results(const char *task, const char *optimizer, const char *when, const liana_results *results,
                           size_t index)
 {
     char what[64];
     snprintf(what, sizeof what, "%s_loss", when);
     near(results->loss, said(task, optimizer, what), index);
+    assert_int_equal(1 + results->num_metrics, num_said(task, optimizer));
     for (size_t i = 0; i < results->num_metrics; i++) {
         snprintf(what, sizeof what, "%s_%s", when, results->metric_names[i]);
         near(results->metrics[i], said(task, optimizer, what), index);
@@ -214,7 +369,8 @@ static void train_by_fit(liana_context *context, const keras_task *task, const c
     assert_int_equal(seen.count, EPOCHS);
     check_weights(model, task, optimizer);
     liana_results results;
-    liana_status status = liana_evaluate(model, data, &(liana_evaluate_options){.batch_size = BATCH}, &results);
+    liana_evaluate_options measured = {.batch_size = BATCH, .example_weight = given->example_weight};
+    liana_status status = liana_evaluate(model, data, &measured, &results);
     liana__tiny_done(context, status, __FILE__, __LINE__);
     check_results(task->name, optimizer, "evaluated", &results, 0);
     liana_model_destroy(model);
@@ -227,7 +383,7 @@ static void check_task(const keras_task *task)
                                                 {"Adam", "{name: Adam, learning_rate: 0.01}"}};
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
-    liana_dataset *data = liana_dataset_from_tensor_slices(context, task->arrays, task->num_arrays);
+    liana_dataset *data = all_examples(context, task);
     for (int i = 0; i < 4; i++) {
         liana_fit_options options = task->options;
         options.optimizer = optimizers[i / 2][1];
@@ -247,10 +403,39 @@ static void test_line(void **state)
     check_task(&own);
 }
 
+static void test_table(void **state)
+{
+    (void)state;
+    keras_task own = table();
+    check_task(&own);
+}
+
+static void test_sequences(void **state)
+{
+    (void)state;
+    keras_task own = sequences();
+    check_task(&own);
+}
+
+static void test_mixed(void **state)
+{
+    (void)state;
+    keras_task own = mixed();
+    check_task(&own);
+}
+
+static void test_labels(void **state)
+{
+    (void)state;
+    keras_task own = labels();
+    check_task(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_line),  cmocka_unit_test(test_table),  cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_mixed), cmocka_unit_test(test_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,10 @@
  * that Keras gave (tests/samples/keras_tasks.py). */
 #include "harness/tiny_fit.h"
 
+#include "base/text.h"
+#include "formats/image.h"
+#include "formats/json.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,10 +322,10 @@ static void train_by_updates(liana_context *context, const keras_task *task, con
     liana_model_destroy(model);
 }
 
-typedef struct epochs {
+typedef struct seen_epochs {
     const char *task, *optimizer;
     int count;
-} epochs;
+} seen_epochs;
 
 /* The number of lists "epochs_...": the loss and metrics that there must be. */
 static size_t num_said(const char *task, const char *optimizer)
@@ -349,7 +353,7 @@ static void check_results(const char *task, const char *optimizer, const char *w
 
 static bool on_epoch(void *user, const liana_epoch *epoch)
 {
-    epochs *own = user;
+    seen_epochs *own = user;
     check_results(own->task, own->optimizer, "epochs", &epoch->training, (size_t)own->count++);
     return true;
 }
@@ -359,7 +363,7 @@ static void train_by_fit(liana_context *context, const keras_task *task, const c
 {
     liana_model *model = make(context, task);
     liana_fit_options options = *given;
-    epochs seen = {task->name, optimizer, 0};
+    seen_epochs seen = {task->name, optimizer, 0};
     options.training = data;
     options.epochs = EPOCHS;
     options.keep_order = true;
@@ -431,11 +435,295 @@ static void test_labels(void **state)
     check_task(&own);
 }
 
+/* ---- the same from files, with a configuration ---- */
+
+static float f32_at(const keras_task *task, size_t array, int index)
+{
+    return ((const float *)task->arrays[array].data)[index];
+}
+
+static int s32_at(const keras_task *task, size_t array, int index)
+{
+    return ((const int32_t *)task->arrays[array].data)[index];
+}
+
+static void write_text(const char *name, liana__text *text)
+{
+    assert_false(text->failed);
+    liana__test_write(name, text->data, text->length);
+    liana__text_free(text);
+}
+
+static void write_pixels(const keras_task *task, int example)
+{
+    char name[32];
+    liana__text png = {0};
+    liana__error error = {0};
+    const liana_array *images = &task->arrays[0];
+    int channels = (int)images->shape.dims[3];
+    const uint8_t *pixels = (const uint8_t *)images->data + (size_t)example * SIDE * SIDE * (size_t)channels;
+    assert_ok(liana__png_encode(pixels, SIDE, SIDE, channels, &png, &error), &error);
+    snprintf(name, sizeof name, "%d.png", example);
+    write_text(name, &png);
+}
+
+static void write_table(const keras_task *task)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "area,rooms,city,kind,offer,weight\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        liana__text_add(&text, "%.9g,%.9g,city %d,%d,offer %d,%.9g\n", (double)f32_at(task, 0, 2 * i),
+                        (double)f32_at(task, 0, 2 * i + 1), s32_at(task, 1, i), s32_at(task, 2, i), s32_at(task, 3, i),
+                        (double)f32_at(task, 4, i));
+    }
+    write_text("data.csv", &text);
+}
+
+static const char table_config[] =
+    "data:\n"
+    "  train: {paths: data.csv, kind: table}\n"
+    "  columns:\n"
+    "    size: [area, rooms]\n"
+    "    city: {category: true}\n"
+    "    kind: [kind]\n"
+    "    offer: {category: true}\n"
+    "    weight: weight\n"
+    "  targets: offer\n"
+    "  example_weight: weight\n"
+    "  shuffle: false\n"
+    "model:\n"
+    "  weights: model/weights.safetensors\n"
+    "  layers:\n"
+    "    - InputLayer: {name: size, shape: [2]}\n"
+    "    - InputLayer: {name: city, shape: [], dtype: int32}\n"
+    "    - InputLayer: {name: kind, shape: [1], dtype: int32}\n"
+    "    - Normalization: {name: scaled, inputs: size}\n"
+    "    - Embedding: {name: place, input_dim: 5, output_dim: 3, inputs: city}\n"
+    "    - CategoryEncoding: {name: hot, num_tokens: 4, output_mode: one_hot, inputs: kind}\n"
+    "    - Concatenate: {name: both, inputs: [scaled, place, hot]}\n"
+    "    - Dense: {name: hidden, units: 6, activation: relu}\n"
+    "    - Dense: {name: offer, units: 3, activation: softmax}\n"
+    "train: {epochs: 20, batch_size: 4, metrics: [accuracy]}\n";
+
+static void write_mixed(const keras_task *task)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "image,label,width,height,price\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        write_pixels(task, i);
+        liana__text_add(&text, "%d.png,kind %d,%.9g,%.9g,%.9g\n", i, s32_at(task, 2, i), (double)f32_at(task, 1, 2 * i),
+                        (double)f32_at(task, 1, 2 * i + 1), (double)f32_at(task, 3, i));
+    }
+    write_text("data.csv", &text);
+}
+
+static const char mixed_config[] =
+    "data:\n"
+    "  train: data.csv\n"
+    "  columns: {size: [width, height], price: [price]}\n"
+    "  targets: {kind: label, price: price}\n"
+    "  shuffle: false\n"
+    "model:\n"
+    "  weights: model/weights.safetensors\n"
+    "  layers:\n"
+    "    - InputLayer: {name: image, shape: [6, 6, 1]}\n"
+    "    - InputLayer: {name: size, shape: [2]}\n"
+    "    - Conv2D: {name: edges, filters: 3, kernel_size: 3, activation: relu, inputs: image}\n"
+    "    - MaxPooling2D: {name: smaller}\n"
+    "    - Flatten: {name: flat}\n"
+    "    - Concatenate: {name: both, inputs: [flat, size]}\n"
+    "    - Dense: {name: hidden, units: 8, activation: tanh}\n"
+    "    - Dense: {name: kind, units: 3, activation: softmax, inputs: hidden}\n"
+    "    - Dense: {name: price, units: 1, inputs: hidden}\n"
+    "  outputs: [kind, price]\n"
+    "train:\n"
+    "  epochs: 20\n"
+    "  batch_size: 4\n"
+    "  loss: {kind: sparse_categorical_crossentropy, price: mse}\n"
+    "  loss_weights: {price: 0.5}\n"
+    "  metrics: {kind: accuracy, price: mae}\n";
+
+static void write_labels(const keras_task *task)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "image,tags\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        write_pixels(task, i);
+        liana__text_add(&text, "%d.png,", i);
+        for (int k = 0, some = 0; k < 4; k++) {
+            if (f32_at(task, 1, 4 * i + k) != 0) liana__text_add(&text, "%s%d", some++ ? " " : "", k);
+        }
+        liana__text_add(&text, "\n");
+    }
+    write_text("data.csv", &text);
+}
+
+static const char labels_config[] =
+    "data:\n"
+    "  train: data.csv\n"
+    "  columns: {tags: {multi_hot: 4}}\n"
+    "  shuffle: false\n"
+    "model:\n"
+    "  weights: model/weights.safetensors\n"
+    "  layers:\n"
+    "    - InputLayer: {name: image, shape: [6, 6, 3]}\n"
+    "    - Conv2D: {name: edges, filters: 6, kernel_size: 3, strides: 2, padding: same, activation: relu}\n"
+    "    - GlobalAveragePooling2D: {name: mean}\n"
+    "    - Dense: {name: tags, units: 4, activation: sigmoid}\n"
+    "train: {epochs: 20, batch_size: 4, loss: binary_crossentropy, metrics: [binary_accuracy]}\n";
+
+static void write_sequences(const keras_task *task)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "words,good\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        for (int k = 7 * i; k < 7 * (i + 1) && s32_at(task, 0, k) != 0; k++) {
+            liana__text_add(&text, "%s%d", k % 7 ? " " : "", s32_at(task, 0, k));
+        }
+        liana__text_add(&text, ",%g\n", (double)f32_at(task, 1, i));
+    }
+    write_text("data.csv", &text);
+}
+
+static const char sequences_config[] =
+    "data:\n"
+    "  train: {paths: data.csv, kind: table}\n"
+    "  columns: {words: {length: 7}, good: [good]}\n"
+    "  shuffle: false\n"
+    "model:\n"
+    "  weights: model/weights.safetensors\n"
+    "  layers:\n"
+    "    - InputLayer: {name: words, shape: [7], dtype: int32}\n"
+    "    - Embedding: {name: rows, input_dim: 9, output_dim: 4, mask_zero: true}\n"
+    "    - GlobalAveragePooling1D: {name: mean}\n"
+    "    - Dense: {name: hidden, units: 5, activation: tanh}\n"
+    "    - Dense: {name: good, units: 1, activation: sigmoid}\n"
+    "train: {epochs: 20, batch_size: 4, loss: binary_crossentropy, metrics: [binary_accuracy]}\n";
+
+static void write_line(const keras_task *task)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "a,b,c,y\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        liana__text_add(&text, "%.9g,%.9g,%.9g,%.9g\n", (double)f32_at(task, 0, 3 * i),
+                        (double)f32_at(task, 0, 3 * i + 1), (double)f32_at(task, 0, 3 * i + 2),
+                        (double)f32_at(task, 1, i));
+    }
+    write_text("data.csv", &text);
+}
+
+static const char line_config[] = "data:\n"
+                                  "  train: {paths: data.csv, kind: table}\n"
+                                  "  columns: {x: [a, b, c], y: [y]}\n"
+                                  "  shuffle: false\n"
+                                  "model:\n"
+                                  "  weights: model/weights.safetensors\n"
+                                  "  layers:\n"
+                                  "    - InputLayer: {name: x, shape: [3]}\n"
+                                  "    - Dense: {name: y, units: 1}\n"
+                                  "train: {epochs: 20, batch_size: 4, loss: mse, metrics: [mae]}\n";
+
+/* Every number of the history is Keras's. */
+static void check_history(const char *path, const char *task, const char *optimizer)
+{
+    liana__arena arena = {0};
+    liana__value *root;
+    liana__error error = {0};
+    assert_ok(liana__json_read(path, &arena, &root, &error), &error);
+    const liana__value *epochs = liana__value_get(root, "epochs");
+    assert_int_equal(epochs->count, EPOCHS);
+    size_t compared = 0, length = strlen(task) + strlen(optimizer) + strlen("__epochs_");
+    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
+        char begin[64];
+        snprintf(begin, sizeof begin, "%s_%s_epochs_", task, optimizer);
+        if (strncmp(keras_lists[i].name, begin, length) != 0) continue;
+        compared++;
+        for (size_t epoch = 0; epoch < EPOCHS; epoch++) {
+            const liana__value *value = liana__value_get(epochs->items[epoch], keras_lists[i].name + length);
+            if (!value) print_error("the history has no '%s'\n", keras_lists[i].name + length);
+            assert_non_null(value);
+            near(value->number, &keras_lists[i], epoch);
+        }
+    }
+    assert_int_equal(compared, num_said(task, optimizer));
+    liana__arena_free(&arena);
+}
+
+static void check_command(const keras_task *task, void (*write)(const keras_task *task), const char *config)
+{
+    static const char *const optimizers[][2] = {{"SGD", "train.optimizer={name: SGD, learning_rate: 0.1}"},
+                                                {"Adam", "train.optimizer={name: Adam, learning_rate: 0.01}"}};
+    liana_context *context;
+    liana__test_folder();
+    char path[256], run[256], weights[300], data[300];
+    snprintf(path, sizeof path, "%s", liana__test_path("model"));
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    snprintf(weights, sizeof weights, "model.weights=%s/weights.safetensors", path);
+    snprintf(data, sizeof data, "data.train.paths=%s", liana__test_path("data.csv"));
+    write(task);
+    liana__test_write("config.yaml", config, strlen(config));
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    liana_model *model = make(context, task);
+    liana__tiny_done(context, liana_model_save(model, path), __FILE__, __LINE__);
+    liana_model_destroy(model);
+    for (int i = 0; i < 2; i++) {
+        char out[300], history[320];
+        snprintf(out, sizeof out, "%s-%s", run, optimizers[i][0]);
+        snprintf(history, sizeof history, "%s/history.json", out);
+        assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", out, weights, data,
+                                        optimizers[i][1]),
+                    0);
+        check_history(history, task->name, optimizers[i][0]);
+        liana__tiny_done(context, liana_model_load(context, out, &model), __FILE__, __LINE__);
+        check_weights(model, task, optimizers[i][0]);
+        liana_model_destroy(model);
+    }
+    liana_context_destroy(context);
+}
+
+static void test_line_command(void **state)
+{
+    (void)state;
+    keras_task own = line();
+    check_command(&own, write_line, line_config);
+}
+
+static void test_table_command(void **state)
+{
+    (void)state;
+    keras_task own = table();
+    check_command(&own, write_table, table_config);
+}
+
+static void test_sequences_command(void **state)
+{
+    (void)state;
+    keras_task own = sequences();
+    check_command(&own, write_sequences, sequences_config);
+}
+
+static void test_mixed_command(void **state)
+{
+    (void)state;
+    keras_task own = mixed();
+    check_command(&own, write_mixed, mixed_config);
+}
+
+static void test_labels_command(void **state)
+{
+    (void)state;
+    keras_task own = labels();
+    check_command(&own, write_labels, labels_config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),  cmocka_unit_test(test_table),  cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_mixed), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_line),          cmocka_unit_test(test_table),
+        cmocka_unit_test(test_sequences),     cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_line_command),
+        cmocka_unit_test(test_table_command), cmocka_unit_test(test_sequences_command),
+        cmocka_unit_test(test_mixed_command), cmocka_unit_test(test_labels_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

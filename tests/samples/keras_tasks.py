@@ -10,6 +10,7 @@ Two things are not taken as they come:
   before it adds those of one id, on this backend alone. Here they are added first, as on the others.
 - Keras's history counts a smaller last batch as a whole one in the losses of several outputs. Here they are means over
   examples, as the whole loss is in Keras as well."""
+import logging
 import os
 import re
 import sys
@@ -21,6 +22,7 @@ import keras
 import numpy as np
 from keras import layers
 
+logging.getLogger("tensorflow").setLevel(logging.ERROR)
 EXAMPLES, BATCH, EPOCHS = 18, 4, 20  # 5 updates in an epoch, the last one with 2 examples: 100 in all
 SIDE = 6
 

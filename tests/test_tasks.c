@@ -666,6 +666,7 @@ static void check_command(const keras_task *task, void (*write)(const keras_task
     liana_model *model = make(context, task);
     liana__tiny_done(context, liana_model_save(model, path), __FILE__, __LINE__);
     liana_model_destroy(model);
+    assert_code(liana__test_command("check", liana__test_path("config.yaml"), data), 0);
     for (int i = 0; i < 2; i++) {
         char out[300], history[320];
         snprintf(out, sizeof out, "%s-%s", run, optimizers[i][0]);

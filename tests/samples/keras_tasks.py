@@ -7,7 +7,7 @@ as well.
 
 Two things are not taken as they come:
 - TensorFlow gives the gradient of an Embedding as rows, one for each id that was looked up. Keras's Adam squares these rows
-  before it adds those of one id, on this backend alone. Here they are added first, as on the others.
+  before it adds those of one id. Here they are added first, as on JAX.
 - On TensorFlow the history counts a smaller last batch as a whole one in the losses of several outputs: the step does not
   know the size of its batch when it is built. Here they are means over examples, as the whole loss is."""
 import logging

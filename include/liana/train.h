@@ -178,15 +178,16 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
  * A batch is arrays by name, [batch, ...] each: one for each input of the model and, where they are needed, for each
  * target. They are called as the input or output is, or `image` and `label`, or stand in this order. Images are u8
  * [batch, height, width, channels] of the model's input; other inputs have the input's dtype, f32 or s32; targets are s32
- * for classes, else f32. They are borrowed during the call. Images are scaled as the model's preprocessing says (else to
- * 0..1); nothing is resized, shuffled or augmented. */
+ * for classes, else f32; the weights of the examples (example_weight names them) are f32 [batch]. They are borrowed during
+ * the call. Images are scaled as the model's preprocessing says (else to 0..1); nothing is resized, shuffled or
+ * augmented. */
 
-/* One update. Of the options those are read that compile a model: optimizer, loss, metrics, class_weights, microbatch,
- * strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's size), and steps_per_epoch (for
- * schedules with lengths in epochs). `options` may be NULL. The next call with the same options goes on with the same
- * optimizer state: batches in the order of a fit's first epoch give the bits of that epoch. Results (may be NULL) are
- * those before the update. Errors: as liana_fit; OUT_OF_RANGE for a label. After a failure the weights are what they
- * were before. */
+/* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
+ * example_weight, microbatch, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
+ * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
+ * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
+ * Results (may be NULL) are those before the update. Errors: as liana_fit; OUT_OF_RANGE for a label. After a failure the
+ * weights are what they were before. */
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);

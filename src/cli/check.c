@@ -44,7 +44,9 @@ static liana_status add_part(checker *own, const char *name, const char *const *
 {
     liana__source *source;
     LIANA_TRY(liana__source_open(patterns, count, wanted, &source, &own->invocation->error));
-    own->parts[own->num_parts++] = (liana__scan_part){name, source, wanted->need_labels};
+    /* Tables, and images with more columns, may be compared with something else than classes. */
+    bool labelled = source->has_labels || !source->num_components;
+    own->parts[own->num_parts++] = (liana__scan_part){name, source, wanted->need_labels && labelled};
     return LIANA_OK;
 }
 

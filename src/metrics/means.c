@@ -36,6 +36,7 @@ const liana__metric liana__metric_mean = {
 
 const liana__metric liana__metric_mean_squared_error = {
     .name = "mean_squared_error",
+    .alias = "mse",
     .doc = "The mean square of the difference between output and target.",
     .options = &liana__no_metric_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
@@ -44,6 +45,7 @@ const liana__metric liana__metric_mean_squared_error = {
 
 const liana__metric liana__metric_mean_absolute_error = {
     .name = "mean_absolute_error",
+    .alias = "mae",
     .doc = "The mean difference between output and target, without its sign.",
     .options = &liana__no_metric_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,

@@ -4,6 +4,8 @@
 #include "base/choice.h"
 #include "base/named.h"
 
+#include <string.h>
+
 const liana__metric *const liana__metrics[] = {
 #define LIANA__METRIC(stem, name) &liana__metric_##name,
 #include "metrics/metrics.def"
@@ -17,6 +19,9 @@ const liana__fields liana__no_metric_options = {"metric", 0, 0, NULL};
 
 const liana__metric *liana__metric_find(const char *name, const char **nearest)
 {
+    for (size_t i = 0; i < NUM_METRICS; i++) {
+        if (liana__metrics[i]->alias && strcmp(liana__metrics[i]->alias, name) == 0) return liana__metrics[i];
+    }
     const liana__named list = LIANA__NAMED_POINTERS(liana__metric, liana__metrics, NUM_METRICS);
     return liana__metrics[liana__named_find(list, name, nearest)];
 }
@@ -57,7 +62,7 @@ liana_status liana__metric_read(const liana__value *value, const char *where, li
         return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",
                               name, liana__hint(nearest).text);
     }
-    choice->name = choice->metric->name;
+    choice->name = name;
     LIANA_TRY(read_name(liana__value_get(map, "as"), where, choice, error));
     return liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error);
 }

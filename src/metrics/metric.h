@@ -19,7 +19,8 @@ typedef struct liana__metric_call {
 } liana__metric_call;
 
 typedef struct liana__metric {
-    const char *name; /* Keras's */
+    const char *name;  /* Keras's */
+    const char *alias; /* Keras's short name; NULL: it has none */
     const char *doc;
     const liana__fields *options;
     unsigned targets; /* liana__target_kinds that it takes */
@@ -41,14 +42,14 @@ typedef struct liana__metric {
 /* All metrics in the order of metrics.def, NULL-terminated. */
 extern const liana__metric *const liana__metrics[];
 
-/* Finds a metric by name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
+/* Finds a metric by its name or alias. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
 const liana__metric *liana__metric_find(const char *name, const char **nearest);
 
 /* A metric with its options. */
 typedef struct liana__metric_choice {
     const liana__metric *metric;
     const void *options;
-    const char *name; /* in reports; the metric's own unless `as` gives another */
+    const char *name; /* in reports: as it was asked for, unless `as` gives another */
 } liana__metric_choice;
 
 /* Reads NAME or {name: NAME, as: OTHER_NAME, ...}. `where` is its dotted key; the choice is in the arena. Errors:

@@ -256,7 +256,7 @@ static const liana__field data_items[] = {
     {.name = "example_weight",
      .kind = LIANA__FIELD_STRING,
      AT(example_weight),
-     .doc = "the component with a number by which each example counts in loss and metrics (null: each counts 1)"},
+     .doc = "the component with a number by which each example counts in the loss (null: each counts 1)"},
     {.name = "validation_split",
      .kind = LIANA__FIELD_FLOAT,
      AT(validation_split),

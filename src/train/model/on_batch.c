@@ -111,11 +111,21 @@ static liana_status take_targets(const liana__objective *objective, const liana_
     return LIANA_OK;
 }
 
+static liana_status take_weights(const liana__data_match *match, const liana_array *arrays, size_t count,
+                                 liana__trainer_batch *batch, liana__error *error)
+{
+    const liana_array *array = find_array(arrays, count, match->weight);
+    if (!array) return LIANA_OK;
+    LIANA_TRY(check_array(array, LIANA_F32, liana_shape_of(1), error));
+    batch->weights = array->data;
+    return LIANA_OK;
+}
+
 static liana_status check_all_used(const liana__data_match *match, const liana_array *arrays, size_t count,
                                    liana__error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        bool used = false;
+        bool used = match->weight && strcmp(match->weight, arrays[i].name) == 0;
         for (size_t k = 0; k < LIANA__MAX_INPUTS; k++) {
             used |= match->inputs[k].name && strcmp(match->inputs[k].name, arrays[i].name) == 0;
         }
@@ -123,7 +133,8 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
             used |= match->targets[k].name && strcmp(match->targets[k].name, arrays[i].name) == 0;
         }
         if (used) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is no input and no target of the model",
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the array '%.60s' is no input and no target of the model, and not example_weight",
                            arrays[i].name);
     }
     return LIANA_OK;
@@ -131,16 +142,18 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
 
 /* Finds which array is what, before the model is compiled. Examples are drawn for by their numbers: those of the first
  * epoch of a fit in the same order. */
-static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays, bool has_targets,
-                               arrays_batch *made, liana__error *error)
+static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
+                               const char *weight, bool has_targets, arrays_batch *made, liana__error *error)
 {
+    const liana__data_names names = {.weight = weight};
     liana_component components[LIANA_MAX_COMPONENTS];
     *made = (arrays_batch){0};
     LIANA_TRY(list_components(arrays, num_arrays, components, error));
     LIANA_TRY(liana__model_check(model, error));
-    LIANA_TRY(liana__data_match_list(model, components, num_arrays, NULL, has_targets, &made->match, error));
+    LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
     if (has_targets) LIANA_TRY(check_all_used(&made->match, arrays, num_arrays, error));
     LIANA_TRY(take_inputs(model, &made->match, arrays, num_arrays, &made->batch, error));
+    LIANA_TRY(take_weights(&made->match, arrays, num_arrays, &made->batch, error));
     int64_t count = arrays[0].shape.dims[0];
     made->positions = malloc((size_t)count * sizeof *made->positions);
     if (!made->positions) return liana__fail_memory(error, "a batch");
@@ -274,7 +287,7 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
     arrays_batch made;
-    LIANA_TRY(make_batch(model, arrays, num_arrays, true, &made, error));
+    LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
     request.match = &made.match;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(&request, &training, error);
@@ -295,11 +308,11 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 /* ---- evaluation and prediction ---- */
 
 static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
-                             float *outputs, liana_results *results, liana__error *error)
+                             const char *weight, float *outputs, liana_results *results, liana__error *error)
 {
     arrays_batch made;
     LIANA_TRY(check_size(request->batch_size, count_of(arrays, num_arrays), error));
-    LIANA_TRY(make_batch(request->model, arrays, num_arrays, !outputs, &made, error));
+    LIANA_TRY(make_batch(request->model, arrays, num_arrays, weight, !outputs, &made, error));
     if (!request->batch_size) request->batch_size = made.batch.count;
     request->scale = scale_of(request->model);
     request->precision = request->model->precision;
@@ -329,7 +342,7 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
                                       .batch_size = options->batch_size,
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics}};
-    return evaluate(&request, arrays, num_arrays, NULL, results, &model->context->error);
+    return evaluate(&request, arrays, num_arrays, options->example_weight, NULL, results, &model->context->error);
 }
 
 liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
@@ -338,5 +351,5 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     liana__compile_request request = {.model = model,
                                       .predicts = !model->objective && liana__model_num_outputs(model) > 1};
     if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
-    return evaluate(&request, arrays, num_arrays, outputs, NULL, error);
+    return evaluate(&request, arrays, num_arrays, NULL, outputs, NULL, error);
 }

@@ -39,7 +39,7 @@ typedef struct liana_metric {
 
 /* ---- functions of tensors ----
  *
- *     liana_tensor each = liana_loss_of(output, label, &(liana_loss){"sparse_categorical_crossentropy"});
+ *     liana_tensor each = liana_loss_of(output, label, &(liana_loss){.name = "huber"});
  *     liana_tensor mean = liana_op_reduce_mean(each, LIANA_ALL_AXES, false);
  *
  * `output` is [batch, ..., n] of a float dtype: what a model gives. `target` is either classes, of an integer dtype and

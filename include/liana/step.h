@@ -97,7 +97,6 @@ LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_upda
 
 /* Zeros are the defaults. Names and components are copied. */
 typedef struct liana_step_options {
-    const char *name; /* in messages; NULL: "step" */
     /* Called for leaves of each size that comes, also during liana_step_run; it must build the same each time. */
     void (*leaf)(liana_leaf *leaf, void *user);
     void (*update)(liana_update *update, void *user); /* called once; NULL: the step only measures */
@@ -111,6 +110,7 @@ typedef struct liana_step_options {
     int64_t batch_size;        /* largest number of examples of a batch; 0: 32 */
     int64_t microbatch;        /* largest number of examples of a leaf; 0: 32 */
     uint64_t seed;             /* of leaf->mode: of dropout */
+    const char *name;          /* in messages; NULL: "step" */
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
 } liana_step_options;
@@ -128,6 +128,8 @@ LIANA_API void liana_step_destroy(liana_step *step);
 typedef struct liana_step_batch {
     /* Each component, [count, ...], by name. The first without a name ends them. They are borrowed during the run. */
     liana_array arrays[LIANA_MAX_COMPONENTS];
+    /* Instead of arrays: an element of a dataset of batches, which may have other components besides. NULL: arrays. */
+    const liana_element *element;
     liana_setting scalars[LIANA_MAX_SETTINGS]; /* each of the options' scalars: {"rate", 0.1} */
 } liana_step_batch;
 

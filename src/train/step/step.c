@@ -178,8 +178,8 @@ static liana_status set_up(liana_step *step, const liana_step_options *options, 
     }
     LIANA_TRY(keep_options(step, options, error));
     const liana__precision_choice choice = liana__precision_choose(step->device, step->options.precision);
-    step->mixed_precision = choice.precision == LIANA_MIXED_BFLOAT16 &&
-                            !(step->options.evaluates && choice.evaluates_in_float32);
+    step->mixed_precision =
+        choice.precision == LIANA_MIXED_BFLOAT16 && !(step->options.evaluates && choice.evaluates_in_float32);
     LIANA_TRY(find_variables(step, error));
     const size_t num_leaves = (size_t)liana__cut_batch(step->options.batch_size, step->options.microbatch).count;
     step->leaves = calloc(num_leaves, sizeof *step->leaves);
@@ -273,6 +273,32 @@ static liana_status take_arrays(const liana_step *step, const liana_step_batch *
     return LIANA_OK;
 }
 
+/* A component of an element as an array; without data if it has none of that name. */
+static liana_array array_of(const liana_element *element, const char *name)
+{
+    liana_array array = {.name = name, .dtype = LIANA_STRING};
+    for (size_t i = 0; i < liana_element_num_components(element); i++) {
+        const liana_component *component = liana_element_component(element, i);
+        if (strcmp(component->name, name) != 0) continue;
+        array.dtype = component->dtype;
+        array.shape = liana_element_shape(element, name);
+        array.data = liana_element_data(element, name);
+    }
+    return array;
+}
+
+static liana_status take_element(const liana_step *step, const liana_element *element, const void **rows,
+                                 int64_t *count, liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    for (size_t i = 0; i < options->num_components; i++) {
+        liana_array array = array_of(element, options->components[i].name);
+        LIANA_TRY(check_array(step, &array, i, count, error));
+        rows[i] = array.data;
+    }
+    return LIANA_OK;
+}
+
 /* The update's scalars, behind the number of examples. */
 static liana_status take_scalars(const liana_step *step, const liana_step_batch *batch, float *scalars,
                                  liana__error *error)
@@ -336,7 +362,12 @@ liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, lia
     float scalars[1 + LIANA_MAX_SETTINGS] = {0};
     const void *rows[LIANA__MAX_COMPONENTS] = {0};
     int64_t count = 0;
-    LIANA_TRY(take_arrays(step, batch, rows, &count, error));
+    if (batch->element && batch->arrays[0].name) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch has both an element and arrays",
+                           step->options.name);
+    }
+    LIANA_TRY(batch->element ? take_element(step, batch->element, rows, &count, error)
+                             : take_arrays(step, batch, rows, &count, error));
     LIANA_TRY(take_scalars(step, batch, scalars, error));
     LIANA_TRY(check_variables(step));
     liana__leaf_batch leaves = cut_batch(step, count);

@@ -5,7 +5,6 @@
 #include "program/variables.h"
 
 #include <liana/step.h>
-#include <string.h>
 
 static liana_status check(const liana_model *model, const liana_variables *variables, const char *function)
 {

@@ -99,7 +99,8 @@ LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_upda
 typedef struct liana_step_options {
     /* Called for leaves of each size that comes, also during liana_step_run; it must build the same each time. */
     void (*leaf)(liana_leaf *leaf, void *user);
-    void (*update)(liana_update *update, void *user); /* called once; NULL: the step only measures */
+    /* Called while the step is made. NULL: the step only measures. */
+    void (*update)(liana_update *update, void *user);
     void *user;
     /* What a batch has, with the shapes of one example: numbers of fixed shape. `positions` and `present` are no names
      * of components. */
@@ -144,7 +145,7 @@ typedef struct liana_step_results {
 /* One step. Examples have positions in the run: the first of the first batch has 0, and later batches go on. `results`
  * may be NULL. Errors: INVALID_ARGUMENT (an array or scalar that is missing, unknown or of another type; too many
  * examples; a variable without a value), those of the device. After a failure no variable has changed. Indices such as
- * labels are not checked. */
+ * labels are not checked, and a loss that is not finite is no error: the update has been made. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_batch *batch,
                                                      liana_step_results *results);
 

@@ -14,11 +14,13 @@
 #include <liana/layers.h>
 #include <liana/model.h>
 #include <liana/models.h>
+#include <liana/objective.h>
 #include <liana/ops.h>
 #include <liana/optimizer.h>
 #include <liana/preprocessing.h>
 #include <liana/program.h>
 #include <liana/status.h>
+#include <liana/step.h>
 #include <liana/train.h>
 #include <liana/value.h>
 #include <liana/variables.h>

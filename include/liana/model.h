@@ -151,6 +151,12 @@ typedef struct liana_call_mode {
 typedef struct liana_variable_update {
     liana_tensor variable;
     liana_tensor value;
+    /* What the value is made of, for updates from several leaves (step.h): average * momentum + statistic * (1 -
+     * momentum). If `about` is a variable, the statistic is a second moment about its old value; the square of (the
+     * statistic of `about` - its old value) is subtracted first. */
+    liana_tensor statistic;
+    double momentum;
+    liana_tensor about; /* invalid: none */
 } liana_variable_update;
 
 /* What a call gives besides its outputs. It belongs to the graph. */
@@ -175,6 +181,11 @@ LIANA_API void liana_model_call_at(liana_location here, const liana_model *model
     liana_layer_call_at(LIANA_HERE, layer, inputs, num_inputs, mode, effects)
 LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const liana_tensor *inputs,
                                            size_t num_inputs, const liana_call_mode *mode, liana_call_effects *effects);
+
+/* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize and
+ * liana_leaf_gradients. `variables` has room for liana_model_num_weights. Returns how many there are. Those that the
+ * graph does not have are left out: call the model first. */
+LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
 
 /* Assigns all updates. A variable can be assigned once in a graph: of two training calls, assign those of one. */
 #define liana_effects_assign(effects) liana_effects_assign_at(LIANA_HERE, effects)

@@ -1,14 +1,15 @@
-/* objective.h - losses and metrics of a model's outputs, as options of C functions.
+/* objective.h - losses and metrics of a model's outputs, as options of C functions and as functions of tensors.
  *
  * `liana list losses` and `liana list metrics` show the names. In members, zeros are the defaults. An option that the
  * named loss or metric does not have is an error. */
 #ifndef LIANA_OBJECTIVE_H
 #define LIANA_OBJECTIVE_H
 
-#include <liana/status.h>
+#include <liana/graph.h>
 
-#include <stdbool.h>
-#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { LIANA_MAX_OUTPUTS = 8, LIANA_MAX_METRICS = 24 };
 
@@ -35,5 +36,38 @@ typedef struct liana_metric {
     int64_t num_thresholds; /* of auc; 0: 200 */
     const char *curve;      /* of auc: "ROC", "PR"; NULL: "ROC" */
 } liana_metric;
+
+/* ---- functions of tensors ----
+ *
+ *     liana_tensor each = liana_loss_of(output, label, &(liana_loss){.name = "huber"});
+ *     liana_tensor mean = liana_op_reduce_mean(each, LIANA_ALL_AXES, false);
+ *
+ * `output` is [batch, ..., n] of a float dtype: what a model gives. `target` is either classes, of an integer dtype and
+ * [batch, ...] (indices along the last axis of `output`, from 0; nothing checks that they are in range), or values, of
+ * any dtype but bool and the shape of `output`. A loss or metric that takes only one of them says so.
+ *
+ * Probabilities that a softmax or sigmoid of the same graph has made are traced back to the logits, as liana_fit does:
+ * then the loss is accurate for any margin. Other probabilities are clipped to [1e-7, 1 - 1e-7]. Whether `output` are
+ * probabilities at all is not checked.
+ *
+ * Errors stay with the graph of `output`: INVALID_CONFIG (an unknown name, an option that it does not have),
+ * INVALID_ARGUMENT (another shape, a tensor of another graph). The result is then invalid. */
+
+/* liana_loss_of(output, target, loss): the loss of each element, [batch, ...] without the last axis, times `weight`. `loss` NULL, or without a name:
+ * "sparse_categorical_crossentropy". Its member `output` is not read. */
+#define liana_loss_of(output, target, ...) liana_loss_of_at(LIANA_HERE, output, target, __VA_ARGS__)
+LIANA_API liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_tensor target,
+                                        const liana_loss *loss);
+
+/* liana_metric_of(output, target, metric): what each element adds to a metric, f32 [batch, ...] without the last axis: the metric is the mean. `metric` NULL, or
+ * without a name: "accuracy". `output` are predictions, no logits. Metrics that are no means (precision, recall,
+ * f1_score, confusion_matrix, auc) are INVALID_CONFIG. The members `output` and `as` are not read. */
+#define liana_metric_of(output, target, ...) liana_metric_of_at(LIANA_HERE, output, target, __VA_ARGS__)
+LIANA_API liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,
+                                          const liana_metric *metric);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -98,7 +98,12 @@ static void keep_effects(liana_location here, const liana__model_results *result
         updates[i] = (liana_variable_update){
             .variable = results->weights[results->updates[i].weight - first],
             .value = liana__model_average(results, first, i),
+            .statistic = results->updates[i].statistic,
+            .momentum = results->updates[i].momentum,
         };
+        if (results->updates[i].about != LIANA__NO_WEIGHT) {
+            updates[i].about = results->weights[results->updates[i].about - first];
+        }
     }
     *effects = (liana_call_effects){updates, results->num_updates, masks};
 }
@@ -157,6 +162,17 @@ liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const l
     if (graph->status != LIANA_OK) return invalid;
     if (effects) keep_effects(here, &results, layer.model->layers[node->layer].first_weight, graph, effects);
     return results.outputs[0].value;
+}
+
+size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables)
+{
+    size_t count = 0;
+    for (size_t i = 0; model && graph && variables && i < model->num_weights; i++) {
+        if (!liana__weight_trainable(model, i)) continue;
+        int found = liana__graph_find_variable(graph, model->weights[i].name);
+        if (found >= 0) variables[count++] = liana__node_tensor(graph, graph->variables[found]);
+    }
+    return count;
 }
 
 void liana_effects_assign_at(liana_location here, const liana_call_effects *effects)

@@ -121,6 +121,28 @@ grep -qx 'sum of squares 91' "$folder/log" || fail "examples/values.c: the sum o
 grep -qx 'x\[::-1, 1:\]: 5 6 2 3' "$folder/log" || fail "examples/values.c: another part of x"
 grep -qx 'its slope: 0 4 6 0 10 12' "$folder/log" || fail "examples/values.c: another slope"
 
+# Loops of a program's own, on the same noise; the picture is of what the first one has learnt from it.
+echo "examples/custom_loop.c, examples/gan.c, examples/class_picture.c"
+for example in custom_loop gan class_picture; do
+    cc $strict "$here/../../examples/$example.c" -o "$folder/$example" $(pkg-config --cflags --libs liana) -lm
+done
+(cd "$folder" && LD_LIBRARY_PATH=$library ./custom_loop digits/train-images-idx3-ubyte.gz 6 >"$folder/log") ||
+    { cat "$folder/log" && fail "examples/custom_loop.c: it failed"; }
+awk '/^epoch 0:/ { first = $6 + 0 } /^epoch 5:/ { last = $6 + 0 } END { exit !(last > 0 && last < first) }' "$folder/log" ||
+    { cat "$folder/log" && fail "examples/custom_loop.c: it did not learn"; }
+[ -s "$folder/custom-model/weights.safetensors" ] || fail "examples/custom_loop.c: nothing was saved"
+[ "$(wc -l <"$here/../../examples/custom_loop.c")" -lt 100 ] || fail "examples/custom_loop.c: it is to stay below 100 lines"
+(cd "$folder" && LD_LIBRARY_PATH=$library ./gan 300 >"$folder/log" && LD_LIBRARY_PATH=$library ./gan 2 digits >/dev/null) ||
+    { cat "$folder/log" && fail "examples/gan.c: it failed"; }
+awk '/^the drawings/ { alike = $8 } END { exit !(alike > 0.6) }' "$folder/log" ||
+    { cat "$folder/log" && fail "examples/gan.c: it drew something else"; }
+[ "$(wc -c <"$folder/drawings.pgm")" = $((15 + 64 * 784)) ] || fail "examples/gan.c: another picture"
+(cd "$folder" && LD_LIBRARY_PATH=$library ./class_picture custom-model 3 >"$folder/log") ||
+    { cat "$folder/log" && fail "examples/class_picture.c: it failed"; }
+awk '/^update 0:/ { first = $7 } /^update 200:/ { last = $7 } END { exit !(first < 0.5 && last > 0.8) }' "$folder/log" ||
+    { cat "$folder/log" && fail "examples/class_picture.c: the model is not sure"; }
+[ "$(wc -c <"$folder/class.pgm")" = $((13 + 784)) ] || fail "examples/class_picture.c: another picture"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }

@@ -86,6 +86,8 @@ typedef struct liana__objective_call {
     liana_tensor sums; /* f32 [num_sums] */
     liana_tensor loss; /* scalar */
 } liana__objective_call;
+/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
+liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call);
 
 /* Sums over batches, on the host. */

@@ -2,8 +2,7 @@
 #include "ir/graph.h"
 #include "train/core/objective.h"
 
-/* Missing examples add nothing. `each` is [size, ...]. */
-static liana_tensor by_example(liana_tensor each, liana_tensor weights)
+liana_tensor liana__by_example(liana_tensor each, liana_tensor weights)
 {
     if (!weights.id) return each;
     if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
@@ -68,8 +67,8 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
     if (index == 0 && call->partners.id) {
         each = share_out(call->shares, each, loss_elements(output, call, index, call->partners));
     }
-    each = by_example(each, call->loss_weights);
-    return sum_all(by_example(each, call->present));
+    each = liana__by_example(each, call->loss_weights);
+    return sum_all(liana__by_example(each, call->present));
 }
 
 /* The loss of an output as a part of the whole one. */
@@ -101,7 +100,7 @@ static liana_tensor sum_of_elements(const liana__objective *objective, const lia
         wanted.target.tensor = call->partners;
         each = share_out(call->shares, each, metric->elements(&wanted));
     }
-    return liana_op_reshape(sum_all(by_example(each, call->present)), liana_shape_of(1));
+    return liana_op_reshape(sum_all(liana__by_example(each, call->present)), liana_shape_of(1));
 }
 
 /* A weight for each element of the target's shape without values: [size, ...]. */
@@ -114,7 +113,7 @@ static liana_tensor element_weights(const liana__objective_output *output, const
     shape.dims[0] = liana_tensor_shape(weights).dims[0];
     liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(weights, 1), shape);
     (void)call;
-    return by_example(ones, weights);
+    return liana__by_example(ones, weights);
 }
 
 static liana_tensor sums_of_metric(const liana__objective *objective, const liana__objective_metric *item,

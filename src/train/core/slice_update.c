@@ -466,6 +466,18 @@ static liana_tensor average_variable(const builder *b, size_t weight)
     return liana_graph_variable(b->graph, average->name, LIANA_F32, average->shape);
 }
 
+liana_tensor liana__second_moment_about(liana_tensor moment, liana_tensor mean, liana_tensor about)
+{
+    return liana_op_subtract(moment, liana_op_square(liana_op_subtract(mean, about)));
+}
+
+liana_tensor liana__follow_statistic(liana_tensor average, liana_tensor statistic, double momentum)
+{
+    liana_tensor change = liana_op_subtract(statistic, average);
+    liana_tensor rate = liana_graph_scalar(average.graph, LIANA_F32, 1 - momentum);
+    return liana_op_add(average, liana_op_multiply(rate, change));
+}
+
 /* The statistic of the whole update; see liana__model_update. */
 static liana_tensor whole_statistic(const builder *b, size_t weight)
 {
@@ -478,19 +490,16 @@ static liana_tensor whole_statistic(const builder *b, size_t weight)
                                  "the average '%s' is about '%s', expected another average of its layer",
                                  weights[weight].name, weights[about].name);
     }
-    liana_tensor moved = liana_op_subtract(whole_statistic(b, about), average_variable(b, about));
-    return liana_op_subtract(value, liana_op_square(moved));
+    return liana__second_moment_about(value, whole_statistic(b, about), average_variable(b, about));
 }
 
-/* average + (1 - momentum) * (statistic - average) */
 static void update_averages(const builder *b, const liana__slice_piece *piece)
 {
     for (size_t weight = 0; weight < b->items->model->num_weights; weight++) {
         if (!is_average_of_piece(b, piece, weight)) continue;
         liana_tensor average = average_variable(b, weight);
-        liana_tensor change = liana_op_subtract(whole_statistic(b, weight), average);
-        liana_tensor rate = liana_graph_scalar(b->graph, LIANA_F32, 1 - b->items->averages[weight].momentum);
-        liana_graph_assign(average, liana_op_add(average, liana_op_multiply(rate, change)));
+        double momentum = b->items->averages[weight].momentum;
+        liana_graph_assign(average, liana__follow_statistic(average, whole_statistic(b, weight), momentum));
     }
 }
 

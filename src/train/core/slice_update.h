@@ -74,6 +74,11 @@ liana_shape liana__slice_sums_shape(const liana__update_items *items, const lian
 
 /* ---- the update ---- */
 
+/* The new value of a moving average, f32: average + (1 - momentum) * (statistic - average). */
+liana_tensor liana__follow_statistic(liana_tensor average, liana_tensor statistic, double momentum);
+/* A variance, of a second moment about `about` and the mean; see liana__model_update. */
+liana_tensor liana__second_moment_about(liana_tensor moment, liana_tensor mean, liana_tensor about);
+
 /* The graph that updates a slice. Inputs: the gradient sum of each trainable piece and the statistic's sum of each
  * average, in the order of pieces, under their names; the f32 scalars "count", "learning_rate" and "iteration"; the
  * finished sums of each round, "sums/0" [..]. Assigns the weights, slots and averages of the slice. An empty slice has

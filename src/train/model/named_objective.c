@@ -22,7 +22,7 @@ static void set_count(liana__arena *arena, liana__value *map, const char *key, i
     if (count != 0) liana__value_set(arena, map, key, liana__value_int(arena, count));
 }
 
-static liana__value *loss_value(liana__arena *arena, const liana_loss *loss)
+liana__value *liana__loss_value(liana__arena *arena, const liana_loss *loss)
 {
     liana__value *map = liana__value_map(arena);
     set_text(arena, map, "name", loss->name);
@@ -32,7 +32,7 @@ static liana__value *loss_value(liana__arena *arena, const liana_loss *loss)
     return map;
 }
 
-static liana__value *metric_value(liana__arena *arena, const liana_metric *metric)
+liana__value *liana__metric_value(liana__arena *arena, const liana_metric *metric)
 {
     liana__value *map = liana__value_map(arena);
     set_text(arena, map, "name", metric->name);
@@ -75,7 +75,7 @@ static liana_status read_losses(const liana__named_objective *named, const liana
             if (liana__value_get(value, output)) {
                 return liana__fail(error, LIANA_INVALID_CONFIG, "losses: the output '%s' has two", output);
             }
-            liana__value_set(arena, value, output, loss_value(arena, &losses[i]));
+            liana__value_set(arena, value, output, liana__loss_value(arena, &losses[i]));
             set_number(arena, weights, output, losses[i].weight);
         }
         request->loss_weights = weights;
@@ -112,7 +112,7 @@ static liana_status read_metrics(const liana__named_objective *named, const lian
                                "does not have",
                                metric->name, metric->output);
         }
-        liana__value_add(arena, list, metric_value(arena, metric));
+        liana__value_add(arena, list, liana__metric_value(arena, metric));
     }
     request->metrics = map;
     return arena->failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
@@ -130,13 +130,13 @@ void liana__describe_objective(const liana__named_objective *named, liana__text 
     liana__arena arena = {0};
     liana__value *all = liana__value_list(&arena);
     for (size_t i = 0; named->losses && i < LIANA_MAX_OUTPUTS && named->losses[i].name; i++) {
-        liana__value *map = loss_value(&arena, &named->losses[i]);
+        liana__value *map = liana__loss_value(&arena, &named->losses[i]);
         set_text(&arena, map, "output", named->losses[i].output);
         set_number(&arena, map, "weight", named->losses[i].weight);
         liana__value_add(&arena, all, map);
     }
     for (size_t i = 0; named->output_metrics && i < LIANA_MAX_METRICS && named->output_metrics[i].name; i++) {
-        liana__value *map = metric_value(&arena, &named->output_metrics[i]);
+        liana__value *map = liana__metric_value(&arena, &named->output_metrics[i]);
         set_text(&arena, map, "output", named->output_metrics[i].output);
         liana__value_add(&arena, all, map);
     }

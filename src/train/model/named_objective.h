@@ -19,6 +19,10 @@ typedef struct liana__named_objective {
 liana_status liana__read_objective(const liana__named_objective *named, liana__arena *arena,
                                    liana__objective_request *request, liana__error *error) LIANA_MUST_USE;
 
+/* {name: NAME, ...} as a configuration would say it, without the output and a loss's weight. In the arena. */
+liana__value *liana__loss_value(liana__arena *arena, const liana_loss *loss);
+liana__value *liana__metric_value(liana__arena *arena, const liana_metric *metric);
+
 /* Everything that they say, so that two can be compared. */
 void liana__describe_objective(const liana__named_objective *named, liana__text *text);
 

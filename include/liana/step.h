@@ -1,0 +1,170 @@
+/* step.h - steps: training loops of your own that are cut, added up and updated as liana_fit does it.
+ *
+ * A step is two functions. The leaf function builds the graph of a leaf: a few examples of the batch, their loss, its
+ * gradients. The update function builds what happens once for each batch: variables move by the sums over all leaves.
+ *
+ *     static void build_leaf(liana_leaf *leaf, void *user)
+ *     {
+ *         liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
+ *         liana_model_call(model, &image, 1, &leaf->mode, &output, NULL);
+ *         liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
+ *         liana_leaf_gradients(leaf, loss, variables, liana_model_variables(model, leaf->graph, variables));
+ *     }
+ *     static void build_update(liana_update *update, void *user)
+ *     {
+ *         liana_apply_gradients(update->variables, update->gradients, update->num_variables,
+ *                               &(liana_optimizer_options){.rate = liana_update_scalar(update, "rate")});
+ *     }
+ *
+ * A batch is cut into leaves of up to `microbatch` examples, a function of the two numbers alone. The leaves are
+ * computed on all threads, and their sums are added in one fixed tree. So the results are the same bits on any number of
+ * threads, and those of liana_fit with the same microbatch, seed, batches and ops.
+ *
+ * One thread at a time may use a step, its variables and its device. The messages of failures are in the context. */
+#ifndef LIANA_STEP_H
+#define LIANA_STEP_H
+
+#include <liana/element.h>
+#include <liana/model.h>
+#include <liana/optimizer.h>
+#include <liana/variables.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LIANA_MAX_SUMS = 32 };
+
+typedef struct liana_step liana_step;
+
+/* ---- a leaf ---- */
+
+/* What a leaf function is given. Errors stay with the graph, and end liana_step_create or liana_step_run. */
+typedef struct liana_leaf {
+    liana_graph *graph;
+    int64_t size; /* examples */
+    /* For liana_model_call: in training, with the positions of the examples in the run (u64 [size]), the step's seed,
+     * and, where a device computes leaves of one size alone, `present` (f32 [size]: 0 for rows that are no examples). */
+    liana_call_mode mode;
+    void *state; /* liana's */
+} liana_leaf;
+
+/* A component of the batch, [size, ...]. Not found: an error of the graph, with the nearest name. */
+#define liana_leaf_input(leaf, name) liana_leaf_input_at(LIANA_HERE, leaf, name)
+LIANA_API liana_tensor liana_leaf_input_at(liana_location here, const liana_leaf *leaf, const char *name);
+
+/* Adds up what the examples give, [size, ...] of a float dtype, and returns the sum over the leaf, a scalar of that
+ * dtype, without rows that are no examples. The sum over all leaves comes to the host under this name. A leaf has up to
+ * LIANA_MAX_SUMS, the same ones for any size. */
+#define liana_leaf_sum(leaf, name, each) liana_leaf_sum_at(LIANA_HERE, leaf, name, each)
+LIANA_API liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each);
+
+/* The gradients of a sum with respect to variables, for the update. It may be called several times, with other sums and
+ * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. */
+#define liana_leaf_gradients(leaf, loss, variables, count) \
+    liana_leaf_gradients_at(LIANA_HERE, leaf, loss, variables, count)
+LIANA_API void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss,
+                                       const liana_tensor *variables, size_t count);
+
+/* Lets the moving averages of a model's call follow the whole batch: the update assigns them, as liana_fit does. */
+#define liana_leaf_effects(leaf, effects) liana_leaf_effects_at(LIANA_HERE, leaf, effects)
+LIANA_API void liana_leaf_effects_at(liana_location here, liana_leaf *leaf, const liana_call_effects *effects);
+
+/* ---- the update ---- */
+
+/* What an update function is given. It assigns to variables (liana_graph_assign, liana_apply_gradients); moving averages
+ * are assigned already. */
+typedef struct liana_update {
+    liana_graph *graph;
+    liana_tensor count; /* f32 scalar: examples of the batch */
+    /* The variables of liana_leaf_gradients, in its order; their gradients summed over all examples, and divided by the
+     * count: the gradients of the mean. */
+    size_t num_variables;
+    const liana_tensor *variables;
+    const liana_tensor *gradient_sums;
+    const liana_tensor *gradients;
+    void *state; /* liana's */
+} liana_update;
+
+/* One of the options' scalars, f32. Not found: an error of the graph. */
+#define liana_update_scalar(update, name) liana_update_scalar_at(LIANA_HERE, update, name)
+LIANA_API liana_tensor liana_update_scalar_at(liana_location here, const liana_update *update, const char *name);
+/* A sum of the leaves over the whole batch, f32 scalar. */
+#define liana_update_sum(update, name) liana_update_sum_at(LIANA_HERE, update, name)
+LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name);
+
+/* ---- a step ---- */
+
+/* Zeros are the defaults. Names and components are copied. */
+typedef struct liana_step_options {
+    /* Called for leaves of each size that comes, also during liana_step_run; it must build the same each time. */
+    void (*leaf)(liana_leaf *leaf, void *user);
+    /* Called while the step is made. NULL: the step only measures. */
+    void (*update)(liana_update *update, void *user);
+    void *user;
+    /* What a batch has, with the shapes of one example: numbers of fixed shape. `positions` and `present` are no names
+     * of components. */
+    const liana_component *components;
+    size_t num_components;
+    /* Numbers that each run gives to the update, such as "rate". The first NULL ends them. */
+    const char *scalars[LIANA_MAX_SETTINGS];
+    int64_t batch_size;        /* largest number of examples of a batch; 0: 32 */
+    int64_t microbatch;        /* largest number of examples of a leaf; 0: 32 */
+    uint64_t seed;             /* of leaf->mode: of dropout */
+    const char *name;          /* in messages; NULL: "step" */
+    bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
+    liana_precision precision; /* of leaves; the update is in float32 */
+} liana_step_options;
+
+/* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. Device
+ * and variables must outlive it. The variables get values afterwards, as those of a program do: liana_variables_initialize
+ * (the optimizer's begin at zero) and liana_model_to_variables. Errors: those of the graphs; INVALID_ARGUMENT (no leaf
+ * function, a component that is none, an update that assigns nothing), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_device *device, liana_variables *variables,
+                                                        const liana_step_options *options, liana_step **step);
+/* NULL is allowed. */
+LIANA_API void liana_step_destroy(liana_step *step);
+
+/* A batch. */
+typedef struct liana_step_batch {
+    /* Each component, [count, ...], by name. The first without a name ends them. They are borrowed during the run. */
+    liana_array arrays[LIANA_MAX_COMPONENTS];
+    /* Instead of arrays: an element of a dataset of batches, which may have other components besides. NULL: arrays. */
+    const liana_element *element;
+    liana_setting scalars[LIANA_MAX_SETTINGS]; /* each of the options' scalars: {"rate", 0.1} */
+} liana_step_batch;
+
+/* Sums over the examples of the batch, in the order of liana_leaf_sum, computed with the variables before the update. */
+typedef struct liana_step_results {
+    int64_t num_examples;
+    size_t num_sums;
+    double sums[LIANA_MAX_SUMS];
+    const char *names[LIANA_MAX_SUMS]; /* valid as long as the step */
+} liana_step_results;
+
+/* One step. Examples have positions in the run: the first of the first batch has 0, and later batches go on. `results`
+ * may be NULL. Errors: INVALID_ARGUMENT (an array or scalar that is missing, unknown or of another type; too many
+ * examples; a variable without a value), those of the device. After a failure no variable has changed. Indices such as
+ * labels are not checked, and a loss that is not finite is no error: the update has been made. */
+LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_batch *batch,
+                                                     liana_step_results *results);
+
+/* The position of the next batch's first example; setting it lets a later process go on. */
+LIANA_API uint64_t liana_step_position(const liana_step *step);
+LIANA_API void liana_step_set_position(liana_step *step, uint64_t position);
+
+/* sums[i] / num_examples by name. NaN: there is no such sum, or no example. */
+LIANA_API double liana_step_mean(const liana_step_results *results, const char *name);
+
+/* ---- models ---- */
+
+/* Copies a model's weights to the variables of their names, which are added where they are missing, and back. A new
+ * model has its initial values. Errors: INVALID_ARGUMENT (a variable of another dtype or shape, or without a value),
+ * NOT_FOUND (the model has a weight that the set lacks; then the model is unchanged), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_to_variables(liana_model *model, liana_variables *variables);
+LIANA_API LIANA_MUST_USE liana_status liana_model_from_variables(liana_model *model, const liana_variables *variables);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,58 @@
+/* step.h - the inside of a step: what its leaves give, and the graphs that its functions build. */
+#ifndef LIANA_TRAIN_STEP_H
+#define LIANA_TRAIN_STEP_H
+
+#include "distribute/strategy.h"
+#include "program/variables.h"
+
+#include <liana/step.h>
+
+/* A sum that the update reads: of a gradient, or of a statistic times the number of examples. */
+typedef struct liana__step_sum {
+    const char *variable;
+    liana_dtype dtype;
+    liana_shape shape;
+    bool is_gradient;
+    double momentum;   /* of a statistic */
+    const char *about; /* the variable whose statistic is the mean of this one; NULL: none */
+} liana__step_sum;
+
+/* What a leaf declares. The first sum of a leaf is the vector of those that have names. */
+typedef struct liana__step_sums {
+    const char *names[LIANA_MAX_SUMS];
+    size_t num_names;
+    liana__step_sum *items;
+    size_t count;
+    size_t num_gradients; /* the first so many of the items */
+} liana__step_sums;
+
+struct liana_step {
+    liana_context *context;
+    liana__device *device;
+    liana_variables *variables;
+    liana_step_options options; /* with copies of what it points to */
+    liana__arena arena;
+    liana__step_sums sums; /* as the first leaf declared them */
+    bool declared;
+    bool mixed_precision;
+    size_t num_scalars; /* of the options */
+    bool *is_used;      /* by place among the variables: the leaves or the update read it */
+    size_t num_known;   /* places in is_used */
+    liana__strategy_instance *instance;
+    liana__leaf *leaves;
+    float *first_sum;    /* [num_names], or 1 */
+    uint64_t *positions; /* [batch_size] */
+    uint64_t next_position;
+};
+
+/* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */
+liana_status liana__step_build_leaf(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+/* The graph of the update, and which sum an input of it is; as liana__strategy_plan wants them. */
+liana_status liana__step_build_update(void *user, liana_graph **graph, liana__error *error) LIANA_MUST_USE;
+size_t liana__step_find_sum(void *user, const char *input);
+
+/* The component of that name; num_components: there is none. */
+size_t liana__step_component(const liana_step *step, const char *name, const char **nearest);
+
+#endif

@@ -1,0 +1,177 @@
+/* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
+#include "base/named.h"
+#include "ir/graph.h"
+#include "train/core/slice_update.h"
+#include "train/step/step.h"
+
+#include <string.h>
+
+static const char *const first_sum = "sums";
+
+/* An update that is being built. Arrays are in the graph's arena. */
+typedef struct update_state {
+    const liana_step *step;
+    liana_tensor named; /* f32 [names] */
+    liana_tensor *sums; /* by item */
+    liana_tensor scalars[LIANA_MAX_SETTINGS];
+} update_state;
+
+/* Inputs of the update have these prefixes, so that no two can have one name. */
+static const char *input_name(liana_graph *graph, const char *prefix, const char *name)
+{
+    const char *text = liana__arena_format(&graph->arena, "%s/%s", prefix, name);
+    return text ? text : "";
+}
+
+liana_tensor liana_update_scalar_at(liana_location here, const liana_update *update, const char *name)
+{
+    if (!update || !update->graph) return (liana_tensor){0};
+    const update_state *state = update->state;
+    const liana_step_options *options = &state->step->options;
+    liana__nearest_search search = liana__nearest_begin(name ? name : "");
+    for (size_t i = 0; i < state->step->num_scalars; i++) {
+        if (strcmp(options->scalars[i], name ? name : "") == 0) return state->scalars[i];
+        liana__nearest_add(&search, options->scalars[i]);
+    }
+    return liana__graph_fail(update->graph, here, LIANA_NOT_FOUND, "%s: there is no scalar '%.100s' in the options%s",
+                             options->name, name ? name : "", liana__hint(search.nearest).text);
+}
+
+liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name)
+{
+    if (!update || !update->graph) return (liana_tensor){0};
+    const update_state *state = update->state;
+    const liana__step_sums *sums = &state->step->sums;
+    liana__nearest_search search = liana__nearest_begin(name ? name : "");
+    for (size_t i = 0; i < sums->num_names; i++) {
+        const int64_t begin = (int64_t)i, end = begin + 1;
+        liana__nearest_add(&search, sums->names[i]);
+        if (strcmp(sums->names[i], name ? name : "") != 0) continue;
+        return liana_op_reshape_at(here, liana_op_slice_at(here, state->named, &begin, &end, NULL), LIANA_SCALAR);
+    }
+    return liana__graph_fail(update->graph, here, LIANA_NOT_FOUND, "%s: the leaf has no sum '%.100s'%s",
+                             state->step->options.name, name ? name : "", liana__hint(search.nearest).text);
+}
+
+/* ---- moving averages ---- */
+
+static liana_tensor variable_of(const liana_update *update, const liana__step_sum *item)
+{
+    return liana_graph_variable(update->graph, item->variable, item->dtype, item->shape);
+}
+
+/* The item of a variable's statistic; NULL: there is none. */
+static const liana__step_sum *find_statistic(const liana__step_sums *sums, const char *variable)
+{
+    for (size_t i = sums->num_gradients; i < sums->count; i++) {
+        if (strcmp(sums->items[i].variable, variable) == 0) return &sums->items[i];
+    }
+    return NULL;
+}
+
+static void assign_averages(const liana_update *update)
+{
+    const update_state *state = update->state;
+    const liana__step_sums *sums = &state->step->sums;
+    for (size_t i = sums->num_gradients; i < sums->count; i++) {
+        const liana__step_sum *item = &sums->items[i];
+        liana_tensor average = variable_of(update, item), statistic = liana_op_divide(state->sums[i], update->count);
+        const liana__step_sum *about = item->about ? find_statistic(sums, item->about) : NULL;
+        if (about) {
+            liana_tensor mean = liana_op_divide(state->sums[about - sums->items], update->count);
+            statistic = liana__second_moment_about(statistic, mean, variable_of(update, about));
+        }
+        liana_graph_assign(average, liana__follow_statistic(average, statistic, item->momentum));
+    }
+}
+
+/* ---- the graph ---- */
+
+/* First the sums, then the scalars. */
+static bool add_inputs(liana_update *update, update_state *state)
+{
+    const liana_step *step = state->step;
+    const liana__step_sums *sums = &step->sums;
+    liana_graph *graph = update->graph;
+    const size_t size = (sums->count + 1) * sizeof(liana_tensor);
+    liana_tensor *lists[3];
+    for (int i = 0; i < 3; i++) {
+        lists[i] = liana__arena_allocate(&graph->arena, size);
+        if (!lists[i]) return false;
+    }
+    liana_tensor *variables = lists[0], *gradients = lists[1];
+    state->sums = lists[2];
+    int64_t length = sums->num_names ? (int64_t)sums->num_names : 1;
+    state->named = liana_graph_input(graph, first_sum, LIANA_F32, liana_shape_of(length));
+    for (size_t i = 0; i < sums->count; i++) {
+        const liana__step_sum *item = &sums->items[i];
+        state->sums[i] =
+            liana_graph_input(graph, input_name(graph, first_sum, item->variable), item->dtype, item->shape);
+    }
+    update->count = liana_graph_input(graph, "count", LIANA_F32, LIANA_SCALAR);
+    for (size_t i = 0; i < step->num_scalars; i++) {
+        const char *name = input_name(graph, "scalars", step->options.scalars[i]);
+        state->scalars[i] = liana_graph_input(graph, name, LIANA_F32, LIANA_SCALAR);
+    }
+    for (size_t i = 0; i < sums->num_gradients; i++) {
+        const liana_dtype dtype = sums->items[i].dtype;
+        liana_tensor count = dtype == LIANA_F32 ? update->count : liana_op_cast(update->count, dtype);
+        variables[i] = variable_of(update, &sums->items[i]);
+        gradients[i] = liana_op_divide(state->sums[i], count);
+    }
+    update->num_variables = sums->num_gradients;
+    update->variables = variables;
+    update->gradient_sums = state->sums;
+    update->gradients = gradients;
+    return true;
+}
+
+static liana_status status_of(const liana_step *step, const liana_graph *graph, size_t num_inputs, liana__error *error)
+{
+    const char *name = step->options.name;
+    if (graph->status != LIANA_OK) {
+        if (error && error != &step->context->error) *error = step->context->error;
+        return liana__fail_within(error, "%s: the update", name);
+    }
+    if (graph->num_inputs != num_inputs) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the update has an input '%s' of its own; name it in .scalars of the options", name,
+                           graph->inputs[num_inputs]->name);
+    }
+    if (graph->num_assignments > 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: the update assigns to no variable; of a step that only measures .update is NULL", name);
+}
+
+liana_status liana__step_build_update(void *user, liana_graph **out, liana__error *error)
+{
+    const liana_step *step = user;
+    liana_graph *graph;
+    *out = NULL;
+    LIANA_TRY(liana_graph_create(step->context, &graph));
+    update_state state = {.step = step};
+    liana_update update = {.graph = graph, .state = &state};
+    liana_status status = add_inputs(&update, &state) ? LIANA_OK : liana__fail_memory(error, "an update");
+    if (status == LIANA_OK) {
+        size_t num_inputs = graph->num_inputs;
+        assign_averages(&update);
+        step->options.update(&update, step->options.user);
+        status = status_of(step, graph, num_inputs, error);
+    }
+    if (status != LIANA_OK) {
+        liana_graph_destroy(graph);
+        return status;
+    }
+    *out = graph;
+    return LIANA_OK;
+}
+
+size_t liana__step_find_sum(void *user, const char *input)
+{
+    const liana_step *step = user;
+    const size_t prefix = strlen(first_sum);
+    size_t item = 0;
+    if (strcmp(input, first_sum) == 0) return 0;
+    while (strcmp(step->sums.items[item].variable, input + prefix + 1) != 0) item++;
+    return 1 + item;
+}

@@ -156,7 +156,7 @@ static void test_batches_that_do_not_fit(void **state)
     liana_array arrays[2], changed[2];
     make_arrays(&own, 0, 8, arrays);
     refused(liana_train_on_batch(model, NULL, NULL, 0, NULL), LIANA_INVALID_ARGUMENT, "no array 'image'");
-    refused(liana_train_on_batch(model, NULL, NULL, 2, NULL), LIANA_INVALID_ARGUMENT, "are NULL");
+    refused(liana_train_on_batch(model, NULL, NULL, 2, NULL), LIANA_INVALID_ARGUMENT, "'arrays' is NULL");
     refused(liana_train_on_batch(model, NULL, arrays, 1, NULL), LIANA_INVALID_ARGUMENT, "no array 'label'");
     memcpy(changed, arrays, sizeof changed);
     changed[1].name = "labels";

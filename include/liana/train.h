@@ -30,7 +30,7 @@ typedef struct liana_results {
     size_t num_metrics;
     double metrics[LIANA_MAX_METRICS];
     const char *metric_names[LIANA_MAX_METRICS];
-    int64_t bad_records;               /* records that were left out */
+    int64_t bad_records; /* records that were left out */
 } liana_results;
 
 typedef struct liana_epoch {
@@ -142,7 +142,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_
 /* Zeros are the defaults, as for liana_fit. */
 typedef struct liana_evaluate_options {
     int64_t batch_size;
-    int64_t steps; /* largest number of batches; 0: all examples */
+    int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit; so are the next two */
     liana_binding targets[LIANA_MAX_OUTPUTS];
     const char *example_weight;
@@ -153,7 +153,7 @@ typedef struct liana_evaluate_options {
     liana_metric output_metrics[LIANA_MAX_METRICS];
 } liana_evaluate_options;
 
-/* Measures the model; `options` may be NULL. */
+/* Measures the model; `options` and `results` may be NULL. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
@@ -163,8 +163,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const li
 
 /* Zeros are the defaults. */
 typedef struct liana_predict_options {
-    int64_t batch_size; /* 0: 32 */
-    int64_t steps;      /* largest number of batches; 0: all examples */
+    int64_t batch_size;                      /* 0: 32 */
+    int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit */
 } liana_predict_options;
 
@@ -190,7 +190,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);
-/* Measures the model on one batch; `options` may be NULL. Its steps are not read. */
+/* Measures the model on one batch; `options` and `results` may be NULL. Its steps are not read. */
 LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
                                                           const liana_array *arrays, size_t num_arrays,
                                                           liana_results *results);

@@ -318,8 +318,8 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
-    LIANA_TRY(liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS,
-                                     error));
+    LIANA_TRY(
+        liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS, error));
     return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
 }
 
@@ -575,7 +575,7 @@ static liana_status send_checkpoints(const session *own, liana_status status, li
     return sent;
 }
 
-liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
     liana__error *error = &model->context->error;
     LIANA_TRY(check_fit(model, options, error));
@@ -595,11 +595,19 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
     return status;
 }
 
+liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, options);
+    LIANA__CONTEXT_CALL(model->context, fit_model(model, options));
+}
+
 /* ---- evaluate and predict ---- */
 
 /* Runs over the data once. */
 static liana_status measure(liana__compile_request *request, const liana_dataset *data,
-                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs, void *user, liana_results *results, liana__error *error)
+                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs,
+                            void *user, liana_results *results, liana__error *error)
 {
     liana_model *model = request->model;
     if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
@@ -622,8 +630,7 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     if (status == LIANA_OK) status = liana__compiled_get(request, &own.training, error);
     if (status == LIANA_OK) status = start_loader(&own, data, NULL, &own.match, &own.measured, error);
     if (status == LIANA_OK) {
-        status =
-            liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
+        status = liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
     liana__totals_free(&totals);
@@ -637,8 +644,8 @@ static liana_status check_steps(int64_t steps, liana__error *error)
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps is %lld, expected 0 or more", (long long)steps);
 }
 
-liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
-                            liana_results *results)
+static liana_status evaluate_model(liana_model *model, const liana_dataset *dataset,
+                                   const liana_evaluate_options *options, liana_results *results)
 {
     static const liana_evaluate_options defaults;
     if (!options) options = &defaults;
@@ -650,6 +657,14 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
     if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     LIANA_TRY(check_steps(options->steps, error));
     return measure(&request, dataset, options, options->steps, NULL, NULL, results, error);
+}
+
+liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
+                            liana_results *results)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__CONTEXT_CALL(model->context, evaluate_model(model, dataset, options, results));
 }
 
 typedef struct destination {
@@ -667,8 +682,8 @@ static liana_status copy_outputs(void *user, const liana__batch *batch, const fl
     return LIANA_OK;
 }
 
-liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                   const liana_predict_options *options, float *outputs)
+static liana_status predict_model(liana_model *model, const liana_dataset *dataset,
+                                  const liana_predict_options *options, float *outputs)
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
@@ -684,11 +699,22 @@ liana_status liana_predict_batches(liana_model *model, const liana_dataset *data
         own.row_size += (size_t)liana_shape_size(&port.shape);
     }
     LIANA_TRY(check_steps(options->steps, error));
-    if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
     return measure(&request, dataset, &wanted, options->steps, copy_outputs, &own, NULL, error);
+}
+
+liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
+                                   const liana_predict_options *options, float *outputs)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
 }
 
 liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
 {
-    return liana_predict_batches(model, dataset, NULL, outputs);
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, NULL, outputs));
 }

@@ -37,9 +37,10 @@ static liana_status list_components(const liana_array *arrays, size_t count, lia
         bool known = array->dtype >= 0 && array->dtype < LIANA_NUM_DTYPES;
         if (!known || array->shape.rank < 1 || array->shape.rank > LIANA_MAX_RANK || array->shape.dims[0] < 1 ||
             array->shape.dims[0] != arrays[0].shape.dims[0]) {
-            return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'",
-                               name, liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
+            return liana__fail(
+                error, LIANA_INVALID_ARGUMENT,
+                "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'", name,
+                liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
         }
         components[i] = (liana_component){name, array->dtype, {.rank = array->shape.rank - 1}};
         for (int k = 1; k < array->shape.rank; k++) components[i].shape.dims[k - 1] = array->shape.dims[k];
@@ -242,8 +243,8 @@ static liana_status check_options(const liana_fit_options *options, liana__error
                        unread);
 }
 
-liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
-                                  size_t num_arrays, liana_results *results)
+static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                    size_t num_arrays, liana_results *results)
 {
     static const liana_fit_options defaults;
     const liana_fit_options *options = given ? given : &defaults;
@@ -291,6 +292,14 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
     return status;
 }
 
+liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                  size_t num_arrays, liana_results *results)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__CONTEXT_CALL(model->context, train_on_arrays(model, given, arrays, num_arrays, results));
+}
+
 /* ---- evaluation and prediction ---- */
 
 static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
@@ -318,8 +327,8 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     return status;
 }
 
-liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
-                                 size_t num_arrays, liana_results *results)
+static liana_status test_on_arrays(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
+                                   size_t num_arrays, liana_results *results)
 {
     static const liana_evaluate_options defaults;
     if (!options) options = &defaults;
@@ -330,10 +339,25 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
     return evaluate(&request, arrays, num_arrays, NULL, results, &model->context->error);
 }
 
-liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
+liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
+                                 size_t num_arrays, liana_results *results)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__CONTEXT_CALL(model->context, test_on_arrays(model, options, arrays, num_arrays, results));
+}
+
+static liana_status predict_on_arrays(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
 {
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model, .predicts = true};
-    if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
     return evaluate(&request, arrays, num_arrays, outputs, NULL, error);
+}
+
+liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_on_arrays(model, arrays, num_arrays, outputs));
 }

@@ -37,6 +37,18 @@ if(LIANA_HDF5)
   endforeach()
 endif()
 
+# Its calls are written from the public headers.
+file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h)
+set(LIANA_NULL_ARGUMENTS ${PROJECT_SOURCE_DIR}/tests/null_arguments)
+set(LIANA_NULL_ARGUMENTS_MADE ${PROJECT_BINARY_DIR}/null_arguments)
+file(MAKE_DIRECTORY ${LIANA_NULL_ARGUMENTS_MADE})
+add_custom_command(OUTPUT ${LIANA_NULL_ARGUMENTS_MADE}/null_arguments.inc
+  COMMAND sh ${LIANA_NULL_ARGUMENTS}/generate.sh ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/include
+    ${LIANA_NULL_ARGUMENTS_MADE}/null_arguments.inc
+  DEPENDS ${LIANA_PUBLIC_HEADERS} ${LIANA_NULL_ARGUMENTS}/generate.sh ${LIANA_NULL_ARGUMENTS}/may_be_null.txt VERBATIM)
+target_sources(test_null_arguments PRIVATE ${LIANA_NULL_ARGUMENTS_MADE}/null_arguments.inc)
+target_include_directories(test_null_arguments PRIVATE ${LIANA_NULL_ARGUMENTS_MADE})
+
 # The small corpora of the fuzz targets: replay_X feeds fuzz_X with tests/fuzz/corpus/fuzz_X.
 file(GLOB LIANA_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
 if(NOT LIANA_REMOTE)

@@ -99,12 +99,13 @@ static void test_names_are_checked(void **state)
     (void)state;
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 1}, &context), LIANA_OK);
-    expect_message(context, liana_augmentation_register(context, NULL, nothing, NULL), "needs a name", "100");
+    expect_message(context, liana_augmentation_register(context, NULL, nothing, NULL), "'name' is NULL", "_register");
+    expect_message(context, liana_augmentation_register(context, "", nothing, NULL), "needs a name", "100");
     expect_message(context, liana_augmentation_register(context, "random_flip", nothing, NULL), "random_flip",
                    "choose another name");
     expect_message(context, liana_augmentation_register(context, "RandomFlip", nothing, NULL), "RandomFlip",
                    "choose another name");
-    expect_message(context, liana_augmentation_register(context, "mine", NULL, NULL), "mine", "NULL");
+    expect_message(context, liana_augmentation_register(context, "mine", NULL, NULL), "function", "NULL");
     assert_int_equal(liana_augmentation_register(context, "mine", nothing, NULL), LIANA_OK);
     expect_message(context, liana_augmentation_register(context, "mine", nothing, NULL), "mine", "already");
 

@@ -72,7 +72,8 @@ static liana_status write_train_end(void *user, liana_fit_context *context)
     }
     assert_int_equal(slots, 6); /* one for each trainable weight */
     assert_int_equal(liana_fit_variable_size(context, "nothing"), -1);
-    assert_int_equal(liana_fit_variable_read(context, "nothing", NULL), LIANA_NOT_FOUND);
+    float none[1];
+    assert_int_equal(liana_fit_variable_read(context, "nothing", none), LIANA_NOT_FOUND);
     return LIANA_OK;
 }
 

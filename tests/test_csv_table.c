@@ -235,7 +235,8 @@ static void test_mistakes(void **state)
     refuse_text(context, "b0,b1,b2,b3,b4,b5,b6,b7,b8,b9,c0,c1,c2,c3,c4,c5,c6\n1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7\n",
                 NULL, LIANA_INVALID_CONFIG, "more than 16 components", "features: [COLUMN, COLUMN, ...]");
     assert_null(liana_dataset_csv(context, NULL, NULL));
-    assert_fails(context->error.status, LIANA_INVALID_ARGUMENT, &context->error, "no table was named");
+    assert_fails(context->error.status, LIANA_INVALID_ARGUMENT, &context->error,
+                 "liana_dataset_csv: 'pattern' is NULL");
     assert_null(liana_dataset_csv(context, "not-there.csv", NULL));
     assert_fails(context->error.status, LIANA_NOT_FOUND, &context->error, "not-there.csv");
     liana_context_destroy(context);

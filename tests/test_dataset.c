@@ -156,7 +156,9 @@ static void test_what_does_not_fit_is_named(void **state)
     refused(liana_dataset_map(again(numbers), &(liana_map_options){.name = "f"}), "map 'f'", "NULL");
     refused(liana_dataset_decode_images(again(numbers), &(liana_decode_options){4, 4, 3, false}), "decode_images",
             "no component 'image'");
-    refused(liana_dataset_parse_example(again(numbers), NULL, 0), "parse_example", "'record'");
+    const liana_component feature = {.name = "f", .dtype = LIANA_F32};
+    refused(liana_dataset_parse_example(again(numbers), &feature, 1), "parse_example", "'record'");
+    refused(liana_dataset_parse_example(again(numbers), NULL, 1), "parse_example", "'features' is NULL");
 
     /* What a NULL is made into is NULL, and says nothing of its own. */
     assert_null(liana_dataset_prefetch(liana_dataset_enumerate(liana_dataset_skip(again(numbers), -1), 0)));

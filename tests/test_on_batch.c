@@ -156,7 +156,7 @@ static void test_batches_that_do_not_fit(void **state)
     liana_array arrays[2], changed[2];
     make_arrays(&own, 0, 8, arrays);
     refused(liana_train_on_batch(model, NULL, NULL, 0, NULL), LIANA_INVALID_ARGUMENT, "no component for the input");
-    refused(liana_train_on_batch(model, NULL, NULL, 2, NULL), LIANA_INVALID_ARGUMENT, "are NULL");
+    refused(liana_train_on_batch(model, NULL, NULL, 2, NULL), LIANA_INVALID_ARGUMENT, "'arrays' is NULL");
     refused(liana_train_on_batch(model, NULL, arrays, 1, NULL), LIANA_INVALID_ARGUMENT,
             "no component for the output 'dense'; they have 'image'");
     memcpy(changed, arrays, sizeof changed);

@@ -425,7 +425,7 @@ static void test_wrong_variables_are_named(void **state)
     assert_fails(liana_variables_write(variables, "w", got, 4), LIANA_INVALID_ARGUMENT, &context->error,
                  "'w' is f32[3], 12 bytes", "found 4");
     assert_fails(liana_variables_write(variables, "w", NULL, 12), LIANA_INVALID_ARGUMENT, &context->error,
-                 "no address");
+                 "liana_variables_write: 'data' is NULL");
     assert_fails(liana_variables_write(variables, NULL, got, 12), LIANA_INVALID_ARGUMENT, &context->error, "name");
     assert_fails(liana_variables_add(variables, "w", LIANA_F32, LIANA_SCALAR, NULL), LIANA_INVALID_ARGUMENT,
                  &context->error, "'w' is f32[]", "already as f32[3]");
@@ -456,9 +456,9 @@ static void test_programs_that_cannot_be_made(void **state)
     assert_null(device);
     fixture f = begin(devices[0]);
     assert_fails(liana_program_create(devices[0], NULL, NULL, &program), LIANA_INVALID_ARGUMENT, &context->error,
-                 "no graph");
+                 "liana_program_create: 'graph' is NULL");
     assert_fails(liana_program_create(NULL, f.graph, NULL, &program), LIANA_INVALID_ARGUMENT, &context->error,
-                 "no device");
+                 "liana_program_create: 'device' is NULL");
     liana_program_options other = {.variables = f.variables};
     assert_fails(liana_program_create(devices[1], f.graph, &other, &program), LIANA_INVALID_ARGUMENT, &context->error,
                  "another device");

@@ -53,7 +53,9 @@ typedef struct liana_callback {
     void *user;
 } liana_callback;
 
-/* ---- where the training is ---- */
+/* ---- where the training is ----
+ *
+ * A context or state that is NULL is no crash: the answer is 0, false, NULL or -1, and nothing is done. */
 
 LIANA_API int64_t liana_fit_epoch(const liana_fit_context *context);  /* from 1 */
 LIANA_API int64_t liana_fit_epochs(const liana_fit_context *context); /* 0: not known */
@@ -94,7 +96,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_fit_set_rate_factor(liana_fit_contex
 /* A decision that depends on a clock: `own` is what this process would decide; returns what the chief decides for all.
  * All processes must ask at the same event. */
 LIANA_API bool liana_fit_clock_decision(const liana_fit_context *context, bool own);
-/* Stores a message for the failure that the callback returns. Returns `status`. */
+/* Stores a message for the failure that the callback returns; NULL: the name of the status. Returns `status`. */
 LIANA_API liana_status liana_fit_fail(liana_fit_context *context, liana_status status, const char *message);
 
 /* ---- state ---- */

@@ -1,8 +1,22 @@
-/* context.h - the context: threads, log and the last error message. A program creates it once. */
+/* context.h - the context: threads, log and errors. A program creates it once.
+ *
+ * With sticky_errors a program is written as if nothing could fail, and checks once:
+ *
+ *     liana_context_create(&(liana_context_options){.sticky_errors = true}, &context);
+ *     liana_dataset_open(context, "train.tfrec", NULL, &data);
+ *     ... build a model, fit it, save it ...
+ *     if (liana_context_status(context) != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
+ *
+ * What may be NULL in a call is said where the function is declared. Anything else that is NULL is no crash: a function
+ * with a status returns INVALID_ARGUMENT, one that makes an object returns NULL, others return 0, NULL or false, or do
+ * nothing. The message names the function and the argument, if another argument leads to a context. Members of option
+ * structs may be NULL where their comment says what NULL means. */
 #ifndef LIANA_CONTEXT_H
 #define LIANA_CONTEXT_H
 
 #include <liana/status.h>
+
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +35,11 @@ typedef struct liana_context_options {
     /* Receives log lines. NULL: they go to standard error, only for the topics named in LIANA_LOG. */
     liana_log_function log;
     void *log_user;
+    /* The first error stays, as in graphs and models, until liana_context_clear. Until then calls that open, make, run,
+     * train, read or save something do nothing, and return that first status, or NULL for an object. Errors of the
+     * context's graphs and models count. Freeing and asking go on as usual, and so do calls within a callback. false:
+     * every call does its work, and the program looks at each status. */
+    bool sticky_errors;
 } liana_context_options;
 
 /* Creates a context; `options` may be NULL. The caller destroys it after everything that was made from it. Errors:
@@ -31,11 +50,18 @@ LIANA_API LIANA_MUST_USE liana_status liana_context_create(const liana_context_o
 /* Stops the threads and frees the context. NULL is allowed. */
 LIANA_API void liana_context_destroy(liana_context *context);
 
-/* The sentence that explains the last failed call on this context, or "". Borrowed: valid until the next call that
- * fails. */
+/* With sticky_errors the first failure since the context was created or cleared, or LIANA_OK. Without, the status of
+ * the last failed call, or LIANA_OK if none has failed. INVALID_ARGUMENT for NULL. */
+LIANA_API LIANA_MUST_USE liana_status liana_context_status(const liana_context *context);
+
+/* Forgets the error and its message: calls do their work again. Graphs and models keep theirs. NULL is allowed. */
+LIANA_API void liana_context_clear(liana_context *context);
+
+/* The sentence that explains the failure of liana_context_status, or "" (also for NULL). Borrowed: valid until the next
+ * call that fails, or until the error is cleared. */
 LIANA_API const char *liana_context_message(const liana_context *context);
 
-/* The number of compute threads, at least 1. */
+/* The number of compute threads, at least 1; 0 for NULL. */
 LIANA_API int liana_context_num_threads(const liana_context *context);
 
 /* liana's version, "major.minor.patch". */

@@ -12,7 +12,8 @@
  * another reference to a dataset that is used twice.
  *
  * Errors: a stage that fails leaves a message in the context, closes its inputs and returns NULL. A stage whose input
- * is NULL returns NULL. So it is enough to check the last dataset.
+ * is NULL returns NULL. So it is enough to check the last dataset. The options of a stage must be given, unless its
+ * comment says that they may be NULL. Questions about NULL are answered with 0 or false.
  *
  * Order: an element is a function of seed, epoch and position, on any number of threads. Most stages are random-access:
  * any element can be computed directly. These are replayed, one element after the other: filter, flat_map, interleave,
@@ -77,7 +78,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_dataset_configure(liana_context *con
                                                               const liana_dataset_options *options,
                                                               liana_dataset **dataset);
 
-/* Gives another reference to the dataset. It must be closed too. */
+/* Gives another reference to the dataset. It must be closed too. NULL gives NULL. */
 LIANA_API liana_dataset *liana_dataset_retain(liana_dataset *dataset);
 /* NULL is allowed. */
 LIANA_API void liana_dataset_close(liana_dataset *dataset);
@@ -199,7 +200,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *conte
 
 /* Shuffles a dataset. A random-access dataset is shuffled as a whole, without a buffer, by a permutation computed from
  * seed and epoch. For compressed files it permutes blocks of records, and then the records within every 8 blocks. Other
- * datasets go through a buffer, from which elements are drawn. */
+ * datasets go through a buffer, from which elements are drawn. `options` may be NULL. */
 typedef struct liana_shuffle_options {
     int64_t buffer_size; /* elements, for streams only; 0: 1024 */
     uint64_t seed;
@@ -238,7 +239,7 @@ LIANA_API liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_
 LIANA_API liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t num_datasets);
 
 /* Draws a dataset for each next element, by weight. A dataset that has ended is not drawn again; with
- * stop_on_empty_dataset it ends the stage. */
+ * stop_on_empty_dataset it ends the stage. `options` may be NULL. */
 typedef struct liana_sample_options {
     const double *weights; /* [num_datasets], each at least 0; NULL: equal weights */
     uint64_t seed;
@@ -248,7 +249,7 @@ LIANA_API liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const
                                                             const liana_sample_options *options);
 
 /* Takes elements from `cycle_length` datasets in turn, `block_length` from each. The next dataset takes the place of
- * one that has ended. Random-access if all datasets are. */
+ * one that has ended. Random-access if all datasets are. `options` may be NULL. */
 typedef struct liana_interleave_datasets_options {
     int64_t cycle_length; /* 1 to 1024; 0: all datasets */
     int64_t block_length; /* 0: 1 */

@@ -39,6 +39,7 @@ typedef struct liana_array {
 
 typedef struct liana_element liana_element;
 
+/* These answer NULL with 0, NULL, or a shape of rank 0. */
 LIANA_API size_t liana_element_num_components(const liana_element *element);
 LIANA_API const liana_component *liana_element_component(const liana_element *element, size_t index);
 /* The shape of the component in this element, without unknown dimensions. Rank 0 if there is no such component. */
@@ -51,10 +52,11 @@ LIANA_API liana_bytes liana_element_string(const liana_element *element, const c
 
 /* For functions that make an element: the memory for the numbers of a component. NULL as above. */
 LIANA_API void *liana_element_output(liana_element *element, const char *name);
-/* Sets a string to a copy of `bytes`. Errors: INVALID_ARGUMENT (no such string), OUT_OF_MEMORY. */
+/* Sets a string to a copy of `bytes`, which may be NULL if `size` is 0. Errors: INVALID_ARGUMENT (no such string), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index,
                                                                const void *bytes, size_t size);
-/* Stores the sentence why the element cannot be made. Returns `status`, so that the function can return it. */
+/* Stores the sentence why the element cannot be made; NULL: none. Returns `status`, so that the function can return
+ * it. */
 LIANA_API liana_status liana_element_fail(liana_element *element, liana_status status, const char *message);
 
 #ifdef __cplusplus

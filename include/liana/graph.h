@@ -53,8 +53,9 @@ typedef struct liana_shape {
 #define liana_shape_of(...) ((liana_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define LIANA_SCALAR ((liana_shape){0, {0}})
 
-/* The number of elements: 1 for a scalar. */
+/* The number of elements: 1 for a scalar, 0 for NULL. */
 LIANA_API int64_t liana_shape_size(const liana_shape *shape);
+/* False if one of them is NULL. */
 LIANA_API bool liana_shape_equal(const liana_shape *a, const liana_shape *b);
 
 typedef struct liana_graph liana_graph;
@@ -73,9 +74,10 @@ typedef struct liana_location {
 
 /* Creates an empty graph. The context must outlive it. Errors: OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_graph_create(liana_context *context, liana_graph **graph);
+/* NULL is allowed. */
 LIANA_API void liana_graph_destroy(liana_graph *graph);
 
-/* The first error while building, or LIANA_OK. Its message is in the context. */
+/* The first error while building, or LIANA_OK. Its message is in the context. INVALID_ARGUMENT for NULL. */
 LIANA_API LIANA_MUST_USE liana_status liana_graph_status(const liana_graph *graph);
 
 /* An input: a value that is given to each execution, by name. Dimensions must be at least 1. */
@@ -205,7 +207,7 @@ LIANA_API bool liana_tensor_attribute(liana_tensor tensor, size_t index, liana_a
 LIANA_API bool liana_tensor_find_attribute(liana_tensor tensor, const char *name, liana_attribute *attribute);
 
 /* The graph as text (one node a line) or as Graphviz dot. The string is from malloc, and the caller frees it. NULL: out
- * of memory. */
+ * of memory, or no graph. */
 LIANA_API char *liana_graph_text(const liana_graph *graph);
 LIANA_API char *liana_graph_dot(const liana_graph *graph);
 

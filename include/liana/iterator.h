@@ -38,7 +38,7 @@ LIANA_API void liana_iterator_destroy(liana_iterator *iterator);
  * message of a failure names the stage and the address. A failure is repeated until liana_iterator_initialize. */
 LIANA_API LIANA_MUST_USE liana_status liana_iterator_next(liana_iterator *iterator, const liana_element **element);
 
-/* The number of elements since the beginning of the epoch, `start` included. An iterator with this `start` goes on
+/* The number of elements since the beginning of the epoch, `start` included; 0 for NULL. An iterator with this `start` goes on
  * here. */
 LIANA_API uint64_t liana_iterator_position(const liana_iterator *iterator);
 

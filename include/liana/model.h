@@ -48,6 +48,7 @@ typedef struct liana_layer {
 /* Creates an empty model. If `name` is NULL, it is "sequential" or "model", depending on the layers. The context must
  * outlive the model. Errors: OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_create(liana_context *context, const char *name, liana_model **model);
+/* NULL is allowed. */
 LIANA_API void liana_model_destroy(liana_model *model);
 
 /* The first error while building, or LIANA_OK. Its message is in the context. */

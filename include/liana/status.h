@@ -2,7 +2,10 @@
  *
  * Every function that can fail returns a liana_status. The code gives the kind of failure. The sentence for people is
  * kept in the context: which file, line, record, layer or key; what was found; what was expected; what to do. Read it
- * with liana_context_message(). */
+ * with liana_context_message().
+ *
+ * Compilers warn where a status is not looked at. A program whose context keeps the first error (sticky_errors of
+ * liana_context_options) defines LIANA_STICKY_ERRORS before it includes liana's headers, and they do not. */
 #ifndef LIANA_STATUS_H
 #define LIANA_STATUS_H
 
@@ -12,9 +15,12 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define LIANA_API __attribute__((visibility("default")))
-#define LIANA_MUST_USE __attribute__((warn_unused_result))
 #else
 #define LIANA_API
+#endif
+#if defined(__GNUC__) && !defined(LIANA_STICKY_ERRORS)
+#define LIANA_MUST_USE __attribute__((warn_unused_result))
+#else
 #define LIANA_MUST_USE
 #endif
 

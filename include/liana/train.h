@@ -153,7 +153,7 @@ typedef struct liana_evaluate_options {
     liana_metric output_metrics[LIANA_MAX_METRICS];
 } liana_evaluate_options;
 
-/* Measures the model; `options` may be NULL. */
+/* Measures the model; `options` and `results` may be NULL. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
@@ -191,7 +191,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);
-/* Measures the model on one batch; `options` may be NULL. Its steps are not read. */
+/* Measures the model on one batch; `options` and `results` may be NULL. Its steps are not read. */
 LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
                                                           const liana_array *arrays, size_t num_arrays,
                                                           liana_results *results);

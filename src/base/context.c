@@ -76,6 +76,7 @@ static liana_status set_up(liana_context *context, const liana_context_options *
 
 liana_status liana_context_create(const liana_context_options *options, liana_context **out)
 {
+    LIANA__REQUIRE(NULL, out);
     *out = NULL;
     liana_context *context = calloc(1, sizeof *context);
     if (!context) return LIANA_OUT_OF_MEMORY;
@@ -83,6 +84,7 @@ liana_status liana_context_create(const liana_context_options *options, liana_co
     if (!options) options = &plain;
     context->log = options->log;
     context->log_user = options->log_user;
+    context->sticky = options->sticky_errors;
     pthread_mutex_init(&context->log_mutex, NULL);
     *out = context;
     return set_up(context, options);
@@ -124,13 +126,62 @@ const liana__registered *liana__context_registered(const liana_context *context,
     return NULL;
 }
 
+/* ---- errors ---- */
+
+liana__error *liana__context_error(liana_context *context)
+{
+    return context ? &context->error : NULL;
+}
+
+/* The error that a program is told of. */
+static const liana__error *told_error(const liana_context *context)
+{
+    return context->first.status != LIANA_OK ? &context->first : &context->error;
+}
+
+bool liana__context_stopped(liana_context *context)
+{
+    if (!context->sticky || context->depth > 0) return false;
+    if (context->first.status == LIANA_OK) context->first = context->error;
+    return context->first.status != LIANA_OK;
+}
+
+liana_status liana__context_begin(liana_context *context)
+{
+    if (liana__context_stopped(context)) return context->first.status;
+    context->depth++;
+    return LIANA_OK;
+}
+
+liana_status liana__context_end(liana_context *context, liana_status status)
+{
+    if (--context->depth > 0 || !context->sticky) return status;
+    /* What was tried in vain on the way to a success is no error. */
+    if (status == LIANA_OK) context->error = (liana__error){0};
+    if (status == LIANA_OK) return status;
+    if (context->error.status == LIANA_OK) liana__fail(&context->error, status, "%s", liana_status_text(status));
+    if (context->first.status == LIANA_OK) context->first = context->error;
+    return status;
+}
+
+liana_status liana_context_status(const liana_context *context)
+{
+    return context ? told_error(context)->status : LIANA_INVALID_ARGUMENT;
+}
+
+void liana_context_clear(liana_context *context)
+{
+    if (context) context->error = context->first = (liana__error){0};
+}
+
 const char *liana_context_message(const liana_context *context)
 {
-    return context ? context->error.message : "";
+    return context ? told_error(context)->message : "";
 }
 
 int liana_context_num_threads(const liana_context *context)
 {
+    if (!context) return 0;
     return context->pool ? liana__pool_num_threads(context->pool) : 1;
 }
 

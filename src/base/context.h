@@ -36,7 +36,10 @@ typedef struct liana__registered {
 enum { LIANA__SLICE_BYTES = 1 << 20 };
 
 struct liana_context {
-    liana__error error;
+    liana__error error; /* of the call that failed last */
+    liana__error first; /* with `sticky`: the first one since the context was cleared */
+    bool sticky;        /* liana_context_options.sticky_errors */
+    int depth;          /* calls that have begun (liana__context_begin) */
     liana__pool *pool;
     liana__isa isa;
     const char *dump_folder;    /* LIANA_DUMP, or NULL */
@@ -55,6 +58,24 @@ liana_status liana__context_register(liana_context *context, const char *kind, c
                                      void *user) LIANA_MUST_USE;
 /* Finds a registered function. NULL: there is none. */
 const liana__registered *liana__context_registered(const liana_context *context, const char *kind, const char *name);
+
+/* Where failures of calls on this context go. NULL for NULL: the message is lost, the status is not. */
+liana__error *liana__context_error(liana_context *context);
+
+/* The two ends of a public call that does work: liana__context_begin returns the first error if it sticks, and then the
+ * call must not be made; else liana__context_end keeps what came of it, and returns `status`. Calls within it (of its
+ * own, or of callbacks) are not looked at: they are its affair. */
+liana_status liana__context_begin(liana_context *context) LIANA_MUST_USE;
+liana_status liana__context_end(liana_context *context, liana_status status);
+/* The body of such a call. */
+#define LIANA__CONTEXT_CALL(context, expression)            \
+    do {                                                    \
+        LIANA_TRY(liana__context_begin(context));           \
+        return liana__context_end((context), (expression)); \
+    } while (0)
+/* Whether an error sticks outside of calls: then nothing is made. Takes over what was not in a call, such as the error
+ * of a graph. */
+bool liana__context_stopped(liana_context *context);
 
 /* Whether lines of this topic are logged. Ask before making an expensive line. */
 bool liana__log_wants(const liana_context *context, liana__topic topic);

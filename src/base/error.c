@@ -65,6 +65,14 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
     return error->status;
 }
 
+liana_status liana__fail_null(liana__error *error, const char *function, const char *argument)
+{
+    size_t length = strlen(function);
+    if (length > 3 && strcmp(function + length - 3, "_at") == 0) length -= 3;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "%.*s: '%s' is NULL, but must be given", (int)length, function,
+                       argument);
+}
+
 liana_status liana__fail_memory(liana__error *error, const char *what)
 {
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for %s", what);

@@ -26,4 +26,23 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...) LI
 /* Fails with OUT_OF_MEMORY; `what` says what the memory was for. */
 liana_status liana__fail_memory(liana__error *error, const char *what);
 
+/* Fails with INVALID_ARGUMENT, since an argument of a public function is NULL. Both names are those of its header; the
+ * "_at" of functions behind macros is left out. */
+liana_status liana__fail_null(liana__error *error, const char *function, const char *argument);
+
+/* At the beginning of a public function: what must be given. The argument has the name `name` in the header. */
+#define LIANA__REQUIRE_AS(error, argument, name)                             \
+    do {                                                                     \
+        if (!(argument)) return liana__fail_null((error), __func__, (name)); \
+    } while (0)
+#define LIANA__REQUIRE(error, argument) LIANA__REQUIRE_AS(error, argument, #argument)
+/* The same for functions that return something else than a status. */
+#define LIANA__REQUIRE_OR(value, error, argument)             \
+    do {                                                      \
+        if (!(argument)) {                                    \
+            liana__fail_null((error), __func__, (#argument)); \
+            return (value);                                   \
+        }                                                     \
+    } while (0)
+
 #endif

@@ -1,6 +1,8 @@
 /* Builds graphs: nodes, their checks, and the first error that sticks. */
 #include "ir/graph.h"
 
+#include "ir/given.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,8 @@ const void *liana__constant_data(const liana__node *node)
 
 liana_status liana_graph_create(liana_context *context, liana_graph **out)
 {
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE_AS(&context->error, out, "graph");
     *out = NULL;
     liana_graph *graph = calloc(1, sizeof *graph);
     if (!graph) return liana__fail_memory(&context->error, "a graph");
@@ -65,7 +69,7 @@ void liana_graph_destroy(liana_graph *graph)
 
 liana_status liana_graph_status(const liana_graph *graph)
 {
-    return graph->status;
+    return graph ? graph->status : LIANA_INVALID_ARGUMENT;
 }
 
 liana__node *liana__tensor_node(liana_tensor tensor)
@@ -88,6 +92,7 @@ void liana__keep_wide(liana_tensor tensor)
 liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
 {
     if (graph->status == LIANA_OK) {
+        (void)liana__context_stopped(graph->context); /* an error before this one is kept */
         va_list arguments;
         va_start(arguments, format);
         graph->status = liana__fail_list(&graph->context->error, status, format, arguments);
@@ -96,6 +101,17 @@ liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_st
         liana__fail_within(&graph->context->error, "%s:%d", here.file, here.line);
     }
     return (liana_tensor){graph, 0};
+}
+
+bool liana__graph_given(liana_graph *graph, liana_location here, const void *argument, const char *function,
+                        const char *name)
+{
+    if (argument) return true;
+    if (graph && graph->status == LIANA_OK) {
+        liana__error error;
+        liana__graph_fail(graph, here, liana__fail_null(&error, function, name), "%s", error.message);
+    }
+    return false;
 }
 
 static liana_tensor fail_memory(liana_graph *graph, liana_location here)
@@ -173,6 +189,7 @@ static liana__node make_leaf(liana_graph *graph, liana_location here, const lian
 liana_tensor liana_graph_input_at(liana_location here, liana_graph *graph, const char *name, liana_dtype dtype,
                                   liana_shape shape)
 {
+    if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, name)) return (liana_tensor){graph, 0};
     if (graph->status != LIANA_OK || !check_shape(graph, here, "input", name, dtype, &shape)) {
         return (liana_tensor){graph, 0};
     }
@@ -190,6 +207,7 @@ liana_tensor liana_graph_input_at(liana_location here, liana_graph *graph, const
 liana_tensor liana_graph_variable_at(liana_location here, liana_graph *graph, const char *name, liana_dtype dtype,
                                      liana_shape shape)
 {
+    if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, name)) return (liana_tensor){graph, 0};
     if (graph->status != LIANA_OK || !check_shape(graph, here, "variable", name, dtype, &shape)) {
         return (liana_tensor){graph, 0};
     }
@@ -215,6 +233,7 @@ liana_tensor liana_graph_variable_at(liana_location here, liana_graph *graph, co
 liana_tensor liana_graph_constant_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
                                      const void *data)
 {
+    if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, data)) return (liana_tensor){graph, 0};
     if (graph->status != LIANA_OK || !check_shape(graph, here, "constant", "", dtype, &shape)) {
         return (liana_tensor){graph, 0};
     }
@@ -228,11 +247,13 @@ liana_tensor liana_graph_scalar_at(liana_location here, liana_graph *graph, lian
 {
     uint64_t bits = 0;
     liana__store(&bits, dtype, 0, value);
+    if (!graph) return (liana_tensor){0};
     return liana_graph_constant_at(here, graph, dtype, LIANA_SCALAR, &bits);
 }
 
 void liana_graph_output_at(liana_location here, liana_graph *graph, const char *name, liana_tensor tensor)
 {
+    if (!LIANA__GRAPH_REQUIRE(tensor.graph, here, graph) || !LIANA__GRAPH_REQUIRE(graph, here, name)) return;
     liana__node *node = liana__tensor_node(tensor);
     if (!node) {
         liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "output '%s' is not a tensor of this graph", name);

@@ -41,6 +41,7 @@ static void add_node(const liana__node *node, liana__text *text)
 
 char *liana_graph_text(const liana_graph *graph)
 {
+    if (!graph) return NULL;
     liana__text text = {0};
     for (size_t id = 1; id < graph->num_nodes; id++) {
         liana__text_add(&text, "%%%zu = ", id);
@@ -70,6 +71,7 @@ static void add_escaped(const char *plain, liana__text *text)
 
 char *liana_graph_dot(const liana_graph *graph)
 {
+    if (!graph) return NULL;
     liana__text text = {0};
     liana__text_add(&text, "digraph liana {\n  node [shape=box, fontname=\"monospace\"];\n");
     for (size_t id = 1; id < graph->num_nodes; id++) {

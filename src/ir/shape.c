@@ -25,14 +25,14 @@ size_t liana_dtype_size(liana_dtype dtype)
 
 int64_t liana_shape_size(const liana_shape *shape)
 {
-    int64_t size = 1;
-    for (int i = 0; i < shape->rank; i++) size *= shape->dims[i];
+    int64_t size = shape ? 1 : 0;
+    for (int i = 0; shape && i < shape->rank; i++) size *= shape->dims[i];
     return size;
 }
 
 bool liana_shape_equal(const liana_shape *a, const liana_shape *b)
 {
-    if (a->rank != b->rank) return false;
+    if (!a || !b || a->rank != b->rank) return false;
     for (int i = 0; i < a->rank; i++) {
         if (a->dims[i] != b->dims[i]) return false;
     }

@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-liana_status liana_model_create(liana_context *context, const char *name, liana_model **out)
+static liana_status create_model(liana_context *context, const char *name, liana_model **out)
 {
-    if (out) *out = NULL;
-    if (!context) return LIANA_INVALID_ARGUMENT;
-    if (!out) return liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "the pointer to the new model is NULL");
     liana_model *model = calloc(1, sizeof *model);
     if (!model) return liana__fail_memory(&context->error, "a model");
     model->context = context;
@@ -26,6 +23,14 @@ liana_status liana_model_create(liana_context *context, const char *name, liana_
     }
     *out = model;
     return LIANA_OK;
+}
+
+liana_status liana_model_create(liana_context *context, const char *name, liana_model **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__CONTEXT_CALL(context, create_model(context, name, out));
 }
 
 static void release_identity(liana__identity *identity)
@@ -60,6 +65,7 @@ liana_status liana_model_status(const liana_model *model)
 liana_layer liana__model_keep_error(liana_model *model, const liana_location *here, const liana__error *error)
 {
     if (model->error.status == LIANA_OK) {
+        (void)liana__context_stopped(model->context); /* an error before this one is kept */
         model->error = *error;
         size_t length = strlen(here->file);
         bool placed = strncmp(error->message, here->file, length) == 0 && error->message[length] == ':';
@@ -209,8 +215,8 @@ liana_status liana__model_train_from(liana_model *model, const char *name, liana
 liana_status liana_model_train_from(liana_model *model, const char *layer_name)
 {
     if (!model) return LIANA_INVALID_ARGUMENT;
-    if (!layer_name) return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT, "the layer's name is NULL");
-    return liana__model_train_from(model, layer_name, &model->context->error);
+    LIANA__REQUIRE(&model->context->error, layer_name);
+    LIANA__CONTEXT_CALL(model->context, liana__model_train_from(model, layer_name, &model->context->error));
 }
 
 liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)

@@ -116,6 +116,9 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     for (size_t i = 0; outputs && model && i < liana__model_num_outputs(model); i++) {
         outputs[i] = (liana_tensor){inputs && num_inputs ? inputs[0].graph : NULL, 0};
     }
+    if (!graph && model && !(inputs && outputs)) {
+        liana__fail_null(&model->context->error, __func__, inputs ? "outputs" : "inputs");
+    }
     if (!graph) return;
     if (!model || !outputs) {
         liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "model call: the %s NULL",
@@ -150,6 +153,7 @@ liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const l
     liana_graph *graph = graph_of(inputs, num_inputs);
     liana_tensor invalid = {inputs && num_inputs ? inputs[0].graph : NULL, 0};
     if (effects) *effects = (liana_call_effects){0};
+    if (!inputs && layer.model) liana__fail_null(&layer.model->context->error, __func__, "inputs");
     if (!graph) return invalid;
     const char *wrong = refuse_layer(layer);
     if (!wrong && num_inputs > LIANA_MAX_LAYER_INPUTS) wrong = "too many inputs";

@@ -78,6 +78,10 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
 {
     liana_layer none = {model, 0};
     if (!model || model->error.status != LIANA_OK) return none;
+    if (!name || !options) {
+        return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the %s of the architecture is NULL",
+                                 name ? "options" : "name");
+    }
     const char *nearest = NULL;
     const liana__architecture *architecture = liana__architecture_find(name, &nearest);
     if (!architecture) {

@@ -1,5 +1,5 @@
 /* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
-#include "ir/graph.h"
+#include "ir/given.h"
 #include "ops/ops.h"
 
 #include <stdlib.h>
@@ -115,7 +115,10 @@ static bool check_arguments(liana_location here, liana_tensor target, const lian
 void liana_gradients_at(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
                         liana_tensor *gradients)
 {
+    if (count == 0) return;
+    if (!LIANA__GRAPH_REQUIRE(target.graph, here, gradients)) return;
     for (size_t i = 0; i < count; i++) gradients[i] = (liana_tensor){target.graph, 0};
+    if (!LIANA__GRAPH_REQUIRE(target.graph, here, wrt)) return;
     if (!check_arguments(here, target, wrt, count)) return;
     if (!target.graph->first_gradient) target.graph->first_gradient = target.graph->num_nodes;
     autodiff ad = {.graph = target.graph, .num_nodes = target.graph->num_nodes};

@@ -5,11 +5,8 @@
 
 #include <stdlib.h>
 
-liana_status liana_device_open(liana_context *context, const char *name, liana_device **out)
+static liana_status open_device(liana_context *context, const char *name, liana_device **out)
 {
-    if (!out) return LIANA_INVALID_ARGUMENT;
-    *out = NULL;
-    if (!context) return LIANA_INVALID_ARGUMENT;
     liana_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(&context->error, "a device");
     device->context = context;
@@ -20,6 +17,14 @@ liana_status liana_device_open(liana_context *context, const char *name, liana_d
     }
     *out = device;
     return LIANA_OK;
+}
+
+liana_status liana_device_open(liana_context *context, const char *name, liana_device **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "device");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__CONTEXT_CALL(context, open_device(context, name, out));
 }
 
 void liana_device_close(liana_device *device)

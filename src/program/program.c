@@ -63,18 +63,11 @@ static liana_status set_up(liana_program *program, liana_device *device, const l
     return declare_variables(program);
 }
 
-liana_status liana_program_create(liana_device *device, const liana_graph *graph, const liana_program_options *options,
-                                  liana_program **out)
+static liana_status create_program(liana_device *device, const liana_graph *graph, const liana_program_options *options,
+                                   liana_program **out)
 {
     static const liana_program_options standard = {0};
-    if (!out) return LIANA_INVALID_ARGUMENT;
     *out = NULL;
-    if (!device || !graph) {
-        liana_context *context = device ? device->context : graph ? graph->context : NULL;
-        return liana__fail(context ? &context->error : NULL, LIANA_INVALID_ARGUMENT,
-                           "liana_program_create needs a device and a graph; there is no %s",
-                           device ? "graph" : "device");
-    }
     LIANA_TRY(graph->status);
     liana_program *program = calloc(1, sizeof *program);
     if (!program) return liana__fail_memory(&device->context->error, "a program");
@@ -88,6 +81,17 @@ liana_status liana_program_create(liana_device *device, const liana_graph *graph
     }
     *out = program;
     return LIANA_OK;
+}
+
+liana_status liana_program_create(liana_device *device, const liana_graph *graph, const liana_program_options *options,
+                                  liana_program **out)
+{
+    liana_context *context = device ? device->context : graph ? graph->context : NULL;
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "program");
+    *out = NULL;
+    LIANA__REQUIRE(liana__context_error(context), device);
+    LIANA__REQUIRE(liana__context_error(context), graph);
+    LIANA__CONTEXT_CALL(context, create_program(device, graph, options, out));
 }
 
 liana_variables *liana_program_variables(liana_program *program)

@@ -257,9 +257,8 @@ static liana_status check_lists(const liana_program *program, const liana_run_op
     return LIANA_OK;
 }
 
-liana_status liana_program_run(liana_program *program, const liana_run_options *options)
+static liana_status run_once(liana_program *program, const liana_run_options *options)
 {
-    if (!program) return LIANA_INVALID_ARGUMENT;
     if (!options) return LIANA_OK;
     LIANA_TRY(program->graph->status);
     LIANA_TRY(check_lists(program, options));
@@ -271,4 +270,10 @@ liana_status liana_program_run(liana_program *program, const liana_run_options *
     liana__compiled_set *set;
     LIANA_TRY(liana__program_find_set(program, &wanted, &set));
     return run_set(program, set, options);
+}
+
+liana_status liana_program_run(liana_program *program, const liana_run_options *options)
+{
+    LIANA__REQUIRE(NULL, program);
+    LIANA__CONTEXT_CALL(program->context, run_once(program, options));
 }

@@ -132,20 +132,26 @@ static liana_status find_value(liana_tensor tensor, const liana__node **node, co
     return status;
 }
 
-liana_status liana_value(liana_tensor tensor, void *data, size_t size)
+static liana_status copy_value(liana_tensor tensor, void *data, size_t size)
 {
     const liana__node *node = NULL;
     const void *value = NULL;
     LIANA_TRY(find_value(tensor, &node, &value));
     size_t expected = liana__byte_size(node->dtype, &node->shape);
-    if (!data || size != expected) {
+    if (size != expected) {
         return liana__fail(&tensor.graph->context->error, LIANA_INVALID_ARGUMENT,
-                           "the value of %s is %s, %zu bytes; found room for %zu%s", liana__node_print(node).text,
-                           liana__type_print(node->dtype, &node->shape).text, expected, size,
-                           data ? "" : " at no address");
+                           "the value of %s is %s, %zu bytes; found room for %zu", liana__node_print(node).text,
+                           liana__type_print(node->dtype, &node->shape).text, expected, size);
     }
     memcpy(data, value, size);
     return LIANA_OK;
+}
+
+liana_status liana_value(liana_tensor tensor, void *data, size_t size)
+{
+    if (!tensor.graph) return LIANA_INVALID_ARGUMENT;
+    LIANA__REQUIRE(&tensor.graph->context->error, data);
+    LIANA__CONTEXT_CALL(tensor.graph->context, copy_value(tensor, data, size));
 }
 
 double liana_number(liana_tensor tensor)

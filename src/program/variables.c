@@ -10,17 +10,22 @@
 
 #include <stdlib.h>
 
-liana_status liana_variables_create(liana_device *device, liana_variables **out)
+static liana_status create_set(liana_device *device, liana_variables **out)
 {
-    if (!out) return LIANA_INVALID_ARGUMENT;
-    *out = NULL;
-    if (!device) return LIANA_INVALID_ARGUMENT;
     liana_variables *variables = calloc(1, sizeof *variables);
     if (!variables) return liana__fail_memory(&device->context->error, "a set of variables");
     variables->context = device->context;
     liana__variables_init(&variables->values, device->device);
     *out = variables;
     return LIANA_OK;
+}
+
+liana_status liana_variables_create(liana_device *device, liana_variables **out)
+{
+    LIANA__REQUIRE_AS(device ? &device->context->error : NULL, out, "variables");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, device);
+    LIANA__CONTEXT_CALL(device->context, create_set(device, out));
 }
 
 void liana_variables_destroy(liana_variables *variables)
@@ -43,7 +48,6 @@ liana_status liana__variables_place(const liana_variables *variables, const char
 {
     const liana__variables *values = &variables->values;
     liana__error *error = &variables->context->error;
-    if (!name) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a variable's name is missing");
     *place = find(variables, name);
     if (*place < values->count) return LIANA_OK;
     const char *nearest = liana__named_nearest(LIANA__NAMED(liana__variable, values->items, values->count), name);
@@ -109,7 +113,8 @@ liana_status liana__variables_require(const liana_variables *variables, const ch
 
 liana_status liana_variables_check(const liana_variables *variables)
 {
-    return variables ? liana__variables_require(variables, "", NULL) : LIANA_INVALID_ARGUMENT;
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__CONTEXT_CALL(variables->context, liana__variables_require(variables, "", NULL));
 }
 
 /* ---- adding ---- */
@@ -157,12 +162,11 @@ liana_status liana__variables_declare(liana_variables *variables, const char *na
     return state->initializer ? LIANA_OK : liana__fail_memory(error, "an initialiser");
 }
 
-liana_status liana_variables_add(liana_variables *variables, const char *name, liana_dtype dtype, liana_shape shape,
+static liana_status add_variable(liana_variables *variables, const char *name, liana_dtype dtype, liana_shape shape,
                                  const void *data)
 {
-    if (!variables) return LIANA_INVALID_ARGUMENT;
     liana__error *error = &variables->context->error;
-    if (!name || !*name) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a variable needs a name");
+    if (!*name) return liana__fail(error, LIANA_INVALID_ARGUMENT, "a variable needs a name");
     bool is_dtype = (unsigned)dtype < LIANA_NUM_DTYPES;
     if (!is_dtype || !liana__shape_valid(dtype, &shape)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the variable '%.200s' has %s", name,
@@ -172,6 +176,14 @@ liana_status liana_variables_add(liana_variables *variables, const char *name, l
     size_t place;
     LIANA_TRY(liana__variables_declare(variables, name, dtype, &shape, NULL, &place));
     return data ? liana__variables_set(variables, place, data) : LIANA_OK;
+}
+
+liana_status liana_variables_add(liana_variables *variables, const char *name, liana_dtype dtype, liana_shape shape,
+                                 const void *data)
+{
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__REQUIRE(&variables->context->error, name);
+    LIANA__CONTEXT_CALL(variables->context, add_variable(variables, name, dtype, shape, data));
 }
 
 /* ---- values ---- */
@@ -184,30 +196,35 @@ liana_status liana__variables_set(liana_variables *variables, size_t place, cons
 }
 
 /* Finds the variable that the host's memory is for. */
-static liana_status find_memory(const liana_variables *variables, const char *name, const void *data, size_t size,
-                                size_t *place)
+static liana_status find_memory(const liana_variables *variables, const char *name, size_t size, size_t *place)
 {
-    if (!variables) return LIANA_INVALID_ARGUMENT;
     LIANA_TRY(liana__variables_place(variables, name, place));
     const liana__buffer *buffer = variables->values.items[*place].buffer;
-    if (data && size == buffer->size) return LIANA_OK;
+    if (size == buffer->size) return LIANA_OK;
     return liana__fail(&variables->context->error, LIANA_INVALID_ARGUMENT,
-                       "the variable '%s' is %s, %zu bytes; found %zu bytes%s", name,
-                       liana__type_print(buffer->dtype, &buffer->shape).text, buffer->size, size,
-                       data ? "" : " at no address");
+                       "the variable '%s' is %s, %zu bytes; found %zu bytes", name,
+                       liana__type_print(buffer->dtype, &buffer->shape).text, buffer->size, size);
+}
+
+static liana_status write_value(liana_variables *variables, const char *name, const void *data, size_t size)
+{
+    size_t place;
+    LIANA_TRY(find_memory(variables, name, size, &place));
+    return liana__variables_set(variables, place, data);
 }
 
 liana_status liana_variables_write(liana_variables *variables, const char *name, const void *data, size_t size)
 {
-    size_t place;
-    LIANA_TRY(find_memory(variables, name, data, size, &place));
-    return liana__variables_set(variables, place, data);
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__REQUIRE(&variables->context->error, name);
+    LIANA__REQUIRE(&variables->context->error, data);
+    LIANA__CONTEXT_CALL(variables->context, write_value(variables, name, data, size));
 }
 
-liana_status liana_variables_read(const liana_variables *variables, const char *name, void *data, size_t size)
+static liana_status read_value(const liana_variables *variables, const char *name, void *data, size_t size)
 {
     size_t place;
-    LIANA_TRY(find_memory(variables, name, data, size, &place));
+    LIANA_TRY(find_memory(variables, name, size, &place));
     if (!variables->states[place].initialized) {
         return liana__fail(&variables->context->error, LIANA_INVALID_ARGUMENT,
                            "the variable '%s' has no value; use liana_variables_initialize, liana_variables_write or "
@@ -215,6 +232,14 @@ liana_status liana_variables_read(const liana_variables *variables, const char *
                            name);
     }
     return liana__variable_read(&variables->values.items[place], data, &variables->context->error);
+}
+
+liana_status liana_variables_read(const liana_variables *variables, const char *name, void *data, size_t size)
+{
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__REQUIRE(&variables->context->error, name);
+    LIANA__REQUIRE(&variables->context->error, data);
+    LIANA__CONTEXT_CALL(variables->context, read_value(variables, name, data, size));
 }
 
 /* ---- initialising ---- */
@@ -266,10 +291,9 @@ static liana_status initialize_one(liana_variables *variables, size_t place, con
     return status;
 }
 
-liana_status liana_variables_initialize(liana_variables *variables, const liana_initialize_options *options)
+static liana_status initialize(liana_variables *variables, const liana_initialize_options *options)
 {
     static const liana_initialize_options standard = {0};
-    if (!variables) return LIANA_INVALID_ARGUMENT;
     if (!options) options = &standard;
     if (options->initializer) LIANA_TRY(check_initializer(variables, options->name, options->initializer));
     bool *chosen = calloc(variables->values.count + 1, sizeof *chosen);
@@ -280,4 +304,10 @@ liana_status liana_variables_initialize(liana_variables *variables, const liana_
     }
     free(chosen);
     return status;
+}
+
+liana_status liana_variables_initialize(liana_variables *variables, const liana_initialize_options *options)
+{
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__CONTEXT_CALL(variables->context, initialize(variables, options));
 }

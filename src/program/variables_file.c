@@ -67,16 +67,21 @@ liana_status liana__variables_write_file(const char *path, const liana__variable
     return liana__safetensors_finish(&writer, true, checksum, error);
 }
 
-liana_status liana_variables_save(const liana_variables *variables, const char *path)
+static liana_status save_set(const liana_variables *variables, const char *path)
 {
-    if (!variables) return LIANA_INVALID_ARGUMENT;
     liana__error *error = &variables->context->error;
-    if (!path) return liana__fail(error, LIANA_INVALID_ARGUMENT, "liana_variables_save needs the name of a file");
     LIANA_TRY(liana__variables_require(variables, path, NULL));
     liana__arena arena = {0};
     liana_status status = liana__variables_write_file(path, &variables->values, NULL, 0, &arena, NULL, error);
     liana__arena_free(&arena);
     return status;
+}
+
+liana_status liana_variables_save(const liana_variables *variables, const char *path)
+{
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__REQUIRE(&variables->context->error, path);
+    LIANA__CONTEXT_CALL(variables->context, save_set(variables, path));
 }
 
 /* ---- loading ---- */
@@ -131,15 +136,20 @@ static liana_status load_file(liana_variables *variables, const liana__safetenso
     return status;
 }
 
-liana_status liana_variables_load(liana_variables *variables, const char *path, bool partial)
+static liana_status load_set(liana_variables *variables, const char *path, bool partial)
 {
-    if (!variables) return LIANA_INVALID_ARGUMENT;
     liana__error *error = &variables->context->error;
-    if (!path) return liana__fail(error, LIANA_INVALID_ARGUMENT, "liana_variables_load needs the name of a file");
     liana__safetensors file;
     LIANA_TRY(liana__safetensors_open(path, &file, error));
     liana_status status = load_file(variables, &file, partial);
     if (status != LIANA_OK) liana__fail_within(error, "%s", path);
     liana__safetensors_close(&file);
     return status;
+}
+
+liana_status liana_variables_load(liana_variables *variables, const char *path, bool partial)
+{
+    LIANA__REQUIRE(NULL, variables);
+    LIANA__REQUIRE(&variables->context->error, path);
+    LIANA__CONTEXT_CALL(variables->context, load_set(variables, path, partial));
 }

@@ -2,7 +2,8 @@
 # Checks that C code which documents quote is in the file that they name: a block
 #   <!-- from: FILE -->
 #   ```c
-# must stand in FILE, line by line. FILE is compiled and run by other tests. So is every ```c block of docs/*.md.
+# must stand in FILE, line by line. FILE is compiled and run by other tests. So is every ```c block of
+# README.md and docs/*.md.
 set -eu
 cd "$(dirname "$0")/../.."
 awk '
@@ -36,4 +37,4 @@ END {
     if (failures) exit 1
     if (!blocks) { print "no quoted code was found" > "/dev/stderr"; exit 1 }
     print blocks " blocks of C are in the files that they are from"
-}' docs/*.md
+}' README.md docs/*.md

@@ -171,8 +171,9 @@ mkdir "$folder/digits"
 for file in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
     ln -s "$data/mnist/t10k-${file#*-}-ubyte.gz" "$folder/digits/$file-ubyte.gz"
 done
-(cd "$folder" && "$build/example_mnist" digits 1 >/dev/null && "$build/example_datasets" >datasets.out)
-note program-mnist "$folder"/mnist-model/*.safetensors "$folder"/mnist-model/*.h5
+(cd "$folder/digits" && "$build/example_mnist" 1 >/dev/null)
+(cd "$folder" && "$build/example_datasets" >datasets.out)
+note program-mnist "$folder"/digits/mnist-model/*.safetensors "$folder"/digits/mnist-model/*.h5
 note program-datasets "$folder/datasets.out"
 
 if [ -n "$mode" ]; then

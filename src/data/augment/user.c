@@ -24,13 +24,16 @@ static liana_status check_name(const liana_context *context, const char *name, l
 liana_status liana_augmentation_register(liana_context *context, const char *name, liana_augment_function function,
                                          void *user)
 {
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, name);
+    LIANA__REQUIRE(&context->error, function);
     LIANA_TRY(check_name(context, name, &context->error));
-    if (!function) return liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "the augmentation '%s' is NULL", name);
     return liana__context_register(context, "augmentation", name, (void (*)(void))function, user);
 }
 
 double liana_example_uniform(const liana_example_address *address, uint32_t index)
 {
+    if (!address) return 0;
     liana__draws draws = liana__draws_begin(address, LIANA__DRAWS_USER);
     draws.counter[3] = index / 4;
     for (uint32_t i = 0; i < index % 4; i++) liana__draw_word(&draws);

@@ -37,7 +37,7 @@ static void take_after_inputs(liana_dataset *dataset)
 liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
                                      liana_dataset *const *inputs, size_t num_inputs, size_t own_size)
 {
-    bool complete = true;
+    bool complete = context && !liana__context_stopped(context);
     for (size_t i = 0; i < num_inputs; i++) complete = complete && inputs[i];
     liana_dataset *dataset = complete ? calloc(1, sizeof *dataset) : NULL;
     if (dataset) {
@@ -57,6 +57,14 @@ liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_
     dataset->num_inputs = num_inputs;
     if (num_inputs) take_after_inputs(dataset);
     return dataset;
+}
+
+bool liana__dataset_given(liana_dataset *input, const void *argument, const char *function, const char *name)
+{
+    if (argument) return true;
+    if (input) liana__fail_null(&input->context->error, function, name);
+    liana_dataset_close(input);
+    return false;
 }
 
 liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size)
@@ -100,18 +108,18 @@ void liana_dataset_close(liana_dataset *dataset)
 
 int64_t liana_dataset_num_examples(const liana_dataset *dataset)
 {
-    return dataset->length;
+    return dataset ? dataset->length : 0;
 }
 
 bool liana_dataset_random_access(const liana_dataset *dataset)
 {
-    return dataset->random_access;
+    return dataset && dataset->random_access;
 }
 
 size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components)
 {
-    *components = dataset->spec.components;
-    return dataset->spec.count;
+    if (components) *components = dataset ? dataset->spec.components : NULL;
+    return dataset ? dataset->spec.count : 0;
 }
 
 void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)

@@ -106,6 +106,9 @@ liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_
                                      liana_dataset *const *inputs, size_t num_inputs, size_t own_size);
 /* The same for a stage with one input, whose context it uses. */
 liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size);
+/* Whether a stage's argument is there; if not, that is an error, and the input (which may be NULL) is closed. */
+bool liana__dataset_given(liana_dataset *input, const void *argument, const char *function, const char *name);
+#define LIANA__STAGE_REQUIRE(input, argument) liana__dataset_given((input), (argument), __func__, #argument)
 /* For the last line of a maker: returns the dataset; on failure closes it, adds the stage's name to the message, and
  * returns NULL. */
 liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status);

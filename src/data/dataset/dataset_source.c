@@ -619,7 +619,7 @@ void liana__dataset_close_view(liana__source *source)
     if (source && source->kind == &view_kind) liana__source_close(source);
 }
 
-liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes)
+static liana_status count_all_classes(const liana_dataset *dataset, int64_t *num_classes)
 {
     liana__error *error = &dataset->context->error;
     liana__source *source;
@@ -629,7 +629,14 @@ liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *
     return status;
 }
 
-liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3])
+liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes)
+{
+    LIANA__REQUIRE(NULL, dataset);
+    LIANA__REQUIRE(&dataset->context->error, num_classes);
+    LIANA__CONTEXT_CALL(dataset->context, count_all_classes(dataset, num_classes));
+}
+
+static liana_status first_image_shape(const liana_dataset *dataset, int64_t shape[3])
 {
     liana__error *error = &dataset->context->error;
     liana__source *source;
@@ -641,4 +648,11 @@ liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t sha
     shape[1] = first.width;
     shape[2] = first.encoded ? 3 : first.channels;
     return status;
+}
+
+liana_status liana_dataset_image_shape(const liana_dataset *dataset, int64_t shape[3])
+{
+    LIANA__REQUIRE(NULL, dataset);
+    LIANA__REQUIRE(&dataset->context->error, shape);
+    LIANA__CONTEXT_CALL(dataset->context, first_image_shape(dataset, shape));
 }

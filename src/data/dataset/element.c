@@ -57,6 +57,7 @@ size_t liana__component_size(const liana_component *component, int64_t rows)
 
 int liana__spec_find(const liana__spec *spec, const char *name)
 {
+    if (!name) return -1;
     for (size_t i = 0; i < spec->count; i++) {
         if (strcmp(spec->components[i].name, name) == 0) return (int)i;
     }
@@ -141,16 +142,19 @@ liana_status liana__spec_match(const liana__spec *found, const liana__spec *expe
 
 size_t liana_element_num_components(const liana_element *element)
 {
+    if (!element) return 0;
     return element->spec->count;
 }
 
 const liana_component *liana_element_component(const liana_element *element, size_t index)
 {
+    if (!element) return NULL;
     return index < element->spec->count ? &element->spec->components[index] : NULL;
 }
 
 liana_shape liana_element_shape(const liana_element *element, const char *name)
 {
+    if (!element) return (liana_shape){0};
     int index = liana__spec_find(element->spec, name);
     if (index < 0) return (liana_shape){0};
     liana_shape shape = element->spec->components[index].shape;
@@ -160,6 +164,7 @@ liana_shape liana_element_shape(const liana_element *element, const char *name)
 
 const void *liana_element_data(const liana_element *element, const char *name)
 {
+    if (!element) return NULL;
     int index = liana__spec_find(element->spec, name);
     return index < 0 || element->spec->components[index].dtype == LIANA_STRING ? NULL : element->data[index];
 }
@@ -176,6 +181,7 @@ static int find_string(const liana_element *element, const char *name, int64_t i
 
 liana_bytes liana_element_string(const liana_element *element, const char *name, int64_t index)
 {
+    if (!element) return (liana_bytes){0};
     int found = find_string(element, name, index);
     return found < 0 ? (liana_bytes){0} : ((const liana_bytes *)element->data[found])[index];
 }
@@ -306,6 +312,7 @@ void liana__holder_free(liana__holder *store)
 
 void *liana_element_output(liana_element *element, const char *name)
 {
+    if (!element) return NULL;
     int index = liana__spec_find(element->spec, name);
     if (!element->store || index < 0 || element->spec->components[index].dtype == LIANA_STRING) return NULL;
     return element->store->columns[index];
@@ -314,6 +321,9 @@ void *liana_element_output(liana_element *element, const char *name)
 liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index, const void *bytes,
                                       size_t size)
 {
+    LIANA__REQUIRE(NULL, element);
+    if (!name) return liana_element_fail(element, LIANA_INVALID_ARGUMENT, "the name of the string to set is NULL");
+    if (!bytes && size) return liana_element_fail(element, LIANA_INVALID_ARGUMENT, "the bytes of the string are NULL");
     int found = element->store ? find_string(element, name, index) : -1;
     if (found < 0) return liana_element_fail(element, LIANA_INVALID_ARGUMENT, "there is no such string to set");
     return liana__holder_set_string(element->store, (size_t)found, index, bytes, size, NULL);
@@ -321,9 +331,9 @@ liana_status liana_element_set_string(liana_element *element, const char *name, 
 
 liana_status liana_element_fail(liana_element *element, liana_status status, const char *message)
 {
-    if (element->store) {
+    if (element && element->store) {
         free(element->store->message);
-        element->store->message = strdup(message);
+        element->store->message = message ? strdup(message) : NULL;
     }
     return status;
 }

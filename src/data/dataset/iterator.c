@@ -31,12 +31,11 @@ static liana__pace pace_of(liana_iterator *iterator, const liana_iterator_option
     return (liana__pace){threads < 0 ? 0 : threads, &iterator->budget};
 }
 
-liana_status liana_iterator_create(const liana_dataset *dataset, const liana_iterator_options *options,
-                                   liana_iterator **out)
+static liana_status create_iterator(const liana_dataset *dataset, const liana_iterator_options *options,
+                                    liana_iterator **out)
 {
     static const liana_iterator_options defaults;
     *out = NULL;
-    if (!dataset) return LIANA_INVALID_ARGUMENT;
     liana_context *context = dataset->context;
     liana_iterator *iterator = calloc(1, sizeof *iterator);
     if (!iterator) return liana__fail_memory(&context->error, "an iterator");
@@ -54,6 +53,15 @@ liana_status liana_iterator_create(const liana_dataset *dataset, const liana_ite
     return LIANA_OK;
 }
 
+liana_status liana_iterator_create(const liana_dataset *dataset, const liana_iterator_options *options,
+                                   liana_iterator **out)
+{
+    LIANA__REQUIRE_AS(dataset ? &dataset->context->error : NULL, out, "iterator");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, dataset);
+    LIANA__CONTEXT_CALL(dataset->context, create_iterator(dataset, options, out));
+}
+
 void liana_iterator_destroy(liana_iterator *iterator)
 {
     if (!iterator) return;
@@ -64,7 +72,10 @@ void liana_iterator_destroy(liana_iterator *iterator)
 
 liana_status liana_iterator_next(liana_iterator *iterator, const liana_element **element)
 {
+    LIANA__REQUIRE(iterator ? &iterator->context->error : NULL, element);
     *element = NULL;
+    LIANA__REQUIRE(NULL, iterator);
+    if (liana__context_stopped(iterator->context)) return iterator->context->first.status;
     while (iterator->source) iterator = iterator->source;
     if (iterator->failed == LIANA_OK) {
         /* This thread may make the element, which is the same on any. */
@@ -82,12 +93,13 @@ liana_status liana_iterator_next(liana_iterator *iterator, const liana_element *
 
 uint64_t liana_iterator_position(const liana_iterator *iterator)
 {
+    if (!iterator) return 0;
     while (iterator->source) iterator = iterator->source;
     return iterator->cursor->index;
 }
 
-liana_status liana_iterator_initialize(liana_iterator *iterator, const liana_dataset *dataset,
-                                       const liana_iterator_options *options)
+static liana_status begin_again(liana_iterator *iterator, const liana_dataset *dataset,
+                                const liana_iterator_options *options)
 {
     while (iterator->source) iterator = iterator->source;
     liana__error *error = &iterator->context->error;
@@ -110,6 +122,13 @@ liana_status liana_iterator_initialize(liana_iterator *iterator, const liana_dat
     return LIANA_OK;
 }
 
+liana_status liana_iterator_initialize(liana_iterator *iterator, const liana_dataset *dataset,
+                                       const liana_iterator_options *options)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, iterator);
+    LIANA__CONTEXT_CALL(iterator->context, begin_again(iterator, dataset, options));
+}
+
 static const liana__spec *spec_of(const liana_iterator *iterator)
 {
     while (iterator->source) iterator = iterator->source;
@@ -118,6 +137,9 @@ static const liana__spec *spec_of(const liana_iterator *iterator)
 
 liana_status liana_iterator_create_feedable(liana_iterator *source, liana_iterator **out)
 {
+    LIANA__REQUIRE_AS(source ? &source->context->error : NULL, out, "iterator");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, source);
     *out = calloc(1, sizeof **out);
     if (!*out) return liana__fail_memory(&source->context->error, "an iterator");
     (*out)->context = source->context;
@@ -127,6 +149,8 @@ liana_status liana_iterator_create_feedable(liana_iterator *source, liana_iterat
 
 liana_status liana_iterator_feed(liana_iterator *iterator, liana_iterator *source)
 {
+    LIANA__REQUIRE(source ? &source->context->error : NULL, iterator);
+    LIANA__REQUIRE(&iterator->context->error, source);
     liana__error *error = &iterator->context->error;
     if (!iterator->source) {
         return liana__fail(

@@ -107,6 +107,7 @@ static liana_status make_spec(liana_dataset *dataset, liana__error *error)
 
 liana_dataset *liana_dataset_batch(liana_dataset *input, const liana_batch_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_batch, input, sizeof(batch));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;

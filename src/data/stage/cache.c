@@ -139,6 +139,7 @@ liana_dataset *liana_dataset_cache(liana_dataset *input)
 
 size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
 {
+    if (!dataset) return 0;
     size_t bytes = 0;
     if (dataset->kind == &liana__stage_cache) bytes = atomic_load(&((cache *)dataset->own)->bytes);
     for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana_dataset_cached_bytes(dataset->inputs[i]);

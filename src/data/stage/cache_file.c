@@ -242,6 +242,7 @@ static bool keeps_at(const liana_dataset *dataset, const char *path)
 
 liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_file_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_cache_file, input, sizeof(cache));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;
@@ -252,7 +253,7 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
     liana_status status = LIANA_OK;
     if (dataset->length == LIANA_INFINITE) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");
-    } else if (!options || !options->path || !*options->path) {
+    } else if (!options->path || !*options->path) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the path of the file is missing");
     } else if (keeps_at(input, options->path)) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT,

@@ -74,6 +74,7 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 
 liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t num_datasets)
 {
+    if (!datasets) num_datasets = 0;
     liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
     liana_dataset *dataset =
         num_datasets ? liana__dataset_create(context, &liana__stage_concatenate, datasets, num_datasets, 0) : NULL;

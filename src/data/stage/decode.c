@@ -43,6 +43,7 @@ static size_t decoder_bytes(const liana__reader *reader)
 
 liana_dataset *liana_dataset_decode_images(liana_dataset *input, const liana_decode_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     enum { MAX_SIDE = 16384 };
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_decode_images, input, sizeof(decode));
     if (!dataset) return NULL;

@@ -190,17 +190,21 @@ static liana_status open_dataset(liana_context *context, const char *kind, const
 liana_status liana_dataset_open(liana_context *context, const char *pattern, const liana_dataset_options *options,
                                 liana_dataset **dataset)
 {
-    return open_dataset(context, NULL, pattern, options, dataset);
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, dataset);
+    *dataset = NULL;
+    LIANA__REQUIRE(&context->error, pattern);
+    LIANA__CONTEXT_CALL(context, open_dataset(context, NULL, pattern, options, dataset));
 }
 
 liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern, const liana_dataset_options *options)
 {
-    liana_dataset *dataset;
-    if (!pattern) {
-        liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "no table was named");
-        return NULL;
-    }
-    return open_dataset(context, "table", pattern, options, &dataset) == LIANA_OK ? dataset : NULL;
+    liana_dataset *dataset = NULL;
+    LIANA__REQUIRE_OR(NULL, NULL, context);
+    LIANA__REQUIRE_OR(NULL, &context->error, pattern);
+    if (liana__context_begin(context) != LIANA_OK) return NULL;
+    liana_status status = open_dataset(context, "table", pattern, options, &dataset);
+    return liana__context_end(context, status) == LIANA_OK ? dataset : NULL;
 }
 
 /* Labels of IDX files are in files of their own; the labels themselves are used here. */

@@ -26,6 +26,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 
 liana_dataset *liana_dataset_filter(liana_dataset *input, const liana_filter_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_filter, input, sizeof(filter));
     if (!dataset) return NULL;
     *(filter *)dataset->own = (filter){options->function, options->user};

@@ -109,12 +109,14 @@ static liana_dataset *make(liana_dataset *input, const liana_interleave_options 
 
 liana_dataset *liana_dataset_interleave(liana_dataset *input, const liana_interleave_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     return make(input, options, options->cycle_length ? options->cycle_length : 1,
                 options->block_length ? options->block_length : 1);
 }
 
 liana_dataset *liana_dataset_flat_map(liana_dataset *input, const liana_interleave_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = make(input, options, 1, 1);
     if (dataset && !options->name) dataset->name = "flat_map";
     return dataset;

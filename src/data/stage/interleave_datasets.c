@@ -125,6 +125,7 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 liana_dataset *liana_dataset_interleave_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                  const liana_interleave_datasets_options *options)
 {
+    if (!datasets) num_datasets = 0;
     static const liana_interleave_datasets_options defaults;
     liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
     liana_dataset *dataset = num_datasets ? liana__dataset_create(context, &liana__stage_interleave_datasets, datasets,

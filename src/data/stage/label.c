@@ -44,6 +44,8 @@ liana_dataset *liana_dataset_enumerate(liana_dataset *input, int64_t start)
 
 liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, const char *to)
 {
+    if (!LIANA__STAGE_REQUIRE(input, from)) return NULL;
+    if (!LIANA__STAGE_REQUIRE(input, to)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_rename, input, 0);
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;

@@ -46,6 +46,7 @@ static liana_status check(const liana_dataset *dataset, liana__error *error)
 
 liana_dataset *liana_dataset_map(liana_dataset *input, const liana_map_options *options)
 {
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_map, input, sizeof(map));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;

@@ -107,6 +107,7 @@ static liana_status make_spec(liana_dataset *dataset, const liana_component *fea
 
 liana_dataset *liana_dataset_parse_example(liana_dataset *input, const liana_component *features, size_t num_features)
 {
+    if (!LIANA__STAGE_REQUIRE(input, features)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_parse_example, input, sizeof(parse));
     if (!dataset) return NULL;
     return liana__dataset_finish(dataset, make_spec(dataset, features, num_features, &dataset->context->error));

@@ -163,6 +163,7 @@ static liana_status open_files(liana_dataset *dataset, const char *pattern, lian
 
 liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *pattern)
 {
+    LIANA__REQUIRE_OR(NULL, liana__context_error(context), pattern);
     static const liana_component record = {.name = "record", .dtype = LIANA_STRING};
     liana_dataset *dataset = liana__dataset_create(context, &liana__stage_tfrecord, NULL, 0, sizeof(records));
     if (!dataset) return NULL;

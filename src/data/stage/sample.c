@@ -136,6 +136,7 @@ static int64_t find_length(const liana_dataset *dataset)
 liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                   const liana_sample_options *options)
 {
+    if (!datasets) num_datasets = 0;
     static const liana_sample_options defaults;
     if (!options) options = &defaults;
     liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;

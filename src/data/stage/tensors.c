@@ -97,11 +97,13 @@ static liana_dataset *make(liana_context *context, const liana__stage_kind *kind
 
 liana_dataset *liana_dataset_from_tensors(liana_context *context, const liana_array *arrays, size_t num_arrays)
 {
+    LIANA__REQUIRE_OR(NULL, liana__context_error(context), arrays);
     return make(context, &liana__stage_from_tensors, arrays, num_arrays);
 }
 
 liana_dataset *liana_dataset_from_tensor_slices(liana_context *context, const liana_array *arrays, size_t num_arrays)
 {
+    LIANA__REQUIRE_OR(NULL, liana__context_error(context), arrays);
     return make(context, &liana__stage_from_tensor_slices, arrays, num_arrays);
 }
 

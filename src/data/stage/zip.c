@@ -70,6 +70,7 @@ static int64_t shorter(int64_t a, int64_t b)
 
 liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_t num_datasets)
 {
+    if (!datasets) num_datasets = 0;
     liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
     liana_dataset *dataset =
         num_datasets ? liana__dataset_create(context, &liana__stage_zip, datasets, num_datasets, 0) : NULL;

@@ -175,5 +175,6 @@ const liana__op liana__op_concat = {
 
 liana_tensor liana_op_concat_at(liana_location here, const liana_tensor *tensors, size_t count, int64_t axis)
 {
+    if (!tensors) return (liana_tensor){0};
     return liana__build(here, NULL, &liana__op_concat, tensors, count, &(concat_attributes){axis});
 }

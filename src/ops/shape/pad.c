@@ -1,5 +1,6 @@
 /* pad: a border of one value around a tensor and, for the gradient of strided slices, cells between its elements. */
 #include "ops/shape/pad.h"
+#include "ir/given.h"
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
@@ -154,6 +155,8 @@ liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int6
 
 liana_tensor liana_op_pad_at(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high, double value)
 {
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, low)) return (liana_tensor){x.graph, 0};
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, high)) return (liana_tensor){x.graph, 0};
     static const int64_t none[LIANA_MAX_RANK] = {0};
     return liana__pad_interior(here, x, low, high, none, value);
 }

@@ -1,5 +1,6 @@
 /* slice: a box of a tensor, optionally with steps. */
 #include "ops/shape/slice.h"
+#include "ir/given.h"
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
@@ -116,6 +117,8 @@ const liana__op liana__op_slice = {
 liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_t *start, const int64_t *limit,
                                const int64_t *strides)
 {
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, start)) return (liana_tensor){x.graph, 0};
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, limit)) return (liana_tensor){x.graph, 0};
     int rank = liana_tensor_shape(x).rank;
     liana__slice_attributes attributes = {.start.count = rank, .limit.count = rank, .strides.count = rank};
     for (int i = 0; i < rank; i++) {

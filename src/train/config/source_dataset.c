@@ -190,8 +190,8 @@ static liana_status read_text(const char *text, liana__arena *arena, liana__sour
     return liana__config_resolve_source(where, "dataset", &value->place, arena, error);
 }
 
-liana_status liana_dataset_configure(liana_context *context, const char *text, const liana_dataset_options *options,
-                                     liana_dataset **dataset)
+static liana_status configure_dataset(liana_context *context, const char *text, const liana_dataset_options *options,
+                                      liana_dataset **dataset)
 {
     static const liana_dataset_options defaults;
     if (!options) options = &defaults;
@@ -221,4 +221,14 @@ liana_status liana_dataset_configure(liana_context *context, const char *text, c
         *dataset = NULL;
     }
     return status;
+}
+
+liana_status liana_dataset_configure(liana_context *context, const char *text, const liana_dataset_options *options,
+                                     liana_dataset **dataset)
+{
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, dataset);
+    *dataset = NULL;
+    LIANA__REQUIRE(&context->error, text);
+    LIANA__CONTEXT_CALL(context, configure_dataset(context, text, options, dataset));
 }

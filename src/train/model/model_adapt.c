@@ -155,15 +155,13 @@ static liana_status add_dataset(liana_context *context, liana__moments *moments,
     return status == LIANA_END_OF_DATA ? LIANA_OK : status;
 }
 
-liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, const char *component)
+static liana_status adapt_layer(liana_layer layer, const liana_dataset *dataset, const char *component)
 {
     liana_model *model = layer.model;
-    if (!model) return LIANA_INVALID_ARGUMENT;
     LIANA_TRY(liana_model_status(model));
     liana__error *error = &model->context->error;
-    if (layer.id == 0 || layer.id > model->num_nodes || !dataset) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "adapt: %s",
-                           dataset ? "this is not a layer of the model" : "the dataset is NULL");
+    if (layer.id == 0 || layer.id > model->num_nodes) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "adapt: this is not a layer of the model");
     }
     size_t index = model->nodes[layer.id - 1].layer;
     int64_t channels = 0;
@@ -176,4 +174,11 @@ liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, 
     if (status == LIANA_OK) status = liana__model_adapt(model, index, &moments, error);
     liana__moments_free(&moments);
     return status;
+}
+
+liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, const char *component)
+{
+    if (!layer.model) return LIANA_INVALID_ARGUMENT;
+    LIANA__REQUIRE(&layer.model->context->error, dataset);
+    LIANA__CONTEXT_CALL(layer.model->context, adapt_layer(layer, dataset, component));
 }

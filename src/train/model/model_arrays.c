@@ -26,7 +26,7 @@ liana__array_text liana__array_show(const liana_array *array)
 
 const char *liana_model_weight_name(const liana_model *model, size_t index)
 {
-    return index < model->num_weights ? model->weights[index].name : NULL;
+    return model && index < model->num_weights ? model->weights[index].name : NULL;
 }
 
 /* The index of a weight; the nearest name otherwise. */
@@ -42,17 +42,24 @@ static liana_status find_weight(const liana_model *model, const char *name, size
                        liana__hint(search.nearest).text);
 }
 
-liana_status liana_model_get_weights(liana_model *model, const char *name, liana_array *weights)
+static liana_status get_weights(liana_model *model, const char *name, liana_array *weights)
 {
     liana__error *error = &model->context->error;
     size_t index;
-    if (!weights) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array for '%s' is NULL", name ? name : "NULL");
     *weights = (liana_array){0};
     LIANA_TRY(find_weight(model, name, &index, error));
     LIANA_TRY(liana__model_values_complete(model, error));
     const liana__weight *weight = &model->weights[index];
     *weights = (liana_array){weight->name, LIANA_F32, weight->shape, model->values[index]};
     return LIANA_OK;
+}
+
+liana_status liana_model_get_weights(liana_model *model, const char *name, liana_array *weights)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, name);
+    LIANA__REQUIRE(&model->context->error, weights);
+    LIANA__CONTEXT_CALL(model->context, get_weights(model, name, weights));
 }
 
 static liana_status check_array(const liana_model *model, const liana_array *array, liana__error *error)
@@ -69,10 +76,9 @@ static liana_status check_array(const liana_model *model, const liana_array *arr
                        dtype, liana__shape_print(&array->shape).text, liana__shape_print(&weight->shape).text);
 }
 
-liana_status liana_model_set_weights(liana_model *model, const liana_array *arrays, size_t num_arrays)
+static liana_status set_weights(liana_model *model, const liana_array *arrays, size_t num_arrays)
 {
     liana__error *error = &model->context->error;
-    if (num_arrays && !arrays) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the arrays of weights are NULL");
     for (size_t i = 0; i < num_arrays; i++) LIANA_TRY(check_array(model, &arrays[i], error));
     LIANA_TRY(liana__model_values_complete(model, error));
     for (size_t i = 0; i < num_arrays; i++) {
@@ -81,4 +87,11 @@ liana_status liana_model_set_weights(liana_model *model, const liana_array *arra
     }
     if (num_arrays) model->values_version++;
     return LIANA_OK;
+}
+
+liana_status liana_model_set_weights(liana_model *model, const liana_array *arrays, size_t num_arrays)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__CONTEXT_CALL(model->context, set_weights(model, arrays, num_arrays));
 }

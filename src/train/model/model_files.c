@@ -80,13 +80,20 @@ static liana_status send_model(liana_model *model, const char *url, liana__arena
     return status;
 }
 
-liana_status liana_model_save(liana_model *model, const char *folder)
+static liana_status save_model(liana_model *model, const char *folder)
 {
     liana__arena arena = {0};
     liana_status status =
         (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
     liana__arena_free(&arena);
     return status;
+}
+
+liana_status liana_model_save(liana_model *model, const char *folder)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, folder);
+    LIANA__CONTEXT_CALL(model->context, save_model(model, folder));
 }
 
 static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
@@ -115,13 +122,20 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
     return status;
 }
 
-liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
+static liana_status load_own_weights(liana_model *model, const char *path, bool partial)
 {
     liana__arena arena = {0};
     size_t num_required = partial ? 0 : model->num_layers;
     liana_status status = load_weights(model, path, num_required, &arena, &model->context->error);
     liana__arena_free(&arena);
     return status;
+}
+
+liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, path);
+    LIANA__CONTEXT_CALL(model->context, load_own_weights(model, path, partial));
 }
 
 /* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
@@ -199,7 +213,7 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     return (liana__path_is_remote(folder) ? fetch_model : load_local_model)(model, folder, arena, error);
 }
 
-liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+static liana_status make_from_folder(liana_context *context, const char *folder, liana_model **out)
 {
     *out = NULL;
     liana__arena arena = {0};
@@ -215,6 +229,15 @@ liana_status liana_model_load(liana_context *context, const char *folder, liana_
     return LIANA_OK;
 }
 
+liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, folder);
+    LIANA__CONTEXT_CALL(context, make_from_folder(context, folder, out));
+}
+
 static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
 {
     liana__value *architecture;
@@ -223,10 +246,9 @@ static liana_status load_architecture(liana_model *model, const char *path, lian
     return liana__model_check(model, error);
 }
 
-liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)
+static liana_status make_from_keras(liana_context *context, const char *path, liana_model **out)
 {
     *out = NULL;
-    if (!path) return liana__fail(&context->error, LIANA_INVALID_ARGUMENT, "the path of the architecture is NULL");
     liana__arena arena = {0};
     liana_model *model;
     LIANA_TRY(liana_model_create(context, NULL, &model));
@@ -238,4 +260,13 @@ liana_status liana_model_load_architecture(liana_context *context, const char *p
     }
     *out = model;
     return LIANA_OK;
+}
+
+liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, path);
+    LIANA__CONTEXT_CALL(context, make_from_keras(context, path, out));
 }

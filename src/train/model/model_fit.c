@@ -575,7 +575,7 @@ static liana_status send_checkpoints(const session *own, liana_status status, li
     return sent;
 }
 
-liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
     liana__error *error = &model->context->error;
     LIANA_TRY(check_fit(model, options, error));
@@ -593,6 +593,13 @@ liana_status liana_fit(liana_model *model, const liana_fit_options *options)
     }
     close_session(&own);
     return status;
+}
+
+liana_status liana_fit(liana_model *model, const liana_fit_options *options)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, options);
+    LIANA__CONTEXT_CALL(model->context, fit_model(model, options));
 }
 
 /* ---- evaluate and predict ---- */
@@ -645,8 +652,8 @@ static liana_status check_steps(int64_t steps, liana__error *error)
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps is %lld, expected 0 or more", (long long)steps);
 }
 
-liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
-                            liana_results *results)
+static liana_status evaluate_model(liana_model *model, const liana_dataset *dataset,
+                                   const liana_evaluate_options *options, liana_results *results)
 {
     static const liana_evaluate_options defaults;
     if (!options) options = &defaults;
@@ -658,6 +665,14 @@ liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, co
     if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     LIANA_TRY(check_steps(options->steps, error));
     return measure(&request, dataset, options, options->steps, NULL, NULL, results, error);
+}
+
+liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
+                            liana_results *results)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__CONTEXT_CALL(model->context, evaluate_model(model, dataset, options, results));
 }
 
 typedef struct destination {
@@ -675,8 +690,8 @@ static liana_status copy_outputs(void *user, const liana__batch *batch, const fl
     return LIANA_OK;
 }
 
-liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                   const liana_predict_options *options, float *outputs)
+static liana_status predict_model(liana_model *model, const liana_dataset *dataset,
+                                  const liana_predict_options *options, float *outputs)
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
@@ -692,11 +707,22 @@ liana_status liana_predict_batches(liana_model *model, const liana_dataset *data
         own.row_size += (size_t)liana_shape_size(&port.shape);
     }
     LIANA_TRY(check_steps(options->steps, error));
-    if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
     return measure(&request, dataset, &wanted, options->steps, copy_outputs, &own, NULL, error);
+}
+
+liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
+                                   const liana_predict_options *options, float *outputs)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
 }
 
 liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
 {
-    return liana_predict_batches(model, dataset, NULL, outputs);
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, NULL, outputs));
 }

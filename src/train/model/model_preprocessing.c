@@ -13,7 +13,7 @@
 
 liana_preprocessing liana_model_preprocessing(const liana_model *model)
 {
-    return model->preprocessing;
+    return model ? model->preprocessing : (liana_preprocessing){0};
 }
 
 static liana__strings names_of(const liana_preprocessing *preprocessing)
@@ -68,12 +68,19 @@ liana_status liana__preprocessing_set(liana_model *model, const liana_preprocess
     return LIANA_OK;
 }
 
-liana_status liana_model_set_preprocessing(liana_model *model, const liana_preprocessing *preprocessing)
+static liana_status set_preprocessing(liana_model *model, const liana_preprocessing *preprocessing)
 {
     /* The struct has no word for numbers: they stay, unless all is forgotten. */
     bool are_numbers =
         preprocessing->scale != LIANA_SCALE_AUTO && model->knows_classes && !model->preprocessing.num_class_names;
     return liana__preprocessing_set(model, preprocessing, are_numbers, &model->context->error);
+}
+
+liana_status liana_model_set_preprocessing(liana_model *model, const liana_preprocessing *preprocessing)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, preprocessing);
+    LIANA__CONTEXT_CALL(model->context, set_preprocessing(model, preprocessing));
 }
 
 /* ---- in a file of weights ---- */

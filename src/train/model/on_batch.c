@@ -256,8 +256,8 @@ static liana_status check_options(const liana_fit_options *options, liana__error
                        unread);
 }
 
-liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
-                                  size_t num_arrays, liana_results *results)
+static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                    size_t num_arrays, liana_results *results)
 {
     static const liana_fit_options defaults;
     const liana_fit_options *options = given ? given : &defaults;
@@ -305,6 +305,14 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
     return status;
 }
 
+liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                  size_t num_arrays, liana_results *results)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__CONTEXT_CALL(model->context, train_on_arrays(model, given, arrays, num_arrays, results));
+}
+
 /* ---- evaluation and prediction ---- */
 
 static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
@@ -333,8 +341,8 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     return status;
 }
 
-liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
-                                 size_t num_arrays, liana_results *results)
+static liana_status test_on_arrays(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
+                                   size_t num_arrays, liana_results *results)
 {
     static const liana_evaluate_options defaults;
     if (!options) options = &defaults;
@@ -345,11 +353,26 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
     return evaluate(&request, arrays, num_arrays, options->example_weight, NULL, results, &model->context->error);
 }
 
-liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
+liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
+                                 size_t num_arrays, liana_results *results)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__CONTEXT_CALL(model->context, test_on_arrays(model, options, arrays, num_arrays, results));
+}
+
+static liana_status predict_on_arrays(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
 {
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
                                       .predicts = !model->objective && liana__model_num_outputs(model) > 1};
-    if (!outputs) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the memory for the outputs is NULL");
     return evaluate(&request, arrays, num_arrays, NULL, outputs, NULL, error);
+}
+
+liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_on_arrays(model, arrays, num_arrays, outputs));
 }

@@ -10,6 +10,8 @@
 # shellcheck disable=SC2154
 known_peers="pytorch1 pytorch2 jax tensorflow"
 peers_dir=${PEERS_DIR:-$here/../build/peers}
+# Whether the processor has instructions for bf16.
+bf16=${BENCH_BF16:-$(grep -Eqw 'avx512_bf16|amx_bf16|bf16' /proc/cpuinfo && echo yes || echo no)}
 available=
 
 # describe_peer NAME: sets program, python and script
@@ -48,7 +50,7 @@ find_peers() {
 likely() {
     [ "$settings" != all ] || return 0
     # Without instructions for bf16 it is computed in f32 after all, or worse.
-    if ! grep -Eqw 'avx512_bf16|amx_bf16|bf16' /proc/cpuinfo; then
+    if [ "$bf16" = no ]; then
         case "$2" in *bf16*) return 1 ;; *) return 0 ;; esac
     fi
     case "$1 $2 $workload" in

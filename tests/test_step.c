@@ -556,8 +556,8 @@ static void test_options_that_are_refused(void **state)
     refuse_options(&own, options, "no dtype of numbers");
     given[1] = (liana_component){.name = "open", .dtype = LIANA_F32, .shape = {1, {-1}}};
     refuse_options(&own, options, "no shape of an example");
-    refused(liana_step_create(own.device, NULL, &right, &step), LIANA_INVALID_ARGUMENT, "needs a device");
-    refused(liana_step_create(own.device, own.variables, NULL, &step), LIANA_INVALID_ARGUMENT, "needs a device");
+    refused(liana_step_create(own.device, NULL, &right, &step), LIANA_INVALID_ARGUMENT, "'variables'");
+    refused(liana_step_create(own.device, own.variables, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
     assert_int_equal(liana_step_create(NULL, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
     liana_step_destroy(NULL);
     tear_down(&own);
@@ -620,8 +620,8 @@ static void test_models_and_variables(void **state)
     done(liana_variables_add(own.variables, "conv2d/kernel", LIANA_F32, liana_shape_of(2), wrong));
     refused(liana_model_from_variables(own.model, own.variables), LIANA_INVALID_ARGUMENT, "expected f32[3, 3, 1, 8]");
     refused(liana_model_to_variables(own.model, own.variables), LIANA_INVALID_ARGUMENT, "is there already as f32[2]");
-    refused(liana_model_to_variables(own.model, NULL), LIANA_INVALID_ARGUMENT, "variables are NULL");
-    refused(liana_model_from_variables(NULL, own.variables), LIANA_INVALID_ARGUMENT, "model is NULL");
+    refused(liana_model_to_variables(own.model, NULL), LIANA_INVALID_ARGUMENT, "'variables' is NULL");
+    refused(liana_model_from_variables(NULL, own.variables), LIANA_INVALID_ARGUMENT, "'model' is NULL");
     assert_int_equal(liana_model_to_variables(NULL, NULL), LIANA_INVALID_ARGUMENT);
     liana_tensor none[MOST_WEIGHTS];
     assert_int_equal(liana_model_variables(NULL, NULL, none), 0);

@@ -78,15 +78,15 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
 {
     liana_layer none = {model, 0};
     if (!model || model->error.status != LIANA_OK) return none;
-    if (!name || !options) {
-        return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the %s of the architecture is NULL",
-                                 name ? "options" : "name");
-    }
+    if (!name) return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the name of the architecture is NULL");
     const char *nearest = NULL;
     const liana__architecture *architecture = liana__architecture_find(name, &nearest);
     if (!architecture) {
         return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no architecture '%.60s'%s", name,
                                  liana__hint(nearest).text);
+    }
+    if (!options) {
+        return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the options of the architecture are NULL");
     }
     liana__arena arena = {0};
     liana__error error = {0};

@@ -136,7 +136,7 @@ echo "{\"version\": \"9\", \"images_per_second_median\": $rate, \"images_per_sec
 END
 printf '#!/bin/sh\nexit 77\n' >"$folder/peers/jax/bin/python"
 chmod +x "$folder/peers/torch/bin/python" "$folder/peers/jax/bin/python"
-WORKLOADS=mlp-step ROUNDS=2 STEPS=1 SECONDS_EACH=0 PEERS="pytorch2 jax" PEERS_DIR="$folder/peers" \
+BENCH_BF16=yes WORKLOADS=mlp-step ROUNDS=2 STEPS=1 SECONDS_EACH=0 PEERS="pytorch2 jax" PEERS_DIR="$folder/peers" \
     bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
 grep -q '^skipped: the peer JAX' "$folder/said" || fail "bench.sh does not say that JAX is missing"
 asked=$(grep -o '"PyTorch 2", "version": "9", "variant": "[^"]*", "round": [12]' "$folder/build/bench/records.jsonl" |

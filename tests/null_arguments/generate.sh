@@ -41,6 +41,8 @@ function row(name, argument, number, may, told) {
 BEGIN {
     split("context graph device variables program model iterator element callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
+    # Steps have no example here: what they are given is tested in test_step.c.
+    objects["liana_step *"] = "NULL"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

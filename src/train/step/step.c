@@ -194,10 +194,11 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
 {
     if (out) *out = NULL;
     liana_context *context = device ? device->context : variables ? variables->context : NULL;
-    if (!out || !device || !variables || !options) {
-        return liana__fail(context ? &context->error : NULL, LIANA_INVALID_ARGUMENT,
-                           "liana_step_create needs a device, variables and options; one of them is NULL");
-    }
+    liana__error *given = context ? &context->error : NULL;
+    LIANA__REQUIRE(given, device);
+    LIANA__REQUIRE(given, variables);
+    LIANA__REQUIRE(given, options);
+    LIANA__REQUIRE_AS(given, out, "step");
     liana_step *step = calloc(1, sizeof *step);
     if (!step) return liana__fail_memory(&context->error, "a step");
     step->context = context;

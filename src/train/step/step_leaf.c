@@ -1,5 +1,6 @@
 /* The graph of a step's leaf: what its function declares, and the sums that it gives. */
 #include "base/named.h"
+#include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "train/core/objective.h"
@@ -44,12 +45,14 @@ static bool is_tensor_of(const liana_leaf *leaf, liana_tensor tensor)
 
 liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each)
 {
-    if (!leaf || !leaf->graph) return (liana_tensor){0};
-    liana_tensor none = {leaf->graph, 0};
+    liana_graph *graph = leaf && leaf->graph ? leaf->graph : each.graph;
+    liana_tensor none = {graph, 0};
+    bool given = LIANA__GRAPH_REQUIRE(graph, here, leaf) && LIANA__GRAPH_REQUIRE(graph, here, name);
+    if (!given || !leaf->graph) return none;
     leaf_state *state = leaf->state;
     liana__step_sums *sums = &state->sums;
     if (leaf->graph->status != LIANA_OK) return none;
-    if (!name || !*name) {
+    if (!*name) {
         return liana__graph_fail(leaf->graph, here, LIANA_INVALID_ARGUMENT, "a sum of a leaf needs a name");
     }
     for (size_t i = 0; i < sums->num_names; i++) {
@@ -130,7 +133,9 @@ static bool check_variables(liana_location here, const liana_leaf *leaf, liana_t
 void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss, const liana_tensor *variables,
                              size_t count)
 {
-    if (!leaf || !leaf->graph || leaf->graph->status != LIANA_OK) return;
+    liana_graph *graph = leaf && leaf->graph ? leaf->graph : loss.graph;
+    bool given = LIANA__GRAPH_REQUIRE(graph, here, leaf) && LIANA__GRAPH_REQUIRE(graph, here, variables);
+    if (!given || !leaf->graph || leaf->graph->status != LIANA_OK) return;
     if (!check_variables(here, leaf, loss, variables, count)) return;
     liana_tensor *gradients = liana__arena_allocate(&leaf->graph->arena, (count + 1) * sizeof *gradients);
     if (!gradients) {

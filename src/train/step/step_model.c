@@ -6,17 +6,16 @@
 
 #include <liana/step.h>
 
-static liana_status check(const liana_model *model, const liana_variables *variables, const char *function)
+static liana__error *error_of(const liana_model *model, const liana_variables *variables)
 {
-    if (model && variables) return LIANA_OK;
     liana_context *context = model ? model->context : variables ? variables->context : NULL;
-    return liana__fail(context ? &context->error : NULL, LIANA_INVALID_ARGUMENT, "%s: the %s NULL", function,
-                       model ? "variables are" : "model is");
+    return context ? &context->error : NULL;
 }
 
 liana_status liana_model_to_variables(liana_model *model, liana_variables *variables)
 {
-    LIANA_TRY(check(model, variables, "liana_model_to_variables"));
+    LIANA__REQUIRE(error_of(model, variables), model);
+    LIANA__REQUIRE(error_of(model, variables), variables);
     LIANA_TRY(liana__model_check(model, &model->context->error));
     LIANA_TRY(liana__model_values_complete(model, &model->context->error));
     for (size_t i = 0; i < model->num_weights; i++) {
@@ -48,7 +47,8 @@ static liana_status check_values(const liana_model *model, const liana_variables
 
 liana_status liana_model_from_variables(liana_model *model, const liana_variables *variables)
 {
-    LIANA_TRY(check(model, variables, "liana_model_from_variables"));
+    LIANA__REQUIRE(error_of(model, variables), model);
+    LIANA__REQUIRE(error_of(model, variables), variables);
     LIANA_TRY(liana__model_check(model, &model->context->error));
     LIANA_TRY(liana__model_values_complete(model, &model->context->error));
     LIANA_TRY(check_values(model, variables));

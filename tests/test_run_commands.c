@@ -84,6 +84,34 @@ static void test_evaluate_gives_the_history(void **state)
     assert_code(plain, 0);
 }
 
+/* The matrix has every example once, and the right ones on its diagonal. */
+static void test_confusion_matrix(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    liana__test_result got =
+        liana__test_command("evaluate", run, "--json", "train.metrics=[accuracy, confusion_matrix]");
+    json_t *json = parse(got.out), *rows = json_object_get(json, "confusion_matrix"), *row, *cell;
+    size_t i, k;
+    json_int_t total = 0, right = 0, examples = json_integer_value(json_object_get(json, "examples"));
+    assert_int_equal(json_array_size(rows), LIANA__TINY_CLASSES);
+    json_array_foreach(rows, i, row)
+    {
+        assert_int_equal(json_array_size(row), LIANA__TINY_CLASSES);
+        json_array_foreach(row, k, cell)
+        {
+            total += json_integer_value(cell);
+            if (i == k) right += json_integer_value(cell);
+        }
+    }
+    assert_true(total == examples && examples > 0);
+    double accuracy = json_number_value(json_object_get(json, "accuracy"));
+    double counted = accuracy * (double)examples - (double)right;
+    assert_true(counted < 1e-6 && counted > -1e-6);
+    json_decref(json);
+    assert_code(got, 0);
+}
+
 static void test_evaluate_refuses(void **state)
 {
     (void)state;
@@ -396,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_gives_the_history),
         cmocka_unit_test(test_evaluate_refuses),
+        cmocka_unit_test(test_confusion_matrix),
         cmocka_unit_test(test_predict_agrees_with_the_run),
         cmocka_unit_test(test_predict_names_classes_and_ignores_labels),
         cmocka_unit_test(test_predict_prints_what_a_photo_shows),

@@ -7,6 +7,23 @@ static const liana__option options[] = {
     LIANA__OPTION_JSON,    {0},
 };
 
+/* A row for each true class. */
+static void add_matrix(liana__arena *arena, liana__value *event, const liana__totals *totals)
+{
+    int64_t classes = 0;
+    const double *matrix = liana__totals_matrix(totals, &classes);
+    if (!matrix) return;
+    liana__value *rows = liana__value_list(arena);
+    for (int64_t i = 0; i < classes; i++) {
+        liana__value *row = liana__value_list(arena);
+        for (int64_t k = 0; k < classes; k++) {
+            liana__value_add(arena, row, liana__value_int(arena, (int64_t)matrix[i * classes + k]));
+        }
+        liana__value_add(arena, rows, row);
+    }
+    liana__value_set(arena, event, "confusion_matrix", rows);
+}
+
 static void print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
                   const liana__totals *totals)
 {
@@ -17,6 +34,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
             liana__value_set(arena, event, i ? run->core.metric_names[i - 1] : "loss",
                              liana__value_float(arena, liana__totals_mean(totals, i)));
         }
+        add_matrix(arena, event, totals);
         liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
         liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
         liana__value_set(arena, event, "checkpoint", liana__value_string(arena, liana__remote_name(checkpoint)));

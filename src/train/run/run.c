@@ -198,7 +198,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     }
     if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, error));
     if (options->training) liana__run_note_contents(run, options);
-    if (options->training && !run->resumed) LIANA_TRY(liana__run_load_weights(run, options, error));
+    if (options->training && !run->resumed) {
+        LIANA_TRY(liana__run_adapt(run, options, error));
+        LIANA_TRY(liana__run_load_weights(run, options, error));
+    }
     if (options->training && !run->resumed && has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     LIANA_TRY(liana__run_start_loaders(run, options, error));
     if (options->training) {

@@ -1,0 +1,88 @@
+/* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
+#include "train/model/model_adapt.h"
+#include "train/run/run_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The values that a Normalization reads, as the training data have them; NULL: it reads something else. */
+static const liana_component *component_before(const liana__run *run, size_t layer, size_t *place)
+{
+    const liana_model *model = run->model;
+    const liana__source *source = run->training.source;
+    size_t node = 0;
+    while (node < model->num_nodes && model->nodes[node].layer != layer) node++;
+    if (node == model->num_nodes) return NULL;
+    for (size_t i = 0; i < model->num_inputs; i++) {
+        const char *name = run->training.match.inputs[i].name;
+        if (model->inputs[i] != model->nodes[node].inputs[0] || !name) continue;
+        for (*place = 0; *place < source->num_components; ++*place) {
+            const liana_component *component = &source->components[*place];
+            if (strcmp(component->name, name) == 0 && component->dtype != LIANA_STRING) return component;
+        }
+    }
+    return NULL;
+}
+
+static liana_status read_moments(const liana__source *source, size_t place, liana__moments *moments,
+                                 liana__error *error)
+{
+    const liana_component *component = &source->components[place];
+    const int64_t size = liana_shape_size(&component->shape);
+    void *scratch = liana__source_scratch_create(source);
+    liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "the records");
+    for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
+        liana__record record;
+        status = liana__source_read(source, i, scratch, &record, error);
+        if (status != LIANA_OK) break;
+        status = liana__moments_add(moments, (liana_dtype)component->dtype, record.values[place], size, error);
+        if (status != LIANA_OK) status = liana__source_fail_within(source, i, &record, error);
+    }
+    if (scratch) liana__source_scratch_destroy(source, scratch);
+    return status;
+}
+
+/* The layer's variables: mean, variance and count. */
+static liana_status write_layer(liana__run *run, const liana__layer *layer, liana__error *error)
+{
+    for (size_t i = layer->first_weight; i < layer->first_weight + layer->num_weights; i++) {
+        liana__variable *variable = liana__variables_find(&run->core.variables, run->model->weights[i].name);
+        LIANA_TRY(liana__variable_write(variable, run->model->values[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status adapt(liana__run *run, size_t index, const liana__run_options *options, liana__error *error)
+{
+    const liana__layer *layer = &run->model->layers[index];
+    size_t place = 0;
+    const liana_component *component = component_before(run, index, &place);
+    if (!component || run->training.source->streams) {
+        liana__run_note(options,
+                        "layer '%s' (Normalization) has mean 0 and variance 1, since it reads no numbers of the data "
+                        "directly; model.weights could give others",
+                        layer->name);
+        return LIANA_OK;
+    }
+    liana__moments moments;
+    LIANA_TRY(liana__moments_create(run->model->weights[layer->first_weight].shape.dims[0], &moments, error));
+    liana_status status = read_moments(run->training.source, place, &moments, error);
+    if (status == LIANA_OK) status = liana__model_adapt(run->model, index, &moments, error);
+    if (status == LIANA_OK) status = write_layer(run, layer, error);
+    if (status == LIANA_OK) {
+        liana__run_note(options, "layer '%s' (Normalization) is adapted to '%s' of %lld training examples", layer->name,
+                        component->name, (long long)run->training.source->num_records);
+    }
+    liana__moments_free(&moments);
+    return status == LIANA_OK ? status : liana__fail_within(error, "layer '%s' (Normalization)", layer->name);
+}
+
+liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    if (run->config->model.weights) return LIANA_OK;
+    for (size_t i = 0; i < run->model->num_layers; i++) {
+        if (run->model->layers[i].type != &liana__layer_normalization) continue;
+        LIANA_TRY(adapt(run, i, options, error));
+    }
+    return LIANA_OK;
+}

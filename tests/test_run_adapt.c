@@ -1,0 +1,87 @@
+/* A run adapts its Normalizations to the training data. */
+#include "harness/command_run.h"
+
+#include <liana/liana.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 40, COLUMNS = 2 };
+
+static double cell(int row, int column)
+{
+    return column ? 100 + 7 * (row % 11) : 0.25 * (row % 6);
+}
+
+static const char *write_table(void)
+{
+    char text[4096] = "a,b,y\n";
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%g,%g,%g\n", cell(i, 0), cell(i, 1), cell(i, 0));
+    }
+    liana__test_write("t.csv", text, strlen(text));
+    static const char config[] = "data: {train: t.csv, columns: {x: [a, b], y: y}, inputs: x, targets: y}\n"
+                                 "model:\n"
+                                 "  layers:\n"
+                                 "    - Normalization: {name: scaled}\n"
+                                 "    - Dense: {units: 1}\n"
+                                 "train: {epochs: 1, loss: mse}\n"
+                                 "output: run\n";
+    return liana__test_write("config.yaml", config, strlen(config));
+}
+
+/* The numbers of a weight of the trained model. */
+static void read_weight(liana_model *model, const char *name, float *values, size_t count)
+{
+    liana_array array;
+    assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
+    memcpy(values, array.data, count * sizeof *values);
+}
+
+static void test_a_run_adapts_to_its_data(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_result got = liana__test_command("train", write_table());
+    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'x' of 40 training examples"));
+    assert_code(got, 0);
+    liana_context *context;
+    liana_model *model;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_model_load(context, liana__test_path("run"), &model), LIANA_OK);
+    float mean[COLUMNS], variance[COLUMNS], count;
+    read_weight(model, "scaled/mean", mean, COLUMNS);
+    read_weight(model, "scaled/variance", variance, COLUMNS);
+    read_weight(model, "scaled/count", &count, 1);
+    for (int c = 0; c < COLUMNS; c++) {
+        double sum = 0, squares = 0;
+        for (int i = 0; i < ROWS; i++) sum += cell(i, c);
+        for (int i = 0; i < ROWS; i++) squares += pow(cell(i, c) - sum / ROWS, 2);
+        assert_true(fabs((double)mean[c] - sum / ROWS) < 1e-5 * (1 + sum / ROWS));
+        assert_true(fabs((double)variance[c] - squares / ROWS) < 1e-5 * (1 + squares / ROWS));
+    }
+    assert_true(count == ROWS);
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+}
+
+/* Behind another layer there are no data to adapt to, which is said. */
+static void test_what_is_not_adapted_is_said(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_result got =
+        liana__test_command("train", write_table(),
+                            "model.layers=[Dense: {units: 3}, Normalization: {name: scaled}, Dense: {units: 1}]");
+    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) has mean 0 and variance 1"));
+    assert_code(got, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_adapts_to_its_data),
+        cmocka_unit_test(test_what_is_not_adapted_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

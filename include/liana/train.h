@@ -49,6 +49,13 @@ typedef enum liana_recompute {
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits into memory, else the cheapest part that makes it fit */
 } liana_recompute;
 
+/* What happens when a loss, a gradient or a weight is not finite (NaN or infinite). */
+typedef enum liana_on_bad_numbers {
+    LIANA_ON_BAD_NUMBERS_FAIL,    /* the fit ends with OUT_OF_RANGE */
+    LIANA_ON_BAD_NUMBERS_SKIP,    /* the update is left out */
+    LIANA_ON_BAD_NUMBERS_RESTORE, /* weights and optimizer are those of the last good state, the rate is smaller */
+} liana_on_bad_numbers;
+
 /* How training is shared out over devices and machines. Zeros are the defaults. */
 typedef struct liana_strategy {
     const char *name; /* one of `liana list strategies`; NULL: "one_device" */
@@ -119,6 +126,13 @@ typedef struct liana_fit_options {
     bool skip_bad_records;
     int64_t max_bad_records;                             /* more bad records end the fit; 0: no limit */
     void (*on_bad_record)(void *user, const char *note); /* called once for each: file, record, reason; may be NULL */
+    /* Numbers that are not finite are found in the step where they arise, before its update is applied. The message, or
+     * with SKIP and RESTORE a note, names the first op, its layer and the examples. `bad_numbers_folder`, a folder on
+     * this machine, gets a bundle for `liana replay`; NULL: none. The last good state is at most 100 updates old. */
+    liana_on_bad_numbers on_bad_numbers;
+    int64_t max_bad_numbers;   /* SKIP: updates left out in a row; RESTORE: restores within 100 updates; 0: 10 */
+    double bad_numbers_factor; /* RESTORE: of the learning rate, below 1; 0: 0.5 */
+    const char *bad_numbers_folder;
     /* Called with a sentence about each thing that was found or chosen, or looks like a mistake: classes without
      * examples, a warm-up that does not end, moving averages that have hardly moved. May be NULL. */
     void (*on_note)(void *user, const char *note);
@@ -135,7 +149,7 @@ typedef struct liana_fit_options {
 
 /* Trains the model, beginning with its current weights. The same options, data and weights give bit-identical weights
  * on any number of threads. After a failure the weights are what they were before. Errors: those of the data (with file
- * and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (training has diverged), CANCELLED,
+ * and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (numbers are not finite), CANCELLED,
  * OUT_OF_MEMORY (the message says what would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
 

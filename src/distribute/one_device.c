@@ -20,5 +20,7 @@ const liana__strategy liana__strategy_one_device = {
     .prepare = liana__replicas_prepare,
     .sum = liana__replicas_sum,
     .update = liana__replicas_update,
+    .check = liana__replicas_check,
+    .read_sum = liana__replicas_read_sum,
     .memory = liana__replicas_memory,
 };

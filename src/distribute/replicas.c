@@ -34,6 +34,7 @@ typedef struct replicas {
     liana__program *update;
     size_t *sums_read; /* by input of the update: a leaf's sum */
     size_t num_read;
+    liana__finite_check sums_check, new_values; /* of what the update reads, and of what it assigns to */
     /* Of several members. */
     liana__pool *pool;
     liana__leaf_range *ranges;
@@ -64,6 +65,8 @@ void liana__replicas_destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
+    liana__finite_check_free(&own->sums_check);
+    liana__finite_check_free(&own->new_values);
     liana__program_destroy(own->update);
     for (size_t i = 0; own->members && i < own->count; i++) free_member(&own->members[i]);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
@@ -198,6 +201,21 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
+/* Of what the update reads, and of what it changes. */
+static liana_status make_checks(replicas *own, liana__error *error)
+{
+    liana__device *device = own->members[0].device;
+    const liana_graph *update = own->update->graph;
+    LIANA_TRY(liana__finite_check_create(device, update->inputs, own->num_read, NULL, &own->sums_check, error));
+    liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
+    if (!assigned) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < update->num_assignments; i++) assigned[i] = update->assignments[i].variable;
+    liana_status status = liana__finite_check_create(device, assigned, update->num_assignments, own->plan.variables,
+                                                     &own->new_values, error);
+    free(assigned);
+    return status;
+}
+
 static liana_status make_update(replicas *own, liana__error *error)
 {
     liana_graph *graph;
@@ -209,6 +227,7 @@ static liana_status make_update(replicas *own, liana__error *error)
     for (size_t i = 0; i < own->num_read; i++) {
         own->sums_read[i] = own->plan.find_sum(own->plan.user, graph->inputs[i]->name);
     }
+    LIANA_TRY(make_checks(own, error));
     return liana__program_prepare(own->update, error);
 }
 
@@ -309,27 +328,48 @@ liana_status liana__replicas_sum(liana__strategy_instance *instance, liana__step
     return LIANA_OK;
 }
 
-/* Lets the update read the sums: on the device, or from the host. */
-static liana_status feed_sums(replicas *own, liana__error *error)
+/* Lets a program read a sum: on the device, or from the host. */
+static liana_status feed_sum(void *user, liana__program *program, size_t input, size_t sum, liana__error *error)
 {
-    const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
-    for (size_t i = 0; i < own->num_read; i++) {
-        const size_t sum = own->sums_read[i];
-        if (own->count == 1) {
-            liana__program_bind(own->update, i, own->sums[sum]);
-            continue;
-        }
-        const liana__node *node = own->update->graph->inputs[i];
-        LIANA_TRY(liana__program_feed(own->update, i, node->dtype, &node->shape,
-                                      exchange->slots[0] + exchange->offsets[sum], error));
+    const replicas *own = user;
+    if (own->count == 1) {
+        liana__program_bind(program, input, own->sums[sum]);
+        return LIANA_OK;
     }
+    const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
+    const liana__node *node = program->graph->inputs[input];
+    const float *data = exchange->slots[0] + exchange->offsets[sum];
+    return liana__program_feed(program, input, node->dtype, &node->shape, data, error);
+}
+
+liana_status liana__replicas_check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
+                                   liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
+    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < own->num_read; i++) {
+        LIANA_TRY(feed_sum(own, check->program, i, own->sums_read[i], error));
+    }
+    return liana__finite_check_run(check, found, error);
+}
+
+liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
+                                      liana__error *error)
+{
+    const replicas *own = (const replicas *)instance;
+    if (own->count == 1) return own->members[0].device->backend->download(own->sums[number], data, error);
+    const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
+    const liana__node *sum = exchange->sums[number];
+    memcpy(data, exchange->slots[0] + exchange->offsets[number], liana__byte_size(sum->dtype, &sum->shape));
     return LIANA_OK;
 }
 
 liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    LIANA_TRY(feed_sums(own, error));
+    for (size_t i = 0; i < own->num_read; i++) {
+        LIANA_TRY(feed_sum(own, own->update, i, own->sums_read[i], error));
+    }
     for (size_t i = 0; i < own->plan.num_scalars; i++) {
         LIANA_TRY(liana__program_feed(own->update, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &scalars[i], error));
     }

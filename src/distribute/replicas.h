@@ -14,6 +14,10 @@ liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__
 liana_status liana__replicas_sum(liana__strategy_instance *instance, liana__step_kind kind,
                                  const liana__leaf_batch *batch, void *first, liana__error *error);
 liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error);
+liana_status liana__replicas_check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
+                                   liana__error *error);
+liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
+                                      liana__error *error);
 void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
                             const liana__leaf_batch *batch, liana__replica_memory *memory);
 

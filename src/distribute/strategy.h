@@ -9,9 +9,16 @@
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
 #include "backends/replica.h"
+#include "distribute/finite_check.h"
 
 /* What a step over a batch may be for. */
 typedef enum liana__step_kind { LIANA__STEP_TRAINING, LIANA__STEP_EVALUATION, LIANA__NUM_STEP_KINDS } liana__step_kind;
+
+/* What can be checked for numbers that are not finite. */
+typedef enum liana__checked {
+    LIANA__CHECK_SUMS,      /* what the update will read of the last training batch */
+    LIANA__CHECK_VARIABLES, /* what the update assigns to */
+} liana__checked;
 
 /* What the replicas compute. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
@@ -54,6 +61,11 @@ typedef struct liana__strategy {
                         void *first, liana__error *error);
     /* Updates all variables with the sums of the last training batch. */
     liana_status (*update)(liana__strategy_instance *instance, const float *scalars, liana__error *error);
+    /* Looks for numbers that are not finite. Names are those of the update's inputs or variables. */
+    liana_status (*check)(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
+                          liana__error *error);
+    /* Copies sum `number` of the last training batch to the host. */
+    liana_status (*read_sum)(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error);
     /* What a prepared batch needs, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);

@@ -13,6 +13,10 @@ liana_status liana__callbacks_finish(liana__callback_list *list, const liana__st
         LIANA_TRY(liana__callback_list_add(list, &liana__callback_max_minutes, options->max_minutes, "max_minutes",
                                            NULL, error));
     }
+    if (options->numbers) {
+        LIANA_TRY(
+            liana__callback_list_add(list, &liana__callback_bad_numbers, options->numbers, "bad_numbers", NULL, error));
+    }
     if (options->progress) {
         LIANA_TRY(liana__callback_list_add(list, &liana__callback_progress, options->progress, NULL, NULL, error));
     }

@@ -1,5 +1,5 @@
-/* standard.h - the callbacks that every training has: history, the length in minutes, progress, and when checkpoints
- * are saved. */
+/* standard.h - the callbacks that every training has: history, the length in minutes, progress, what is
+ * done about bad numbers, and when checkpoints are saved. */
 #ifndef LIANA_TRAIN_STANDARD_H
 #define LIANA_TRAIN_STANDARD_H
 
@@ -13,13 +13,15 @@ typedef struct liana__checkpointing_options {
     double every_minutes; /* 0: not by time */
 } liana__checkpointing_options;
 
-extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_checkpointing;
+extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_checkpointing,
+    liana__callback_bad_numbers;
 
 /* Options may be NULL where nobody asks for them. */
 typedef struct liana__standard_callbacks {
     const liana__checkpointing_options *checkpointing;
     const double *max_minutes; /* of training and validation, over all parts of a run; 0: no limit */
     const liana__progress_options *progress;
+    const struct liana__numbers_options *numbers; /* what bad numbers lead to (train/numbers/watch.h) */
 } liana__standard_callbacks;
 
 /* Adds the history before the list's callbacks are added, and the others after them: what they ask for at an event is

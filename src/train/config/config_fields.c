@@ -438,6 +438,7 @@ static const liana__field model_items[] = {
 static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
 #undef AT
 
+static const char *const bad_numbers_policies[] = {"fail", "skip", "restore", NULL};
 static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
 
 #define AT(member) .offset = offsetof(liana__train_config, member)
@@ -535,6 +536,27 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(class_weights),
      .doc = "factors of the examples' losses: balanced, or {class: weight}; 1 for classes without a weight"},
+    {.name = "on_bad_numbers",
+     .kind = LIANA__FIELD_ENUM,
+     AT(on_bad_numbers),
+     .default_text = "fail",
+     .names = bad_numbers_policies,
+     .doc = "what happens when a loss, a gradient or a weight is not finite: fail: the run ends; skip: the update is "
+            "left out; restore: the last good state comes back, with a smaller learning rate"},
+    {.name = "max_bad_numbers",
+     .kind = LIANA__FIELD_INT,
+     AT(max_bad_numbers),
+     .default_text = "10",
+     .minimum = 1,
+     .maximum = 1e9,
+     .doc = "with skip: updates left out in a row after which the run ends; with restore: restores within 100 updates"},
+    {.name = "bad_numbers_factor",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(bad_numbers_factor),
+     .default_text = "0.5",
+     .minimum = 1e-6,
+     .maximum = 0.999999,
+     .doc = "with restore: the learning rate is multiplied by this, below 1"},
     {.name = "callbacks",
      .kind = LIANA__FIELD_VALUE,
      AT(callbacks),

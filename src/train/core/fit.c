@@ -2,10 +2,11 @@
 #include "train/core/fit.h"
 
 #include "base/clock.h"
+#include "train/callbacks/standard.h"
 #include "train/core/batch_components.h"
 #include "train/core/fit_plan.h"
+#include "train/numbers/watch.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,8 @@ typedef struct fit_run {
     int64_t end_step;        /* the same, or less if the fit ends in it */
     liana__timing_epoch timing;
     liana__totals validation; /* of the running epoch */
+    liana__watch *watch;      /* on bad numbers; NULL: they end the training */
+    bool replays;             /* the last update gave bad weights: the steps before it are to be done again */
     double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
     liana_fit_context context;
 } fit_run;
@@ -72,29 +75,46 @@ static liana_status save_checkpoint(fit_run *fit)
 
 /* ---- an update ---- */
 
-/* The first loss that is not finite, or the last one. */
-static double worst_loss(const liana__objective *objective, const float *sums)
-{
-    size_t worst = 0;
-    while (worst + 1 < objective->num_outputs && isfinite(sums[worst])) worst++;
-    return (double)sums[worst];
-}
-
-static liana_status check_finite(const fit_run *fit, const float *sums)
-{
-    double loss = worst_loss(fit->training->objective, sums);
-    if (isfinite(loss)) return LIANA_OK;
-    return liana__fail(
-        fit->error, LIANA_OUT_OF_RANGE,
-        "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
-        "learning rate or a warm-up",
-        loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->context.learning_rate);
-}
-
 static void set_rate(fit_run *fit, int64_t iteration)
 {
     fit->context.scheduled_rate = liana__learning_rate_at(&fit->learning_rate, iteration);
     fit->context.learning_rate = fit->context.scheduled_rate * fit->state->rate_factor;
+}
+
+static liana__watched_step watched_step(const fit_run *fit)
+{
+    return (liana__watched_step){.watch = fit->watch,
+                                 .training = fit->training,
+                                 .loader = fit->options->training,
+                                 .data_epoch = liana__fit_data_epoch(fit->state, fit->state->epoch),
+                                 .notes = &fit->context.notes,
+                                 .update = fit->state->iteration + 1,
+                                 .learning_rate = fit->context.learning_rate};
+}
+
+/* A step whose numbers went bad. What is replayed needs the loader, when it has all batches back. */
+static liana_status meet_bad_numbers(fit_run *fit, const liana__batch *batch)
+{
+    const bool spoilt = liana__trainer_fault(fit->training->trainer)->kind == LIANA__FAULT_UPDATE;
+    fit->replays = spoilt && liana__watch_can_replay(fit->watch);
+    if (fit->replays) return LIANA_OK;
+    const liana__watched_step step = watched_step(fit);
+    return liana__watch_meet(&step, batch, fit->error);
+}
+
+static liana_status replay(fit_run *fit)
+{
+    const liana__watched_step step = watched_step(fit);
+    fit->replays = false;
+    return liana__watch_replay(&step, fit->error);
+}
+
+static void watch_good_step(const fit_run *fit, const float *sums, int64_t count)
+{
+    const double loss = count ? (double)sums[0] / (double)count : 0;
+    if (fit->watch) {
+        liana__watch_after_step(fit->watch, fit->state->iteration + 1, fit->context.learning_rate, loss);
+    }
 }
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
@@ -106,9 +126,12 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
     set_rate(fit, state->iteration);
-    LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, state->iteration + 1,
-                                  &sums, fit->error));
-    LIANA_TRY(check_finite(fit, sums));
+    liana_status status = liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate,
+                                              state->iteration + 1, &sums, fit->error);
+    const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
+    if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
+    LIANA_TRY(status);
+    watch_good_step(fit, sums, batch->count);
     liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
     for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
         options->seen_classes[batch->labels[i]] = true;
@@ -137,9 +160,11 @@ static liana_status train_epoch(fit_run *fit)
         liana__batch *batch;
         LIANA_TRY(call_training(fit, LIANA__ON_STEP_BEGIN));
         if (halts(fit)) break;
+        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
         LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
         liana_status status = train_step(fit, batch);
         liana__loader_release(fit->options->training, batch);
+        if (status == LIANA_OK && fit->replays) status = replay(fit);
         LIANA_TRY(status);
         fit->timing.seconds = liana__clock_seconds() - begin;
         LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
@@ -344,6 +369,14 @@ static liana_status run(fit_run *fit)
     return LIANA_OK;
 }
 
+static liana__watch *find_watch(const liana__callback_list *callbacks)
+{
+    for (size_t i = 0; callbacks && i < callbacks->count; i++) {
+        if (callbacks->items[i].type == &liana__callback_bad_numbers) return callbacks->items[i].self;
+    }
+    return NULL;
+}
+
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
 {
     fit_run fit = {.options = options,
@@ -362,6 +395,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
+    fit.watch = find_watch(options->callbacks);
     fit.plan = liana__fit_plan_make(&training->state, options->training, &options->length, &fit.learning_rate);
     fit.context.epochs = fit.plan.epochs;
     liana_status status = run(&fit);

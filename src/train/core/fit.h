@@ -29,8 +29,8 @@ typedef struct liana__fit_options {
  * Where it ends in the middle of an epoch, that epoch is validated and told as the others are. The state stays in the
  * middle: a longer fit goes on from there, and ends in the same bits as one that was as long at once.
  *
- * Errors: those of the data (named by file and record) and of callbacks, OUT_OF_RANGE when the loss is no longer
- * finite, CANCELLED if a callback interrupted it. */
+ * Errors: those of the data (named by file and record) and of callbacks, OUT_OF_RANGE for numbers that are not
+ * finite (train/numbers/watch.h), CANCELLED if a callback interrupted it. */
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
     LIANA_MUST_USE;
 

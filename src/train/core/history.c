@@ -40,6 +40,15 @@ static void set_values(const liana__measured *measured, const char *prefix, cons
     }
 }
 
+/* Nothing, where all updates were good. */
+static void set_bad_updates(const liana__history_epoch *epoch, liana__value *map, liana__arena *arena)
+{
+    if (epoch->skipped_updates) {
+        liana__value_set(arena, map, "skipped_updates", liana__value_int(arena, epoch->skipped_updates));
+    }
+    if (epoch->restores) liana__value_set(arena, map, "restores", liana__value_int(arena, epoch->restores));
+}
+
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena)
 {
@@ -52,6 +61,7 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
         if (epoch->validation.count) set_values(&epoch->validation, "val_", objective, map, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "bad_records", liana__value_int(arena, epoch->training.bad_records));
+        set_bad_updates(epoch, map, arena);
         if (epoch->validation.count) {
             liana__value_set(arena, map, "val_bad_records", liana__value_int(arena, epoch->validation.bad_records));
         }
@@ -158,6 +168,7 @@ liana__value *liana__history_state(const liana__history *history, const liana__o
         liana__value_set(arena, map, "training", measured_value(&epoch->training, objective, arena));
         liana__value_set(arena, map, "validation", measured_value(&epoch->validation, objective, arena));
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
+        set_bad_updates(epoch, map, arena);
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
         liana__value_set(arena, map, "images", liana__value_int(arena, timing->images));
         liana__value_set(arena, map, "wait", liana__value_float(arena, timing->wait));
@@ -198,7 +209,9 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
     }
     for (size_t i = 0; i < value->count; i++) {
         const liana__value *map = value->items[i];
-        liana__history_epoch epoch = {.learning_rate = number_of(map, "learning_rate")};
+        liana__history_epoch epoch = {.learning_rate = number_of(map, "learning_rate"),
+                                      .skipped_updates = (int64_t)number_of(map, "skipped_updates"),
+                                      .restores = (int64_t)number_of(map, "restores")};
         liana__timing_epoch timing = {.seconds = number_of(map, "seconds"),
                                       .images = (int64_t)number_of(map, "images"),
                                       .wait = number_of(map, "wait")};

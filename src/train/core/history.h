@@ -18,6 +18,8 @@ typedef struct liana__history_epoch {
     liana__measured training;
     liana__measured validation; /* count 0: there was none */
     double learning_rate;       /* of the epoch's last update */
+    /* What was done about numbers that were not finite (train/numbers/watch.h). */
+    int64_t skipped_updates, restores;
 } liana__history_epoch;
 
 /* Times, which differ from run to run; so they are kept apart from the history. */

@@ -22,6 +22,7 @@ struct liana__trainer {
     float *first_sum;    /* on the host: loss and metrics */
     char *no_targets;    /* zeros for a batch: predictions come without targets, and nobody reads their sums */
     float *no_weights;   /* ones for a batch */
+    liana__fault fault;  /* of the last step */
     liana__leaf *leaves; /* of the running batch: those that have examples */
 };
 
@@ -99,6 +100,16 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
     return status;
 }
 
+liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
+{
+    return build_training(trainer, size, false, graph, error);
+}
+
+liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
+{
+    return build_update(trainer, graph, error);
+}
+
 /* The leaf's sum that the update reads under a weight's name. */
 static size_t find_sum(void *user, const char *input)
 {
@@ -106,6 +117,11 @@ static size_t find_sum(void *user, const char *input)
     size_t weight = (size_t)liana__model_find_weight(own->options.model, input), sum = 0;
     while (own->sums.weights[sum] != weight) sum++;
     return 1 + sum;
+}
+
+liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
+{
+    return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
 }
 
 /* The largest number of examples in a batch. */
@@ -380,11 +396,9 @@ static liana_status check_batch(const liana__trainer *trainer, const liana__trai
     return LIANA_OK;
 }
 
-static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
-                              size_t *num_leaves, liana__error *error)
+liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch)
 {
     const liana__objective *objective = trainer->options.objective;
-    LIANA_TRY(check_batch(trainer, batch, training, error));
     liana__leaf_batch leaves = cut_batch(trainer, batch);
     for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
     for (size_t i = 0; i < objective->num_outputs; i++) {
@@ -394,6 +408,14 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
     leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
     leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
+    return leaves;
+}
+
+static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
+                              size_t *num_leaves, liana__error *error)
+{
+    LIANA_TRY(check_batch(trainer, batch, training, error));
+    liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -425,6 +447,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
+    trainer->fault = (liana__fault){0};
     if (all_missing(trainer, batch)) return LIANA_OK;
     size_t num_leaves;
     uint64_t begin = clock_if_recorded(trainer);
@@ -434,9 +457,18 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     const float scalars[NUM_UPDATE_SCALARS] = {[UPDATE_COUNT] = (float)batch->count,
                                                [UPDATE_RATE] = (float)learning_rate,
                                                [UPDATE_ITERATION] = (float)iteration};
+    const liana__fault_check check = {trainer->strategy, trainer->instance, trainer->options.objective,
+                                      trainer->first_sum, learning_rate};
+    LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
     LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
+    LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
     record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
     return LIANA_OK;
+}
+
+const liana__fault *liana__trainer_fault(const liana__trainer *trainer)
+{
+    return &trainer->fault;
 }
 
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,

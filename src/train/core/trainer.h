@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_TRAINER_H
 
 #include "backends/variables.h"
+#include "train/core/fault.h"
 #include "train/core/trainer_options.h"
 
 /* Host data of up to batch_size examples. Shapes are those of the model's inputs and the objective's targets. */
@@ -41,9 +42,23 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
 /* One update. `iteration` counts updates from 1. *sums receives the vector of sums of the objective, borrowed until the
  * next call. After liana__trainer_prepare for this count nothing is allocated,
  * unless examples are missing: then shards of other sizes may have to be compiled. A batch without any example changes
- * nothing. */
+ * nothing. Errors: OUT_OF_RANGE for numbers that are not finite, which liana__trainer_fault then describes. */
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
+
+/* What the last step found; kind NONE: every loss, gradient and weight is finite. Borrowed until the next step. */
+const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
+
+/* For running a step again (train/numbers): the leaves of a training batch and their rows, borrowed until the next call
+ * with another batch; the graph of a leaf of `size` examples, and that of the update, whose inputs are sums by the names
+ * of their weights and "count", "learning_rate" and "iteration"; and such a sum of the last step. */
+liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch);
+liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Runs the model as in inference. `outputs` [count, liana__trainer_row_size] receives the predictions; NULL if not
  * wanted. *sums is as above. */

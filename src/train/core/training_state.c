@@ -57,7 +57,8 @@ static bool same_history(const liana__history *a, const liana__history *b)
     for (size_t i = 0; i < a->count; i++) {
         const liana__history_epoch *left = &a->epochs[i], *right = &b->epochs[i];
         if (!same_measured(&left->training, &right->training) ||
-            !same_measured(&left->validation, &right->validation) || left->learning_rate != right->learning_rate) {
+            !same_measured(&left->validation, &right->validation) || left->learning_rate != right->learning_rate ||
+            left->skipped_updates != right->skipped_updates || left->restores != right->restores) {
             return false;
         }
     }

@@ -15,6 +15,7 @@
 #include "train/model/compiled.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
+#include "train/numbers/watch.h"
 
 #include <liana/train.h>
 #include <string.h>
@@ -323,6 +324,17 @@ static liana_status save(void *user, liana__error *error)
     return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
 }
 
+static liana__numbers_options numbers_options(const liana_fit_options *options)
+{
+    enum { DEFAULT_MOST = 10 };
+    static const double DEFAULT_FACTOR = 0.5;
+    return (liana__numbers_options){.policy = (liana__on_bad_numbers)options->on_bad_numbers,
+                                    .most = options->max_bad_numbers ? options->max_bad_numbers : DEFAULT_MOST,
+                                    .rate_factor =
+                                        options->bad_numbers_factor > 0 ? options->bad_numbers_factor : DEFAULT_FACTOR,
+                                    .folder = options->bad_numbers_folder};
+}
+
 /* Divides the training data, before they are read. */
 static liana_status split_data(session *own, const liana_fit_options *options, liana__error *error)
 {
@@ -442,7 +454,8 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     liana__warn_of_warmup(&watched.warnings, own->fitted.loader, &length);
     const liana__checkpointing_options checkpointing = {.every_epoch = true, .every_steps = options->checkpoint_steps};
     const liana__progress_options progress = {watch, &watched};
-    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress};
+    const liana__numbers_options numbers = numbers_options(options);
+    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress, &numbers};
     LIANA_TRY(add_callbacks(own, options, error));
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
     liana__fit_options wanted = {.training = own->fitted.loader,
@@ -480,7 +493,8 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
                   {"validation_freq", options->validation_freq},
                   {"validation_steps", options->validation_steps},
                   {"checkpoint_steps", options->checkpoint_steps},
-                  {"max_bad_records", options->max_bad_records}};
+                  {"max_bad_records", options->max_bad_records},
+                  {"max_bad_numbers", options->max_bad_numbers}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (counts[i].value >= 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s is %lld, expected 0 or more", counts[i].name,
@@ -489,6 +503,14 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
     if (!(options->max_minutes >= 0)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "max_minutes is %g, expected 0 or more",
                            options->max_minutes);
+    }
+    if ((unsigned)options->on_bad_numbers > LIANA_ON_BAD_NUMBERS_RESTORE) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "on_bad_numbers is %d, expected fail, skip or restore",
+                           (int)options->on_bad_numbers);
+    }
+    if (!(options->bad_numbers_factor >= 0 && options->bad_numbers_factor < 1)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "bad_numbers_factor is %g, expected 0 or more, and below 1",
+                           options->bad_numbers_factor);
     }
     if (!options->epochs || options->initial_epoch < options->epochs) return LIANA_OK;
     return liana__fail(

@@ -3,9 +3,9 @@
 #include "train/model/compiled.h"
 #include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
+#include "train/numbers/watch.h"
 
 #include <liana/train.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,13 +226,13 @@ static liana_status train(liana_model *model, liana__training *training, const l
     double rate = 0;
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
-    LIANA_TRY(liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error));
-    for (size_t i = 0; i < training->objective->num_outputs; i++) {
-        if (isfinite(sums[i])) continue;
-        return liana__fail(error, LIANA_OUT_OF_RANGE,
-                           "the loss is %g (learning rate %g): training has diverged; try a smaller learning rate",
-                           (double)sums[i], rate);
+    liana_status status =
+        liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error);
+    const liana__fault *fault = liana__trainer_fault(training->trainer);
+    if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
+        return liana__watch_explain(training, batch, rate, error);
     }
+    LIANA_TRY(status);
     training->state.iteration++;
     if (results) LIANA_TRY(set_results(training->objective, sums, batch->count, results, error));
     LIANA_TRY(liana__compiled_take_weights(model, training, error));

@@ -2,6 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
+#include "train/numbers/watch.h"
 
 char *liana__run_checkpoints(liana__run *run, const char *folder)
 {
@@ -72,7 +73,9 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__checkpointing_options checkpointing = {config->checkpoint.every_epoch, config->checkpoint.every_steps,
                                                         config->checkpoint.every_minutes};
     const liana__progress_options progress = {watch, &own};
-    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &progress};
+    const liana__numbers_options numbers = {(liana__on_bad_numbers)train->on_bad_numbers, train->max_bad_numbers,
+                                            train->bad_numbers_factor, run->folder};
+    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &progress, &numbers};
     LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
     liana__fit_options wanted = {.training = run->training.loader,
                                  .validation = run->validation.loader,

@@ -1,0 +1,58 @@
+/* node_check.h - runs a graph node by node, and finds the first one whose numbers go bad.
+ *
+ * A number is bad if it is NaN or infinite. Not every bad number is a fault: a mask may be -inf, and exp of a large
+ * number may be inf and vanish in a quotient. So what counts is what a bad result depends on: from each bad output the
+ * check goes back through bad inputs, to the first node that has none. */
+#ifndef LIANA_EXEC_NODE_CHECK_H
+#define LIANA_EXEC_NODE_CHECK_H
+
+#include "ir/graph.h"
+
+/* What the numbers of a tensor are. */
+typedef struct liana__range {
+    double least, most, mean; /* of the finite ones; 0 if there is none */
+    int64_t count;            /* of all */
+    int64_t num_nan, num_infinite;
+    int64_t first_bad; /* -1: all are finite */
+} liana__range;
+
+liana__range liana__range_of(const void *data, liana_dtype dtype, int64_t count);
+static inline bool liana__range_is_bad(const liana__range *range)
+{
+    return range->num_nan + range->num_infinite > 0;
+}
+
+/* What a check found. Zero-initialise; free with liana__node_check_free. */
+typedef struct liana__node_check {
+    const liana_graph *graph;    /* that ran: `rewritten`, or the caller's */
+    liana_graph *rewritten;      /* by passes, or NULL */
+    bool fused;                  /* all passes ran, so that nodes are as a device runs them */
+    const liana__node *origin;   /* the first bad node that a bad result depends on; NULL: all results are finite */
+    const liana__kernel *kernel; /* that computed it; NULL: it is an input, a variable or a constant */
+    liana__range result;
+    liana__range *inputs;   /* of the origin, in its order */
+    const char *bad_output; /* the first bad output or assigned variable */
+    liana__range bad_range; /* of it */
+    /* By row of axis 0, if they are those of the examples: whether it has a bad number; else NULL. */
+    bool *bad_rows;
+    int64_t num_rows;
+    /* By output of the graph, then by assignment: the values; NULL: not asked for. */
+    void **results;
+} liana__node_check;
+
+/* How to run. */
+typedef struct liana__node_check_options {
+    const void *const *inputs;    /* by input of the graph: host data */
+    const void *const *variables; /* by variable */
+    int64_t num_rows;             /* examples of the leaf; 0: rows do not matter */
+    bool fused;                   /* with all passes, not only with those that the graph asks for */
+    bool keep_results;
+} liana__node_check_options;
+
+/* Runs all nodes that results depend on, each with the kernel that the CPU would choose, and on one thread. The graph
+ * must outlive the check. Errors: OUT_OF_MEMORY, and those of passes and kernels. */
+liana_status liana__node_check_run(const liana_graph *graph, const liana__node_check_options *options,
+                                   liana__node_check *check, liana__error *error) LIANA_MUST_USE;
+void liana__node_check_free(liana__node_check *check);
+
+#endif

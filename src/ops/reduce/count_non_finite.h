@@ -1,0 +1,16 @@
+/* count_non_finite.h - the builder of an op that only liana itself uses. */
+#ifndef LIANA_OPS_COUNT_NON_FINITE_H
+#define LIANA_OPS_COUNT_NON_FINITE_H
+
+#include "ops/ops.h"
+
+/* The elements of a tensor that are counted together: the first so many, the next, and the rest. */
+enum { LIANA__FINITE_CHUNK = 16384 };
+
+/* The number of NaNs and infinities in each chunk of each tensor, one tensor after the other: s32 [chunks of all]. */
+liana_tensor liana__count_non_finite_at(liana_location here, const liana_tensor *tensors, size_t count);
+
+/* The number of chunks of a tensor. */
+int64_t liana__finite_chunks(const liana_shape *shape);
+
+#endif

@@ -1,0 +1,41 @@
+/* fault.h - numbers of a step that are not finite: found before the update is applied, or in what it gives. */
+#ifndef LIANA_TRAIN_FAULT_H
+#define LIANA_TRAIN_FAULT_H
+
+#include "distribute/strategy.h"
+#include "train/core/objective.h"
+
+typedef enum liana__fault_kind {
+    LIANA__FAULT_NONE,
+    LIANA__FAULT_SUMS,   /* a loss, a gradient or a statistic; the update was not applied */
+    LIANA__FAULT_RATE,   /* the learning rate; the update was not applied */
+    LIANA__FAULT_UPDATE, /* what the update gave; weights and optimizer state are spoilt */
+} liana__fault_kind;
+
+typedef struct liana__fault {
+    liana__fault_kind kind;
+    char name[512]; /* of the weight whose gradient or value it is; of the output whose loss it is; or "" */
+    bool is_loss;   /* of SUMS */
+    double value;   /* of a loss, or of the rate */
+    int64_t count;  /* numbers that are not finite */
+} liana__fault;
+
+/* "the loss is nan", "the gradient of 'dense/kernel' has 12 numbers that are not finite". In `text`. */
+const char *liana__fault_describe(const liana__fault *fault, char *text, size_t size);
+
+/* What a step is made of. */
+typedef struct liana__fault_check {
+    const liana__strategy *strategy;
+    liana__strategy_instance *instance;
+    const liana__objective *objective;
+    const float *first_sum; /* on the host: losses and metrics. Metrics may be what they like */
+    double learning_rate;
+} liana__fault_check;
+
+/* Before the update, and after it. Errors: OUT_OF_RANGE for a fault, which `fault` describes; those of the device. */
+liana_status liana__fault_before_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__fault_after_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

@@ -1,7 +1,9 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
+#include "layers/constraints.h"
 #include "layers/initializers.h"
+#include "layers/regularizers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,8 +130,9 @@ static liana_status check_key(const liana__layer_type *type, const char *key, co
                               const char *where, int rank, liana__error *error)
 {
     bool has_axis = liana__fields_find(type->options, "axis") != NULL;
-    if (liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint")) {
-        return refuse(value, where, key, "null: liana's layers have neither regularisers nor constraints", error);
+    bool is_rule = liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint");
+    if (is_rule && !liana__fields_find(type->options, key)) {
+        return refuse(value, where, key, "null: liana's layer has no such option", error);
     }
     if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
         return refuse(value, where, key, "channels_last", error);
@@ -158,11 +161,32 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-static liana_status read_initializer(liana__arena *arena, const liana__value *value, const char *where, const char *key,
-                                     liana__value **text, liana__error *error)
+/* Options that the tables keep as text. */
+typedef struct text_option {
+    const char *end; /* of the option's name */
+    const char *(*from_keras)(liana__arena *arena, const liana__value *value);
+    const char *expected;
+} text_option;
+
+static const text_option text_options[] = {
+    {"_initializer", liana__initializer_from_keras, "an initialiser of liana"},
+    {"_regularizer", liana__regularizer_from_keras, "a regulariser of liana"},
+    {"_constraint", liana__constraint_from_keras, "a constraint of liana"},
+};
+
+static const text_option *find_text_option(const char *key)
 {
-    const char *name = liana__initializer_from_keras(arena, value);
-    if (!name) return refuse(value, where, key, "an initialiser of liana", error);
+    for (size_t i = 0; i < sizeof text_options / sizeof *text_options; i++) {
+        if (liana__ends_with(key, text_options[i].end)) return &text_options[i];
+    }
+    return NULL;
+}
+
+static liana_status read_text(const text_option *option, liana__arena *arena, const liana__value *value,
+                              const char *where, const char *key, liana__value **text, liana__error *error)
+{
+    const char *name = option->from_keras(arena, value);
+    if (!name) return refuse(value, where, key, option->expected, error);
     *text = liana__value_string(arena, name);
     if (*text) (*text)->place = value->place;
     return LIANA_OK;
@@ -194,8 +218,9 @@ liana_status liana__keras_read_config(const liana__layer_type *type, const liana
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
         is_option = is_option && liana__fields_find(type->options, key);
         if (is_neutral(key) && !is_option) continue;
-        if (liana__ends_with(key, "_initializer")) {
-            LIANA_TRY(read_initializer(arena, item, where, key, &item, error));
+        const text_option *text = find_text_option(key);
+        if (text) {
+            LIANA_TRY(read_text(text, arena, item, where, key, &item, error));
         } else if (strcmp(key, "activation") == 0) {
             item = read_activation(arena, item);
         }

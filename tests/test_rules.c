@@ -1,0 +1,226 @@
+/* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights as in
+ * Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must be those
+ * that Keras gave (tests/samples/keras_rules.py). */
+#include "harness/tiny_fit.h"
+
+#include "formats/json.h"
+#include "layers/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct keras_list {
+    const char *name;
+    const double *values;
+    size_t count;
+} keras_list;
+
+typedef struct keras_model {
+    const char *name;
+    const char *json;
+} keras_model;
+
+#include "samples/keras_rules.h"
+
+enum {
+    EXAMPLES = 18,
+    BATCH = 4,
+    EPOCHS = 20,
+    UPDATES = 100,
+    SIDE = 6,
+    NUM_MODELS = sizeof keras_models / sizeof *keras_models
+};
+
+static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.05, momentum: 0.5}"},
+                                            {"Adam", "{name: Adam, learning_rate: 0.01}"}};
+
+/* ---- what Keras said ---- */
+
+static const keras_list *said(const char *model, const char *optimizer, const char *what)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s_%s_%s", model, optimizer, what);
+    for (char *at = name; *at; at++) {
+        if (*at == '/') *at = '_';
+    }
+    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
+        if (strcmp(keras_lists[i].name, name) == 0) return &keras_lists[i];
+    }
+    fail_msg("keras_rules.h has no list '%s'", name);
+    return NULL;
+}
+
+/* 2e-5, of numbers above 1 relative: both sides compute in f32. */
+static void near(double found, const keras_list *list, size_t index)
+{
+    assert_true(index < list->count);
+    double expected = list->values[index];
+    if (fabs(found - expected) <= 2e-5 * fmax(1, fabs(expected))) return;
+    fail_msg("%s[%zu] is %.9g, Keras gives %.9g", list->name, index, found, expected);
+}
+
+/* ---- the formulas of keras_rules.py ---- */
+
+/* A whole number, 0 to 128. */
+static int draw(const char *name, int index)
+{
+    int letters = 0;
+    for (const char *letter = name; *letter; letter++) letters += *letter;
+    return (index * 37 + index / 7 * 5 + 11 * letters) % 129;
+}
+
+static float number(const char *name, int index)
+{
+    return (float)(draw(name, index) - 64) / 128;
+}
+
+typedef struct examples {
+    float x[EXAMPLES * 6];
+    int32_t ids[EXAMPLES * 4];
+    uint8_t image[EXAMPLES * SIDE * SIDE * 2];
+    float y[EXAMPLES * 3];
+} examples;
+
+static void fill(examples *all)
+{
+    for (int i = 0; i < EXAMPLES * 6; i++) all->x[i] = number("x", i);
+    for (int i = 0; i < EXAMPLES * 4; i++) all->ids[i] = draw("ids", i) % 7;
+    for (int i = 0; i < EXAMPLES * SIDE * SIDE * 2; i++) all->image[i] = (uint8_t)(draw("image", i) * 255 / 128);
+    for (int i = 0; i < EXAMPLES * 3; i++) all->y[i] = number("y", i);
+}
+
+/* The examples from `first` on, for the model's input. */
+static void cut(const examples *all, const char *input, int first, int count, liana_array arrays[2])
+{
+    arrays[0] = (liana_array){"x", LIANA_F32, liana_shape_of(count, 6), all->x + 6 * first};
+    if (strcmp(input, "ids") == 0) {
+        arrays[0] = (liana_array){"ids", LIANA_S32, liana_shape_of(count, 4), all->ids + 4 * first};
+    } else if (strcmp(input, "image") == 0) {
+        const uint8_t *pixels = all->image + 2 * SIDE * SIDE * first;
+        arrays[0] = (liana_array){"image", LIANA_U8, liana_shape_of(count, SIDE, SIDE, 2), pixels};
+    }
+    arrays[1] = (liana_array){"y", LIANA_F32, liana_shape_of(count, 3), all->y + 3 * first};
+}
+
+/* ---- models ---- */
+
+static liana_model *read_model(liana_context *context, const char *name, const char *json)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *value;
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, name, &model), LIANA_OK);
+    assert_ok(liana__json_parse(json, strlen(json), name, &arena, &value, &error), &error);
+    assert_ok(liana__model_from_keras(model, value), &context->error);
+    liana__arena_free(&arena);
+    return model;
+}
+
+static void set_first_weights(liana_model *model)
+{
+    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+        const char *name = liana_model_weight_name(model, i);
+        liana_array array;
+        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
+        int count = (int)liana_shape_size(&array.shape);
+        float *first = malloc((size_t)count * sizeof *first);
+        assert_non_null(first);
+        for (int k = 0; k < count; k++) first[k] = number(name, k) + (float)liana__ends_with(name, "moving_variance");
+        array.data = first;
+        assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
+        free(first);
+    }
+}
+
+static void check_weights(liana_model *model, const char *name, const char *optimizer)
+{
+    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+        const char *weight = liana_model_weight_name(model, i);
+        char what[64];
+        liana_array array;
+        /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
+        if (liana__ends_with(weight, "moving_variance")) continue;
+        snprintf(what, sizeof what, "weights/%s", weight);
+        const keras_list *expected = said(name, optimizer, what);
+        assert_int_equal(liana_model_get_weights(model, weight, &array), LIANA_OK);
+        size_t step = ((size_t)liana_shape_size(&array.shape) + 7) / 8;
+        for (size_t k = 0; k < expected->count; k++) near((double)((const float *)array.data)[k * step], expected, k);
+    }
+}
+
+/* ---- training ---- */
+
+static bool has_batch_norm(const liana_model *model)
+{
+    bool found = false;
+    for (size_t i = 0; i < model->num_layers; i++) found |= model->layers[i].type == &liana__layer_batch_normalization;
+    return found;
+}
+
+static void train(liana_model *model, const char *name, const char *const optimizer[2], int64_t microbatch)
+{
+    static examples all;
+    const keras_list *losses = said(name, optimizer[0], "losses");
+    const char *input = liana_model_input(model, 0).name;
+    liana_fit_options options = {.loss = "mse",
+                                 .optimizer = optimizer[1],
+                                 .batch_size = BATCH,
+                                 .microbatch = microbatch};
+    liana_context *context = model->context;
+    liana_results results;
+    liana_array arrays[2];
+    fill(&all);
+    assert_int_equal(losses->count, UPDATES);
+    set_first_weights(model);
+    for (int update = 0; update < UPDATES; update++) {
+        int first = update % 5 * BATCH, count = first + BATCH <= EXAMPLES ? BATCH : EXAMPLES - first;
+        cut(&all, input, first, count, arrays);
+        liana__tiny_done(context, liana_train_on_batch(model, &options, arrays, 2, &results), __FILE__, __LINE__);
+        near(results.loss, losses, (size_t)update);
+    }
+    check_weights(model, name, optimizer[0]);
+    if (has_batch_norm(model)) return;
+    cut(&all, input, 0, EXAMPLES, arrays);
+    const liana_evaluate_options measured = {.loss = "mse"};
+    liana__tiny_done(context, liana_test_on_batch(model, &measured, arrays, 2, &results), __FILE__, __LINE__);
+    near(results.loss, said(name, optimizer[0], "evaluated"), 0);
+}
+
+/* The same bits with 1 to 3 threads, whole batches and shards of one example: what each computes is compared with Keras,
+ * and the threads with each other. */
+static void check_model(const keras_model *given, const char *const optimizer[2])
+{
+    for (int64_t microbatch = 0; microbatch < 2; microbatch++) {
+        liana_model *first = NULL;
+        liana_context *contexts[3];
+        for (int threads = 1; threads <= 3; threads++) {
+            const liana_context_options wanted = {.num_threads = threads};
+            assert_int_equal(liana_context_create(&wanted, &contexts[threads - 1]), LIANA_OK);
+            liana_model *model = read_model(contexts[threads - 1], given->name, given->json);
+            if (!microbatch || !has_batch_norm(model)) train(model, given->name, optimizer, microbatch);
+            if (first) assert_true(liana__same_weights(first, model));
+            if (first) liana_model_destroy(model);
+            if (!first) first = model;
+        }
+        liana_model_destroy(first);
+        for (int i = 0; i < 3; i++) liana_context_destroy(contexts[i]);
+    }
+}
+
+static void test_keras_arithmetic(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NUM_MODELS; i++) {
+        for (int k = 0; k < 2; k++) check_model(&keras_models[i], optimizers[k]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keras_arithmetic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -26,7 +26,9 @@ static void snake_case(const char *class_name, char *snake, size_t size)
 
 static bool is_taken(const liana_model *model, const char *name)
 {
-    return liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
+    bool is_call = false;
+    for (size_t i = 0; i < model->num_calls && !is_call; i++) is_call = strcmp(model->calls[i].name, name) == 0;
+    return is_call || liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
 }
 
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input)
@@ -157,7 +159,7 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
                                 liana__layer_node *node, liana__error *error)
 {
     bool is_nested_input = type->max_inputs == 0 && model->building_use != LIANA__NONE;
-    size_t before = model->num_nodes - 1;
+    size_t before = liana__model_last_node(model);
     node->num_inputs = given->nodes ? given->count : type->max_inputs > 0 ? 1 : 0;
     if (type->max_inputs > 0 && model->num_nodes == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,

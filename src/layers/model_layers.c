@@ -104,7 +104,7 @@ static liana_status add_entry(liana_model *model, const liana__value *entry, con
     const liana__place *place;
     liana__layer_request request = {.here = place_of(entry), .other_keys = other_keys};
     LIANA_TRY(split_entry(entry, where, &class_name, &place, &request.options, error));
-    request.type = liana__layer_find(class_name, &nearest);
+    request.type = liana__layer_find(model->context, class_name, &nearest);
     if (!request.type) {
         return liana__fail_at(error, place, where, "there is no layer class '%.60s'%s", class_name,
                               liana__hint(nearest).text);

@@ -1,4 +1,5 @@
 /* liana__model_from_layers: the `layers:` list of a configuration. */
+#include "base/choice.h"
 #include "layers/model.h"
 
 #include <stdio.h>
@@ -68,42 +69,14 @@ static liana_status read_common(const liana__value *map, const char *where, lian
     return liana__fields_read(&liana__layer_common, picked, where, NULL, arena, common, error);
 }
 
-/* "Flatten" or "Conv2D: {...}"; the options of the first form are none. */
-static liana_status split_entry(const liana__value *entry, const char *where, const char **class_name,
-                                const liana__place **place, const liana__value **options, liana__error *error)
-{
-    *options = NULL;
-    *place = &entry->place;
-    if (entry->kind == LIANA__VALUE_STRING) {
-        *class_name = entry->string;
-        return LIANA_OK;
-    }
-    if (entry->kind != LIANA__VALUE_MAP || entry->count != 1) {
-        char found[128];
-        return liana__fail_at(error, &entry->place, where,
-                              "found %s, expected one layer: 'Flatten' or 'Conv2D: {filters: 32, kernel_size: 3}'",
-                              liana__value_describe(entry, found, sizeof found));
-    }
-    *class_name = entry->keys[0];
-    *place = &entry->key_places[0];
-    const liana__value *value = entry->items[0];
-    if (value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    if (value->kind != LIANA__VALUE_MAP) {
-        char found[128];
-        return liana__fail_at(error, &value->place, where, "found %s after %s, expected options: {key: value, ...}",
-                              liana__value_describe(value, found, sizeof found), *class_name);
-    }
-    *options = value;
-    return LIANA_OK;
-}
-
 static liana_status add_entry(liana_model *model, const liana__value *entry, const char *where, liana__arena *arena,
                               liana__error *error)
 {
     const char *class_name = NULL, *nearest = NULL;
     const liana__place *place;
     liana__layer_request request = {.here = place_of(entry), .other_keys = other_keys};
-    LIANA_TRY(split_entry(entry, where, &class_name, &place, &request.options, error));
+    LIANA_TRY(liana__choice_entry(entry, where, "one layer: 'Flatten' or 'Conv2D: {filters: 32, kernel_size: 3}'",
+                                  &class_name, &place, &request.options, error));
     request.type = liana__layer_find(model->context, class_name, &nearest);
     if (!request.type) {
         return liana__fail_at(error, place, where, "there is no layer class '%.60s'%s", class_name,

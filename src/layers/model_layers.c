@@ -283,7 +283,7 @@ static liana_status add_entry(reading *own, const liana__value *value, const cha
     snprintf(at.where, sizeof at.where, "%.150s.%.60s", where, name);
     at.kind = find_entry(name);
     if (at.kind) return at.kind->options == &reuse_table ? add_reuse(own, &at) : add_nested(own, &at);
-    const liana__layer_type *type = liana__layer_find(name, &nearest);
+    const liana__layer_type *type = liana__layer_find(own->model->context, name, &nearest);
     if (type) return add_layer(own, &at, type);
     return liana__fail_at(own->error, at.place, where, "there is no layer class '%.60s'%s", name,
                           liana__hint(nearest).text);

@@ -109,7 +109,7 @@ void liana__add_weight(liana__layer_build *build, const char *name, liana_shape 
     liana__weight *weight = &model->weights[model->num_weights];
     *weight = (liana__weight){
         .name = full, .short_name = name, .shape = shape, .layer = build->layer, .trainable = trainable};
-    build->status = liana__initializer_parse(initializer, &weight->initializer, build->error);
+    build->status = liana__initializer_parse(model->context, initializer, &weight->initializer, build->error);
     if (build->status != LIANA_OK) return;
     model->num_weights++;
     layer->num_weights++;
@@ -183,7 +183,8 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
                                  layer->options, error));
     if (!request->type->check) return LIANA_OK;
-    liana__layer_check check = {.options = layer->options, .map = request->options, .where = where, .error = error};
+    liana__layer_check check = {
+        .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
     return request->type->check(&check);
 }
 

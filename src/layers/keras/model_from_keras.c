@@ -72,7 +72,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     if (!name) name = text_of(layer, "name");
     liana__layer_request request = {
         .here = place_of(layer),
-        .type = liana__keras_find_layer(class_value->string, &nearest),
+        .type = liana__keras_find_layer(r->model->context, class_value->string, &nearest),
         .name = name,
         .inputs = inputs,
         .num_inputs = num_inputs,
@@ -90,7 +90,8 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
-    LIANA_TRY(liana__keras_read_config(request.type, config, where, rank, &r->arena, &options, &r->error));
+    LIANA_TRY(
+        liana__keras_read_config(r->model->context, request.type, config, where, rank, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
     request.options = options;
@@ -178,7 +179,7 @@ static liana_status add_input(reader *r, const liana__value *layer, const liana_
         return refuse(r, config, NULL, "the first layer has no batch_input_shape, so the shape of examples is unknown");
     }
     const char *class_name = text_of(layer, "class_name");
-    const liana__layer_type *type = class_name ? liana__keras_find_layer(class_name, NULL) : NULL;
+    const liana__layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
     liana__value *dims = liana__value_list(&r->arena);
     if (!dims) return liana__fail_memory(&r->error, "a model");
     dims->place = shape->place;

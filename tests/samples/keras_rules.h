@@ -511,76 +511,76 @@ static const double frozen_Adam_weights_y_bias[] = {
     0.0685949922, -0.0645782948, -0.0756093934,
 };
 static const double depthwise_SGD_losses[] = {
-    0.400859028, 0.411365062, 0.393016756, 0.363387734, 0.391074061, 0.310501009, 0.298891932, 0.276539385, 0.287114918, 0.278532475,
-    0.256690621, 0.276223153, 0.248260617, 0.27535975, 0.243691355, 0.245708823, 0.275580704, 0.242018521, 0.274757028, 0.231555402,
-    0.242815182, 0.276408166, 0.239721179, 0.274653018, 0.226364136, 0.24119693, 0.276292205, 0.238096833, 0.27400133, 0.223532259,
-    0.239778996, 0.27554664, 0.23663938, 0.273011148, 0.221589059, 0.238417238, 0.274510473, 0.235277355, 0.271896333, 0.220061779,
-    0.237144679, 0.273400635, 0.234012723, 0.27074787, 0.218716413, 0.23590073, 0.272237211, 0.232795015, 0.269570351, 0.217458457,
-    0.234682977, 0.271057695, 0.23160702, 0.26839596, 0.21625796, 0.233488321, 0.269882679, 0.230445787, 0.267232895, 0.215083987,
-    0.232317477, 0.268716753, 0.229298711, 0.266077369, 0.213943839, 0.231171429, 0.267566144, 0.228184581, 0.264935851, 0.212826625,
-    0.230040103, 0.266433716, 0.2270751, 0.263812542, 0.21172753, 0.228930831, 0.265308172, 0.225995243, 0.262703925, 0.210662425,
-    0.227869406, 0.264241159, 0.224973276, 0.261654288, 0.20966047, 0.226838976, 0.263200969, 0.223971814, 0.260630846, 0.208657086,
-    0.225832075, 0.262178481, 0.22297594, 0.259622782, 0.20768182, 0.224830538, 0.261176527, 0.22200948, 0.258618504, 0.20670712,
+    0.408281237, 0.417110711, 0.393485457, 0.36374566, 0.392189562, 0.307342827, 0.298297673, 0.272629261, 0.286289304, 0.277279556,
+    0.254573226, 0.276398927, 0.246604115, 0.275773287, 0.243481547, 0.244857907, 0.27602464, 0.241517633, 0.275393903, 0.231992066,
+    0.242292881, 0.276634276, 0.239515901, 0.275141597, 0.227036148, 0.240695447, 0.276307732, 0.237946451, 0.274345666, 0.224303216,
+    0.239286482, 0.275451362, 0.236505955, 0.273270011, 0.222373933, 0.237922937, 0.274350941, 0.235126644, 0.272057623, 0.220774502,
+    0.236588418, 0.273146302, 0.233788699, 0.270798266, 0.219327539, 0.235300899, 0.271946162, 0.232532129, 0.26959458, 0.217998505,
+    0.234084412, 0.270768613, 0.231333673, 0.268397868, 0.21674183, 0.232887566, 0.269580126, 0.230150223, 0.267202377, 0.215526015,
+    0.231716007, 0.268416435, 0.22899875, 0.266026497, 0.214341491, 0.230569988, 0.267258823, 0.227859706, 0.264862359, 0.213187158,
+    0.229428813, 0.266108543, 0.226743072, 0.263715327, 0.212056398, 0.228312999, 0.264983147, 0.225642771, 0.26259616, 0.210936055,
+    0.227223814, 0.263872743, 0.224571347, 0.261476696, 0.209841788, 0.226146191, 0.262786657, 0.223514766, 0.260408908, 0.208782703,
+    0.225118548, 0.261757314, 0.222521067, 0.259388983, 0.207771897, 0.224119127, 0.260749668, 0.22153911, 0.258380592, 0.206783205,
 };
 static const double depthwise_SGD_evaluated[] = {
-    0.235616684,
+    0.235191762,
 };
-static const double depthwise_SGD_weights_each_kernel[] = {
-    0.129390106, -0.0887159333, 0.100369379, -0.098320812, 0.0650081187, -0.149693698, 0.0406980291, -0.16396746,
+static const double depthwise_SGD_weights_each_depthwise_kernel[] = {
+    0.159525335, -0.0637123361, 0.121816605, -0.067497313, 0.0918964297, -0.130415156, 0.0657055601, -0.128486544,
 };
 static const double depthwise_SGD_weights_each_bias[] = {
-    0.109549716, 0.366661251, 0.00126905204, 0.00106895296,
+    0.110618189, 0.369659394, 0.00131949259, 0.00035377749,
 };
 static const double depthwise_SGD_weights_both_depthwise_kernel[] = {
-    -0.0815320164, 0.307086527, -9.77298769e-05, -0.35200417, 0.0557543188, -0.167119905, 0.2067983, -0.000149122643,
+    -0.068681486, 0.304792404, -0.000155241665, -0.357832968, 0.0674422532, -0.162879616, 0.216275007, -8.25475436e-05,
 };
 static const double depthwise_SGD_weights_both_pointwise_kernel[] = {
-    -0.876667619, 0.423845112, -0.448873103, 0.703802347, -0.103382356, -0.847372472,
+    -0.879757226, 0.412757933, -0.469160169, 0.692403913, -0.113620974, -0.845668316,
 };
 static const double depthwise_SGD_weights_both_bias[] = {
-    0.348393023, -0.439763606, -0.157329857,
+    0.353466362, -0.436542779, -0.151390418,
 };
 static const double depthwise_SGD_weights_y_kernel[] = {
-    0.412863135, 0.125174269, -0.459517211, 0.214141324, -0.184425861,
+    0.398594081, 0.132990539, -0.468587637, 0.209999278, -0.183284238,
 };
 static const double depthwise_SGD_weights_y_bias[] = {
-    0.0277825855, -0.178832799, -0.0824245065,
+    0.034945894, -0.183052361, -0.0881067663,
 };
 static const double depthwise_Adam_losses[] = {
-    0.400859028, 0.413106501, 0.400111407, 0.382780075, 0.421599329, 0.336678594, 0.328213185, 0.299141049, 0.31176278, 0.302949816,
-    0.257981539, 0.282328457, 0.237690032, 0.279197633, 0.221261173, 0.221386924, 0.275194526, 0.222448528, 0.282019019, 0.188247174,
-    0.221818179, 0.280392349, 0.224397957, 0.275650501, 0.182281628, 0.213981301, 0.260486275, 0.211474538, 0.254547864, 0.187567651,
-    0.207073852, 0.244498998, 0.205529153, 0.242015243, 0.193672448, 0.204329073, 0.235688806, 0.202250451, 0.234474719, 0.192986727,
-    0.201731801, 0.230999738, 0.199958384, 0.230909318, 0.1885961, 0.199862421, 0.229093507, 0.198383033, 0.229716569, 0.183822304,
-    0.198929846, 0.228911519, 0.197245643, 0.22921887, 0.179758072, 0.197515383, 0.228547215, 0.19597128, 0.228577733, 0.177432865,
-    0.196145117, 0.227859557, 0.194572806, 0.227870822, 0.176598012, 0.195114672, 0.227222517, 0.19338274, 0.227012604, 0.176158905,
-    0.193727553, 0.226250291, 0.192181528, 0.226347178, 0.176147908, 0.193341255, 0.226186782, 0.191658646, 0.226119161, 0.175370142,
-    0.192738995, 0.225860476, 0.190973878, 0.225781709, 0.174612522, 0.192487732, 0.225912571, 0.190742478, 0.225695357, 0.17380996,
-    0.192268938, 0.225811765, 0.190425307, 0.225536436, 0.172845781, 0.192029089, 0.22585091, 0.190225542, 0.225438118, 0.172338545,
+    0.408281237, 0.416979522, 0.397506326, 0.383031815, 0.422799081, 0.333372295, 0.330152482, 0.297141105, 0.315210015, 0.310552925,
+    0.260919213, 0.289761096, 0.243842527, 0.2876423, 0.236821681, 0.229422569, 0.281906724, 0.226494536, 0.283395171, 0.200211972,
+    0.221688718, 0.278089017, 0.220668286, 0.274019033, 0.186435193, 0.215228975, 0.264632791, 0.212822586, 0.258785009, 0.186395064,
+    0.210015818, 0.251386583, 0.207606554, 0.247264683, 0.190631762, 0.207109749, 0.24229598, 0.204341322, 0.239588678, 0.191490278,
+    0.204382688, 0.236406088, 0.201437727, 0.23447682, 0.187911332, 0.20083186, 0.232019886, 0.198212326, 0.23123607, 0.183372453,
+    0.198817104, 0.230614245, 0.196726859, 0.230035216, 0.179934576, 0.197149813, 0.229424745, 0.195466429, 0.229166538, 0.177806854,
+    0.196053416, 0.22849077, 0.194160223, 0.227942869, 0.175930902, 0.194574475, 0.227282822, 0.192843333, 0.227021143, 0.175017133,
+    0.194068223, 0.227124214, 0.192568809, 0.226931721, 0.174970478, 0.193762183, 0.226640791, 0.191868752, 0.226263911, 0.174632341,
+    0.193223268, 0.226137012, 0.191329718, 0.225726873, 0.174139202, 0.192857981, 0.225925475, 0.191027999, 0.225457788, 0.173769429,
+    0.192433819, 0.225492835, 0.19053641, 0.225131735, 0.17321147, 0.192075402, 0.225309014, 0.190178454, 0.224856585, 0.172636181,
 };
 static const double depthwise_Adam_evaluated[] = {
-    0.203958139,
+    0.203674525,
 };
-static const double depthwise_Adam_weights_each_kernel[] = {
-    -0.00185098278, -0.00199687993, -0.000412567606, -0.00666948874, -0.00188381399, -0.002419553, 0.00194983627, -0.0466483571,
+static const double depthwise_Adam_weights_each_depthwise_kernel[] = {
+    -0.00212537264, 0.000753510045, -0.0263162162, -0.00242611743, -0.00138890417, -0.000743842858, -0.0187591407, -0.00205646758,
 };
 static const double depthwise_Adam_weights_each_bias[] = {
-    0.243903905, 0.228494242, 0.000175435664, 0,
+    0.217345104, 0.291576713, 0, 0.000176897767,
 };
 static const double depthwise_Adam_weights_both_depthwise_kernel[] = {
-    0.00109734875, -0.00101758796, 0.00279828929, -0.00108649454, -0.000571702956, -0.00254992419, -0.00274099922, 0.00300544547,
+    0.000787738652, 0.000905842404, -0.000931891031, -0.0563778579, 0.00147725863, 0.00107476604, 0.00128562958, 0.000345100387,
 };
 static const double depthwise_Adam_weights_both_pointwise_kernel[] = {
-    -0.997636437, 0.0686469302, -0.0556755364, 0.648806751, 0.000206556579, -0.999934256,
+    -0.997373521, 0.0699168295, -0.0570950024, 0.583090425, -0.0013114023, -0.999323785,
 };
 static const double depthwise_Adam_weights_both_bias[] = {
-    0.311849654, -0.443126947, -0.15429534,
+    0.312258393, -0.45045951, -0.155595094,
 };
 static const double depthwise_Adam_weights_y_kernel[] = {
-    0.359617263, 0.168841049, -0.594902575, 0.110492684, -0.159346074,
+    0.333048195, 0.175207883, -0.620838344, 0.108260982, -0.0877161771,
 };
 static const double depthwise_Adam_weights_y_bias[] = {
-    0.077710703, -0.276892126, -0.109134413,
+    0.0862729773, -0.265328407, -0.107218288,
 };
 static const double rows_of_ids_SGD_losses[] = {
     0.250109106, 0.208719492, 0.261514574, 0.213301718, 0.284980565, 0.184783295, 0.156420469, 0.192422375, 0.165000588, 0.205850959,
@@ -1002,7 +1002,7 @@ static const keras_list keras_lists[] = {
     {"frozen_Adam_weights_y_bias", frozen_Adam_weights_y_bias, sizeof frozen_Adam_weights_y_bias / sizeof *frozen_Adam_weights_y_bias},
     {"depthwise_SGD_losses", depthwise_SGD_losses, sizeof depthwise_SGD_losses / sizeof *depthwise_SGD_losses},
     {"depthwise_SGD_evaluated", depthwise_SGD_evaluated, sizeof depthwise_SGD_evaluated / sizeof *depthwise_SGD_evaluated},
-    {"depthwise_SGD_weights_each_kernel", depthwise_SGD_weights_each_kernel, sizeof depthwise_SGD_weights_each_kernel / sizeof *depthwise_SGD_weights_each_kernel},
+    {"depthwise_SGD_weights_each_depthwise_kernel", depthwise_SGD_weights_each_depthwise_kernel, sizeof depthwise_SGD_weights_each_depthwise_kernel / sizeof *depthwise_SGD_weights_each_depthwise_kernel},
     {"depthwise_SGD_weights_each_bias", depthwise_SGD_weights_each_bias, sizeof depthwise_SGD_weights_each_bias / sizeof *depthwise_SGD_weights_each_bias},
     {"depthwise_SGD_weights_both_depthwise_kernel", depthwise_SGD_weights_both_depthwise_kernel, sizeof depthwise_SGD_weights_both_depthwise_kernel / sizeof *depthwise_SGD_weights_both_depthwise_kernel},
     {"depthwise_SGD_weights_both_pointwise_kernel", depthwise_SGD_weights_both_pointwise_kernel, sizeof depthwise_SGD_weights_both_pointwise_kernel / sizeof *depthwise_SGD_weights_both_pointwise_kernel},
@@ -1011,7 +1011,7 @@ static const keras_list keras_lists[] = {
     {"depthwise_SGD_weights_y_bias", depthwise_SGD_weights_y_bias, sizeof depthwise_SGD_weights_y_bias / sizeof *depthwise_SGD_weights_y_bias},
     {"depthwise_Adam_losses", depthwise_Adam_losses, sizeof depthwise_Adam_losses / sizeof *depthwise_Adam_losses},
     {"depthwise_Adam_evaluated", depthwise_Adam_evaluated, sizeof depthwise_Adam_evaluated / sizeof *depthwise_Adam_evaluated},
-    {"depthwise_Adam_weights_each_kernel", depthwise_Adam_weights_each_kernel, sizeof depthwise_Adam_weights_each_kernel / sizeof *depthwise_Adam_weights_each_kernel},
+    {"depthwise_Adam_weights_each_depthwise_kernel", depthwise_Adam_weights_each_depthwise_kernel, sizeof depthwise_Adam_weights_each_depthwise_kernel / sizeof *depthwise_Adam_weights_each_depthwise_kernel},
     {"depthwise_Adam_weights_each_bias", depthwise_Adam_weights_each_bias, sizeof depthwise_Adam_weights_each_bias / sizeof *depthwise_Adam_weights_each_bias},
     {"depthwise_Adam_weights_both_depthwise_kernel", depthwise_Adam_weights_both_depthwise_kernel, sizeof depthwise_Adam_weights_both_depthwise_kernel / sizeof *depthwise_Adam_weights_both_depthwise_kernel},
     {"depthwise_Adam_weights_both_pointwise_kernel", depthwise_Adam_weights_both_pointwise_kernel, sizeof depthwise_Adam_weights_both_pointwise_kernel / sizeof *depthwise_Adam_weights_both_pointwise_kernel},
@@ -1115,12 +1115,7 @@ static const keras_model keras_models[] = {
      "nfig\": null}, \"registered_name\": null, \"build_config\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes"
      "\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_his"
      "tory\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"reg"
-     "istered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\":"
-     " \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"wei"
-     "ght_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentu"
-     "m\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accumulation_steps\": null, \"mo"
-     "mentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": nu"
-     "ll, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "istered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"l2",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"l2\", \"trainable\": tr"
      "ue, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6], \"dt"
@@ -1145,12 +1140,7 @@ static const keras_model keras_models[] = {
      "nfig\": null}, \"registered_name\": null, \"build_config\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes"
      "\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_his"
      "tory\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"reg"
-     "istered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\":"
-     " \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"wei"
-     "ght_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentu"
-     "m\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accumulation_steps\": null, \"mo"
-     "mentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": nu"
-     "ll, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "istered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"l1_l2",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"l1_l2\", \"trainable\":"
      " true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6, 6"
@@ -1194,12 +1184,7 @@ static const keras_model keras_models[] = {
      "t_shape\": [null, 4]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\""
      "shape\": [null, 4], \"dtype\": \"float32\", \"keras_history\": [\"mean\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": ["
      "\"image\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\""
-     ": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\""
-     ": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null"
-     ", \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_fact"
-     "or\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null},"
-     " \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_"
-     "per_execution\": 1, \"jit_compile\": false}}"},
+     ": null}, \"compile_config\": {}}"},
     {"rows",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"rows\", \"trainable\": "
      "true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6], \""
@@ -1224,12 +1209,7 @@ static const keras_model keras_models[] = {
      "input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\""
      ": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_laye"
      "rs\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shap"
-     "e\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"nam"
-     "e\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": nu"
-     "ll, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_fa"
-     "ctor\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null"
-     "}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"step"
-     "s_per_execution\": 1, \"jit_compile\": false}}"},
+     "e\": null}, \"compile_config\": {}}"},
     {"columns",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"columns\", \"trainable"
      "\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6]"
@@ -1254,12 +1234,7 @@ static const keras_model keras_models[] = {
      "g\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"c"
      "onfig\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"inpu"
      "t_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"inpu"
-     "t_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\":"
-     " {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnor"
-     "m\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_sc"
-     "ale_factor\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\""
-     ": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false,"
-     " \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "t_shape\": null}, \"compile_config\": {}}"},
     {"activity",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"activity\", \"trainabl"
      "e\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6"
@@ -1288,12 +1263,7 @@ static const keras_model keras_models[] = {
      "nfig\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\","
      " \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\"penalty\", 0, 0]}}], \"kwargs\": {}}]}], \""
      "input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\""
-     "input_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"conf"
-     "ig\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_cli"
-     "pnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"los"
-     "s_scale_factor\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_n"
-     "ame\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": fa"
-     "lse, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "input_shape\": null}, \"compile_config\": {}}"},
     {"conv_activity",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"conv_activity\", \"tra"
      "inable\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [nu"
@@ -1325,12 +1295,7 @@ static const keras_model keras_models[] = {
      "me\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 3], \"dtype"
      "\": \"float32\", \"keras_history\": [\"mean\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"image\", 0, 0], \"output_l"
      "ayers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\""
-     ": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\":"
-     " 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use"
-     "_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accu"
-     "mulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_wei"
-     "ghts\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_c"
-     "ompile\": false}}"},
+     ": {}}"},
     {"shared",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"shared\", \"trainable\""
      ": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6],"
@@ -1357,12 +1322,7 @@ static const keras_model keras_models[] = {
      "uild_config\": {\"input_shape\": [null, 6]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_ten"
      "sor__\", \"config\": {\"shape\": [null, 6], \"dtype\": \"float32\", \"keras_history\": [\"same\", 1, 0]}}], \"kwargs\": {}}]}"
      "], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\""
-     ": {\"input_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \""
-     "config\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global"
-     "_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, "
-     "\"loss_scale_factor\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"register"
-     "ed_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\""
-     ": false, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     ": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"frozen",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"frozen\", \"trainable\""
      ": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6],"
@@ -1387,12 +1347,7 @@ static const keras_model keras_models[] = {
      "ll}, \"registered_name\": null, \"build_config\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"arg"
      "s\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\""
      "hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_n"
-     "ame\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.o"
-     "ptimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay"
-     "\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99,"
-     " \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accumulation_steps\": null, \"momentum\": "
-     "0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weig"
-     "hted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "ame\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"depthwise",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"depthwise\", \"trainab"
      "le\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, "
@@ -1440,12 +1395,7 @@ static const keras_model keras_models[] = {
      "null, 3]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [nu"
      "ll, 3], \"dtype\": \"float32\", \"keras_history\": [\"mean\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"image\", 0,"
      " 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"c"
-     "ompile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"l"
-     "earning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalu"
-     "e\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, "
-     "\"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"m"
-     "se\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_executi"
-     "on\": 1, \"jit_compile\": false}}"},
+     "ompile_config\": {}}"},
     {"rows_of_ids",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"rows_of_ids\", \"train"
      "able\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null"
@@ -1475,12 +1425,7 @@ static const keras_model keras_models[] = {
      "ape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shap"
      "e\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\"mean\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"ids"
      "\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null"
-     "}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd"
-     "\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"cli"
-     "pvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": n"
-     "ull, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss"
-     "\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_ex"
-     "ecution\": 1, \"jit_compile\": false}}"},
+     "}, \"compile_config\": {}}"},
     {"max_norm",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"max_norm\", \"trainabl"
      "e\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6"
@@ -1505,12 +1450,7 @@ static const keras_model keras_models[] = {
      "n_config\": null}, \"registered_name\": null, \"build_config\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_n"
      "odes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras"
      "_history\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, "
-     "\"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {\"optimizer\": {\"modu"
-     "le\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, "
-     "\"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_mom"
-     "entum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accumulation_steps\": null,"
-     " \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\""
-     ": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "\"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"min_max_norm",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"min_max_norm\", \"trai"
      "nable\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [nul"
@@ -1535,12 +1475,7 @@ static const keras_model keras_models[] = {
      "nfig\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\","
      " \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\", \"keras_history\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"i"
      "nput_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"i"
-     "nput_shape\": null}, \"compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"confi"
-     "g\": {\"name\": \"sgd\", \"learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clip"
-     "norm\": null, \"clipvalue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss"
-     "_scale_factor\": null, \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_na"
-     "me\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": fal"
-     "se, \"steps_per_execution\": 1, \"jit_compile\": false}}"},
+     "nput_shape\": null}, \"compile_config\": {}}"},
     {"unit_norm",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"unit_norm\", \"trainab"
      "le\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, "
@@ -1565,13 +1500,7 @@ static const keras_model keras_models[] = {
      "tization_config\": null}, \"registered_name\": null, \"build_config\": {\"input_shape\": [null, 5]}, \"name\": \"y\", \"in"
      "bound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [null, 5], \"dtype\": \"float32\","
      " \"keras_history\": [\"hidden\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"x\", 0, 0], \"output_layers\": [\"y\", 0"
-     ", 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {\"optimizer\":"
-     " {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \"learning_rate\": 0.050000000745"
-     "05806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipvalue\": null, \"use_ema\": false, \""
-     "ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null, \"gradient_accumulation_steps\""
-     ": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \"mse\", \"loss_weights\": null, \"m"
-     "etrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execution\": 1, \"jit_compile\": false}"
-     "}"},
+     ", 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \"compile_config\": {}}"},
     {"non_neg",
      "{\"module\": \"keras.src.models.functional\", \"class_name\": \"Functional\", \"config\": {\"name\": \"non_neg\", \"trainable"
      "\": true, \"layers\": [{\"module\": \"keras.layers\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6,"
@@ -1626,11 +1555,6 @@ static const keras_model keras_models[] = {
      "[null, 4]}, \"name\": \"y\", \"inbound_nodes\": [{\"args\": [{\"class_name\": \"__keras_tensor__\", \"config\": {\"shape\": [n"
      "ull, 4], \"dtype\": \"float32\", \"keras_history\": [\"mean\", 0, 0]}}], \"kwargs\": {}}]}], \"input_layers\": [\"image\", 0"
      ", 0], \"output_layers\": [\"y\", 0, 0]}, \"registered_name\": \"Functional\", \"build_config\": {\"input_shape\": null}, \""
-     "compile_config\": {\"optimizer\": {\"module\": \"keras.optimizers\", \"class_name\": \"SGD\", \"config\": {\"name\": \"sgd\", \""
-     "learning_rate\": 0.05000000074505806, \"weight_decay\": null, \"clipnorm\": null, \"global_clipnorm\": null, \"clipval"
-     "ue\": null, \"use_ema\": false, \"ema_momentum\": 0.99, \"ema_overwrite_frequency\": null, \"loss_scale_factor\": null,"
-     " \"gradient_accumulation_steps\": null, \"momentum\": 0.5, \"nesterov\": false}, \"registered_name\": null}, \"loss\": \""
-     "mse\", \"loss_weights\": null, \"metrics\": null, \"weighted_metrics\": null, \"run_eagerly\": false, \"steps_per_execut"
-     "ion\": 1, \"jit_compile\": false}}"},
+     "compile_config\": {}}"},
 };
 /* clang-format on */

@@ -44,12 +44,13 @@ static const char *const neutral[] = {
     NULL,
 };
 
-const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest)
+const liana__layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
+                                                 const char **nearest)
 {
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
     }
-    return liana__layer_find(class_name, nearest);
+    return liana__layer_find(context, class_name, nearest);
 }
 
 static bool is_neutral(const char *key)
@@ -161,34 +162,34 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-/* Options that the tables keep as text. */
-typedef struct text_option {
-    const char *end; /* of the option's name */
-    const char *(*from_keras)(liana__arena *arena, const liana__value *value);
-    const char *expected;
-} text_option;
-
-static const text_option text_options[] = {
-    {"_initializer", liana__initializer_from_keras, "an initialiser of liana"},
-    {"_regularizer", liana__regularizer_from_keras, "a regulariser of liana"},
-    {"_constraint", liana__constraint_from_keras, "a constraint of liana"},
-};
-
-static const text_option *find_text_option(const char *key)
+/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: what the option is, or NULL:
+ * none of these. */
+static const char *text_from_keras(const liana_context *context, liana__arena *arena, const char *key,
+                                   const liana__value *value, const char **expected)
 {
-    for (size_t i = 0; i < sizeof text_options / sizeof *text_options; i++) {
-        if (liana__ends_with(key, text_options[i].end)) return &text_options[i];
+    if (liana__ends_with(key, "_initializer")) {
+        *expected = "an initialiser of liana";
+        return liana__initializer_from_keras(context, arena, value);
     }
-    return NULL;
+    if (liana__ends_with(key, "_regularizer")) {
+        *expected = "a regulariser of liana";
+        return liana__regularizer_from_keras(arena, value);
+    }
+    bool constrains = liana__ends_with(key, "_constraint");
+    *expected = constrains ? "a constraint of liana" : NULL;
+    return constrains ? liana__constraint_from_keras(arena, value) : NULL;
 }
 
-static liana_status read_text(const text_option *option, liana__arena *arena, const liana__value *value,
-                              const char *where, const char *key, liana__value **text, liana__error *error)
+/* *item becomes the text, if the option is one that the tables keep as text. */
+static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
+                              liana__value **item, liana__error *error)
 {
-    const char *name = option->from_keras(arena, value);
-    if (!name) return refuse(value, where, key, option->expected, error);
-    *text = liana__value_string(arena, name);
-    if (*text) (*text)->place = value->place;
+    const liana__value *value = *item;
+    const char *expected, *name = text_from_keras(context, arena, key, value, &expected);
+    if (!expected) return LIANA_OK;
+    if (!name) return refuse(value, where, key, expected, error);
+    *item = liana__value_string(arena, name);
+    if (*item) (*item)->place = value->place;
     return LIANA_OK;
 }
 
@@ -204,8 +205,9 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
-liana_status liana__keras_read_config(const liana__layer_type *type, const liana__value *config, const char *where,
-                                      int rank, liana__arena *arena, liana__value **result, liana__error *error)
+liana_status liana__keras_read_config(const liana_context *context, const liana__layer_type *type,
+                                      const liana__value *config, const char *where, int rank, liana__arena *arena,
+                                      liana__value **result, liana__error *error)
 {
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
@@ -218,12 +220,8 @@ liana_status liana__keras_read_config(const liana__layer_type *type, const liana
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
         is_option = is_option && liana__fields_find(type->options, key);
         if (is_neutral(key) && !is_option) continue;
-        const text_option *text = find_text_option(key);
-        if (text) {
-            LIANA_TRY(read_text(text, arena, item, where, key, &item, error));
-        } else if (strcmp(key, "activation") == 0) {
-            item = read_activation(arena, item);
-        }
+        LIANA_TRY(read_text(context, arena, where, key, &item, error));
+        if (strcmp(key, "activation") == 0) item = read_activation(arena, item);
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);

@@ -217,9 +217,120 @@ static void test_keras_arithmetic(void **state)
     }
 }
 
+/* ---- what is refused ---- */
+
+static void expect_refused(liana_layer (*add)(liana_model *model, const char *rule), const char *rule,
+                           const char *const texts[3])
+{
+    liana_context *context;
+    liana_model *model;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_model_create(context, "m", &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(6));
+    assert_int_equal(add(model, rule).id, 0);
+    assert_int_equal(liana_model_status(model), LIANA_INVALID_CONFIG);
+    for (int i = 0; i < 3 && texts[i]; i++) {
+        if (strstr(liana_context_message(context), texts[i])) continue;
+        fail_msg("'%s' gives \"%s\", expected '%s' in it", rule, liana_context_message(context), texts[i]);
+    }
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+}
+
+static liana_layer add_regularizer(liana_model *model, const char *rule)
+{
+    return liana_dense(model, .units = 1, .kernel_regularizer = rule);
+}
+
+static liana_layer add_bias_regularizer(liana_model *model, const char *rule)
+{
+    return liana_dense(model, .units = 2, .bias_regularizer = rule);
+}
+
+static liana_layer add_activity(liana_model *model, const char *rule)
+{
+    return liana_dense(model, .units = 2, .activity_regularizer = rule);
+}
+
+static liana_layer add_constraint(liana_model *model, const char *rule)
+{
+    return liana_dense(model, .units = 2, .kernel_constraint = rule);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        liana_layer (*add)(liana_model *model, const char *rule);
+        const char *rule, *texts[3];
+    } wrong[] = {
+        {add_regularizer, "l3", {"dense.kernel_regularizer", "'l3'", "did you mean 'l1'"}},
+        {add_regularizer, "weight", {"expected a regularizer: l1, l2, l1_l2, orthogonal_regularizer"}},
+        {add_regularizer, "l2(-0.1)", {"dense.kernel_regularizer", "l2.l2", "-0.1"}},
+        {add_regularizer, "l2(nan)", {"l2.l2", "nan"}},
+        {add_regularizer, "l2(0.1", {"')' at its end"}},
+        {add_regularizer, "l2(much)", {"l2.l2", "much", "a number"}},
+        {add_regularizer, "l2(0.1, 0.2)", {"found 2 arguments, expected at most 1"}},
+        {add_regularizer, "l2(l1=0.1)", {"l1", "l2"}},
+        {add_regularizer, "l1_l2(0.1, l1=0.2)", {"'l1' is given twice"}},
+        {add_regularizer, "orthogonal_regularizer(mode=diagonal)", {"mode", "diagonal", "rows"}},
+        {add_regularizer,
+         "orthogonal_regularizer(mode=columns)",
+         {"kernel_regularizer", "[6, 1]", "2 columns or more"}},
+        {add_bias_regularizer, "orthogonal_regularizer", {"bias_regularizer", "[2]", "a matrix"}},
+        {add_activity, "orthogonal_regularizer", {"activity_regularizer", "several examples", "l1, l2 or l1_l2"}},
+        {add_constraint, "max_norm(-1)", {"max_norm.max_value", "-1"}},
+        {add_constraint, "max_norm(2, axis=2)", {"kernel_constraint", "axis: found 2", "axes 0 to 1"}},
+        {add_constraint, "max_norm(2, axis=[0, -2])", {"axis 0 twice"}},
+        {add_constraint, "unit_norm(axis=[])", {"at least one axis"}},
+        {add_constraint, "min_max_norm(2, 1)", {"min_value 2 above max_value 1"}},
+        {add_constraint, "min_max_norm(rate=2)", {"rate", "2"}},
+        {add_constraint, "non_neg(1)", {"found 1 arguments, expected at most 0"}},
+        {add_constraint, "max_nrom", {"did you mean 'max_norm'"}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_refused(wrong[i].add, wrong[i].rule, wrong[i].texts);
+}
+
+/* The penalty is part of the whole loss of a model with several outputs, and not of theirs; a fit's history and an
+ * evaluation have it. Without training the loss is known: the penalty is added once. */
+static void test_the_penalty_is_in_the_whole_loss(void **state)
+{
+    (void)state;
+    static examples all;
+    liana_context *context;
+    liana_model *model;
+    liana_array arrays[3];
+    liana_results results[2];
+    fill(&all);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+        assert_int_equal(liana_model_create(context, "two", &model), LIANA_OK);
+        liana_layer x = liana_input(model, .name = "x", .shape = LIANA_INTS(6));
+        const char *rule = i ? "l2(0.25)" : NULL;
+        liana_layer y = liana_dense(model, .name = "y", .units = 3, .kernel_initializer = "ones",
+                                    .kernel_regularizer = rule, .input = x);
+        liana_layer z = liana_dense(model, .name = "z", .units = 3, .kernel_initializer = "constant(0.5)", .input = x);
+        liana_model_outputs(model, y, z);
+        cut(&all, "x", 0, EXAMPLES, arrays);
+        arrays[2] = arrays[1];
+        arrays[2].name = "z";
+        const liana_evaluate_options options = {
+            .losses = {{.output = "y", .name = "mse"}, {.output = "z", .name = "mse", .weight = 2}}};
+        liana_status status = liana_test_on_batch(model, &options, arrays, 3, &results[i]);
+        liana__tiny_done(context, status, __FILE__, __LINE__);
+        liana_model_destroy(model);
+        liana_context_destroy(context);
+    }
+    assert_float_equal(results[1].loss - results[0].loss, 0.25 * 18, 1e-5);
+    for (int i = 0; i < 2; i++) assert_true(results[1].metrics[i] == results[0].metrics[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_the_penalty_is_in_the_whole_loss),
         cmocka_unit_test(test_keras_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

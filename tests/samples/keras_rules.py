@@ -170,7 +170,9 @@ def unit_norm():
 def non_neg():
     return image(
         layers.Conv2D(4, 3, activation="relu", name="edges", kernel_constraint=constraints.NonNeg()),
-        layers.Conv2D(4, 3, name="last", kernel_constraint=constraints.MaxNorm(0.4, axis=[0, 1, 2])),
+        layers.Conv2D(
+            4, 3, use_bias=False, name="last", kernel_constraint=constraints.MaxNorm(0.4, axis=[0, 1, 2])
+        ),
         layers.BatchNormalization(name="norm", gamma_constraint=constraints.MaxNorm(0.9), beta_constraint="non_neg"),
     )
 

@@ -165,7 +165,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
-    const liana__strategy_devices given = {devices, count, options->speeds};
+    const liana__strategy_devices given = {devices, count, options->speeds, options->groups};
     liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
     free(devices);
     return status;

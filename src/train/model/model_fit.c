@@ -519,7 +519,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
 {
     const char *resumed_from = options->resume ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
-                                      .strategy = options->strategy.name,
+                                      .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},

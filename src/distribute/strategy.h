@@ -15,7 +15,12 @@
 #include <liana/strategy.h>
 
 /* What a step over a batch may be for. */
-typedef enum liana__step_kind { LIANA__STEP_TRAINING, LIANA__STEP_EVALUATION, LIANA__NUM_STEP_KINDS } liana__step_kind;
+typedef enum liana__step_kind {
+    LIANA__STEP_TRAINING,
+    LIANA__STEP_EVALUATION,
+    LIANA__STEP_COUNTING, /* comes before training: what the losses of a batch divide by */
+    LIANA__NUM_STEP_KINDS,
+} liana__step_kind;
 
 /* What the replicas compute. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {

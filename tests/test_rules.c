@@ -10,52 +10,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct keras_list {
-    const char *name;
-    const double *values;
-    size_t count;
-} keras_list;
-
-typedef struct keras_model {
-    const char *name;
-    const char *json;
-} keras_model;
-
-#include "samples/keras_rules.h"
-
-enum {
-    EXAMPLES = 18,
-    BATCH = 4,
-    EPOCHS = 20,
-    UPDATES = 100,
-    SIDE = 6,
-    NUM_MODELS = sizeof keras_models / sizeof *keras_models
-};
+enum { EXAMPLES = 18, BATCH = 4, UPDATES = 100, SIDE = 6 };
 
 static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.05, momentum: 0.5}"},
                                             {"Adam", "{name: Adam, learning_rate: 0.01}"}};
 
 /* ---- what Keras said ---- */
 
-static const keras_list *said(const char *model, const char *optimizer, const char *what)
+/* tests/samples/keras_rules.json */
+static liana__arena arena;
+static const liana__value *samples;
+
+static int read_samples(void **state)
 {
+    (void)state;
+    liana__value *read;
+    liana__error error = {0};
+    assert_ok(liana__json_read(LIANA_SOURCE_DIR "/tests/samples/keras_rules.json", &arena, &read, &error), &error);
+    samples = read;
+    return 0;
+}
+
+static int free_samples(void **state)
+{
+    (void)state;
+    liana__arena_free(&arena);
+    return 0;
+}
+
+/* A list of numbers. */
+typedef struct keras_list {
     char name[128];
-    snprintf(name, sizeof name, "%s_%s_%s", model, optimizer, what);
-    for (char *at = name; *at; at++) {
+    const liana__value *values;
+} keras_list;
+
+static keras_list said(const char *model, const char *optimizer, const char *what)
+{
+    keras_list list;
+    snprintf(list.name, sizeof list.name, "%s_%s_%s", model, optimizer, what);
+    for (char *at = list.name; *at; at++) {
         if (*at == '/') *at = '_';
     }
-    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
-        if (strcmp(keras_lists[i].name, name) == 0) return &keras_lists[i];
-    }
-    fail_msg("keras_rules.h has no list '%s'", name);
-    return NULL;
+    list.values = liana__value_get(liana__value_get(samples, "lists"), list.name);
+    if (!list.values) fail_msg("keras_rules.json has no list '%s'", list.name);
+    return list;
 }
 
 /* 2e-5, of numbers above 1 relative: both sides compute in f32. */
 static void near(double found, const keras_list *list, size_t index)
 {
-    assert_true(index < list->count);
-    double expected = list->values[index];
+    assert_true(index < list->values->count);
+    double expected = list->values->items[index]->number;
     if (fabs(found - expected) <= 2e-5 * fmax(1, fabs(expected))) return;
     fail_msg("%s[%zu] is %.9g, Keras gives %.9g", list->name, index, found, expected);
 }
@@ -105,16 +110,11 @@ static void cut(const examples *all, const char *input, int first, int count, li
 
 /* ---- models ---- */
 
-static liana_model *read_model(liana_context *context, const char *name, const char *json)
+static liana_model *read_model(liana_context *context, const char *name, const liana__value *architecture)
 {
-    liana__arena arena = {0};
-    liana__error error = {0};
-    liana__value *value;
     liana_model *model;
     assert_int_equal(liana_model_create(context, name, &model), LIANA_OK);
-    assert_ok(liana__json_parse(json, strlen(json), name, &arena, &value, &error), &error);
-    assert_ok(liana__model_from_keras(model, value), &context->error);
-    liana__arena_free(&arena);
+    assert_ok(liana__model_from_keras(model, architecture), &context->error);
     return model;
 }
 
@@ -143,10 +143,11 @@ static void check_weights(liana_model *model, const char *name, const char *opti
         /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
         if (liana__ends_with(weight, "moving_variance")) continue;
         snprintf(what, sizeof what, "weights/%s", weight);
-        const keras_list *expected = said(name, optimizer, what);
+        const keras_list expected = said(name, optimizer, what);
         assert_int_equal(liana_model_get_weights(model, weight, &array), LIANA_OK);
         size_t step = ((size_t)liana_shape_size(&array.shape) + 7) / 8;
-        for (size_t k = 0; k < expected->count; k++) near((double)((const float *)array.data)[k * step], expected, k);
+        for (size_t k = 0; k < expected.values->count; k++)
+            near((double)((const float *)array.data)[k * step], &expected, k);
     }
 }
 
@@ -162,7 +163,7 @@ static bool has_batch_norm(const liana_model *model)
 static void train(liana_model *model, const char *name, const char *const optimizer[2], int64_t microbatch)
 {
     static examples all;
-    const keras_list *losses = said(name, optimizer[0], "losses");
+    const keras_list losses = said(name, optimizer[0], "losses");
     const char *input = liana_model_input(model, 0).name;
     liana_fit_options options = {.loss = "mse",
                                  .optimizer = optimizer[1],
@@ -172,25 +173,26 @@ static void train(liana_model *model, const char *name, const char *const optimi
     liana_results results;
     liana_array arrays[2];
     fill(&all);
-    assert_int_equal(losses->count, UPDATES);
+    assert_int_equal(losses.values->count, UPDATES);
     set_first_weights(model);
     for (int update = 0; update < UPDATES; update++) {
         int first = update % 5 * BATCH, count = first + BATCH <= EXAMPLES ? BATCH : EXAMPLES - first;
         cut(&all, input, first, count, arrays);
         liana__tiny_done(context, liana_train_on_batch(model, &options, arrays, 2, &results), __FILE__, __LINE__);
-        near(results.loss, losses, (size_t)update);
+        near(results.loss, &losses, (size_t)update);
     }
     check_weights(model, name, optimizer[0]);
     if (has_batch_norm(model)) return;
     cut(&all, input, 0, EXAMPLES, arrays);
     const liana_evaluate_options measured = {.loss = "mse"};
     liana__tiny_done(context, liana_test_on_batch(model, &measured, arrays, 2, &results), __FILE__, __LINE__);
-    near(results.loss, said(name, optimizer[0], "evaluated"), 0);
+    const keras_list evaluated = said(name, optimizer[0], "evaluated");
+    near(results.loss, &evaluated, 0);
 }
 
 /* The same bits with 1 to 3 threads, whole batches and shards of one example: what each computes is compared with Keras,
  * and the threads with each other. */
-static void check_model(const keras_model *given, const char *const optimizer[2])
+static void check_model(const char *name, const liana__value *architecture, const char *const optimizer[2])
 {
     for (int64_t microbatch = 0; microbatch < 2; microbatch++) {
         liana_model *first = NULL;
@@ -198,8 +200,8 @@ static void check_model(const keras_model *given, const char *const optimizer[2]
         for (int threads = 1; threads <= 3; threads++) {
             const liana_context_options wanted = {.num_threads = threads};
             assert_int_equal(liana_context_create(&wanted, &contexts[threads - 1]), LIANA_OK);
-            liana_model *model = read_model(contexts[threads - 1], given->name, given->json);
-            if (!microbatch || !has_batch_norm(model)) train(model, given->name, optimizer, microbatch);
+            liana_model *model = read_model(contexts[threads - 1], name, architecture);
+            if (!microbatch || !has_batch_norm(model)) train(model, name, optimizer, microbatch);
             if (first) assert_true(liana__same_weights(first, model));
             if (first) liana_model_destroy(model);
             if (!first) first = model;
@@ -212,9 +214,65 @@ static void check_model(const keras_model *given, const char *const optimizer[2]
 static void test_keras_arithmetic(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < NUM_MODELS; i++) {
-        for (int k = 0; k < 2; k++) check_model(&keras_models[i], optimizers[k]);
+    const liana__value *models = liana__value_get(samples, "models");
+    assert_true(models->count >= 15);
+    for (size_t i = 0; i < models->count; i++) {
+        for (int k = 0; k < 2; k++) check_model(models->keys[i], models->items[i], optimizers[k]);
     }
+}
+
+/* What Keras wrote is written again: the same objects for regularizers and constraints. */
+static void compare_rules(const liana__value *theirs, const liana__value *ours, const char *layer, int *count)
+{
+    for (size_t i = 0; i < theirs->count; i++) {
+        const char *key = theirs->keys[i];
+        bool is_rule = liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint");
+        const liana__value *expected = theirs->items[i], *found = liana__value_get(ours, key);
+        if (!is_rule || (!found && expected->kind == LIANA__VALUE_NULL)) continue;
+        if (!found) fail_msg("%s.%s is not written", layer, key);
+        assert_int_equal(found->kind, expected->kind);
+        if (expected->kind == LIANA__VALUE_NULL) continue;
+        assert_string_equal(liana__value_get(found, "class_name")->string,
+                            liana__value_get(expected, "class_name")->string);
+        const liana__value *arguments = liana__value_get(expected, "config"), *ours_arguments;
+        ours_arguments = liana__value_get(found, "config");
+        assert_int_equal(ours_arguments->count, arguments->count);
+        for (size_t k = 0; k < arguments->count; k++) {
+            const liana__value *a = arguments->items[k], *b = liana__value_get(ours_arguments, arguments->keys[k]);
+            if (!b) fail_msg("%s.%s.%s is not written", layer, key, arguments->keys[k]);
+            if (a->kind == LIANA__VALUE_STRING) assert_string_equal(a->string, b->string);
+            if (a->kind == LIANA__VALUE_LIST) assert_true(liana__value_equal(a, b));
+            if (a->kind == LIANA__VALUE_FLOAT || a->kind == LIANA__VALUE_INT)
+                assert_true(fabs(a->number - b->number) < 1e-7);
+        }
+        ++*count;
+    }
+}
+
+static void test_keras_files_are_written_again(void **state)
+{
+    (void)state;
+    int count = 0;
+    const liana__value *models = liana__value_get(samples, "models");
+    for (size_t i = 0; i < models->count; i++) {
+        liana_context *context;
+        liana__arena own = {0};
+        assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+        liana_model *model = read_model(context, models->keys[i], models->items[i]);
+        const liana__value *written = liana__model_to_keras(model, &own);
+        const liana__value *theirs = liana__value_get(liana__value_get(models->items[i], "config"), "layers");
+        const liana__value *ours = liana__value_get(liana__value_get(written, "config"), "layers");
+        assert_int_equal(ours->count, theirs->count);
+        for (size_t k = 0; k < ours->count; k++) {
+            const liana__value *config = liana__value_get(theirs->items[k], "config");
+            const char *layer = liana__value_get(config, "name")->string;
+            compare_rules(config, liana__value_get(ours->items[k], "config"), layer, &count);
+        }
+        liana__arena_free(&own);
+        liana_model_destroy(model);
+        liana_context_destroy(context);
+    }
+    assert_true(count >= 30);
 }
 
 /* ---- what is refused ---- */
@@ -332,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_the_penalty_is_in_the_whole_loss),
         cmocka_unit_test(test_keras_arithmetic),
+        cmocka_unit_test(test_keras_files_are_written_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_samples, free_samples);
 }

@@ -7,9 +7,9 @@
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
-#include "layers/constraints.h"
 #include "layers/model.h"
-#include "layers/regularizers.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -153,7 +153,8 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#define LIANA__STRATEGY(stem, symbol) \
+    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
 }

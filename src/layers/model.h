@@ -6,10 +6,10 @@
 #define LIANA_LAYERS_MODEL_H
 
 #include "base/context.h"
-#include "layers/constraints.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
-#include "layers/regularizers.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes keras_rules.h: models with regularizers and constraints as Keras writes them to JSON, and what Keras says while
-it trains them. `python3 tests/samples/keras_rules.py > tests/samples/keras_rules.h` with Keras 3.15
-(bench/install-peers.sh tensorflow installs it); the header holds its output. With `--check tests/samples/keras_rules.h`
-it compares the header's numbers with those of the Keras that is installed. Data and first weights are formulas of their
+"""Writes keras_rules.json: models with regularizers and constraints as Keras writes them to JSON, and what Keras says while
+it trains them. `python3 tests/samples/keras_rules.py > tests/samples/keras_rules.json` with Keras 3.15
+(bench/install-peers.sh tensorflow installs it). With `--check tests/samples/keras_rules.json` it compares the file's numbers
+with those of the Keras that is installed. Data and first weights are formulas of their
 names and indices, which tests/test_rules.c has as well."""
+import json
 import logging
 import os
-import re
 import sys
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -221,7 +221,7 @@ def train(name, optimizer):
     return losses, float(evaluated), weights
 
 
-# ---- the header ----
+# ---- the file ----
 
 
 def some(values):
@@ -230,7 +230,7 @@ def some(values):
 
 
 def lists():
-    """Names and numbers of all that the header holds."""
+    """Names and numbers of all that the file holds."""
     for name in MODELS:
         for optimizer in OPTIMIZERS:
             losses, evaluated, weights = train(name, optimizer)
@@ -241,43 +241,32 @@ def lists():
                 yield begin + "weights_" + weight.replace("/", "_"), list(some(values))
 
 
-def write():
-    print(f"/* Written by keras_rules.py: what Keras {keras.__version__} says while it trains. */")
-    print("/* clang-format off */")
-    known = list(lists())
-    for name, values in known:
-        print(f"static const double {name}[] = {{")
-        for i in range(0, len(values), 10):
-            print("    " + ", ".join(f"{v:.9g}" for v in values[i : i + 10]) + ",")
-        print("};")
-    print("\nstatic const keras_list keras_lists[] = {")
-    for name, _ in known:
-        print(f'    {{"{name}", {name}, sizeof {name} / sizeof *{name}}},')
-    print("};\n\nstatic const keras_model keras_models[] = {")
+def models():
+    """What Keras writes of each model."""
     for name in MODELS:
         keras.utils.clear_session()
-        escaped = keras.Model(*MODELS[name](), name=name).to_json().replace('"', '\\"')
-        lines = re.findall(r"(?:\\.|[^\\]){1,110}", escaped)
-        text = "\n".join(f'     "{line}"' for line in lines)
-        print(f'    {{"{name}",\n{text}}},')
-    print("};\n/* clang-format on */")
+        yield name, json.loads(keras.Model(*MODELS[name](), name=name).to_json())
+
+
+def write():
+    print(f'{{"keras": "{keras.__version__}",\n"models": {{')
+    print(",\n".join(f'"{name}": {json.dumps(model)}' for name, model in models()))
+    print('},\n"lists": {')
+    print(",\n".join(f'"{name}": [{", ".join(f"{v:.9g}" for v in values)}]' for name, values in lists()))
+    print("}}")
 
 
 def check(path):
     with open(path) as file:
-        text = file.read()
-    header = {
-        name: [float(v) for v in values.split(",") if v.strip()]
-        for name, values in re.findall(r"static const double (\w+)\[\] = \{(.*?)\};", text, re.DOTALL)
-    }
+        known = json.load(file)["lists"]
     found = dict(lists())
-    wrong = [f"{name}: in one of both only" for name in header.keys() ^ found.keys()]
+    wrong = [f"{name}: in one of both only" for name in known.keys() ^ found.keys()]
     largest = 0
-    for name in header.keys() & found.keys():
-        if len(header[name]) != len(found[name]):
-            wrong.append(f"{name}: {len(header[name])} numbers, Keras gives {len(found[name])}")
+    for name in known.keys() & found.keys():
+        if len(known[name]) != len(found[name]):
+            wrong.append(f"{name}: {len(known[name])} numbers, Keras gives {len(found[name])}")
             continue
-        for i, (a, b) in enumerate(zip(header[name], found[name])):
+        for i, (a, b) in enumerate(zip(known[name], found[name])):
             difference = abs(a - b) / (1 + abs(b))
             largest = max(largest, difference)
             if not difference <= 1e-5:

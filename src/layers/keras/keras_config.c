@@ -1,9 +1,9 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
-#include "layers/constraints.h"
 #include "layers/initializers.h"
-#include "layers/regularizers.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 
 #include <stdio.h>
 #include <string.h>

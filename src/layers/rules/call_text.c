@@ -1,5 +1,5 @@
 /* Reads and writes options that are written as a call. */
-#include "layers/call_text.h"
+#include "layers/rules/call_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* The list of constraints. */
-#include "layers/constraints.h"
+#include "layers/rules/constraints.h"
 
 const liana__constraint_type *const liana__constraint_types[] = {
 #define LIANA__CONSTRAINT(stem, name) &liana__constraint_##name,
-#include "layers/constraints.def"
+#include "layers/rules/constraints.def"
 #undef LIANA__CONSTRAINT
     NULL,
 };

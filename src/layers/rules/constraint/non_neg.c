@@ -1,5 +1,5 @@
 /* NonNeg: no element is negative. */
-#include "layers/constraints.h"
+#include "layers/rules/constraints.h"
 
 typedef struct no_arguments {
     char none;

@@ -1,5 +1,5 @@
 /* OrthogonalRegularizer: rows or columns of a matrix in different directions. */
-#include "layers/regularizers.h"
+#include "layers/rules/regularizers.h"
 
 #include <math.h>
 

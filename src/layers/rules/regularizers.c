@@ -1,9 +1,9 @@
 /* The list of regularisers, and what all of them have in common. */
-#include "layers/regularizers.h"
+#include "layers/rules/regularizers.h"
 
 const liana__regularizer_type *const liana__regularizer_types[] = {
 #define LIANA__REGULARIZER(stem, name) &liana__regularizer_##name,
-#include "layers/regularizers.def"
+#include "layers/rules/regularizers.def"
 #undef LIANA__REGULARIZER
     NULL,
 };

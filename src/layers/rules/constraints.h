@@ -1,10 +1,10 @@
 /* constraints.h - the contract of constraints: what becomes of a weight after each update. To add one:
- * src/layers/constraint/<stem>.c with the struct, and a row in constraints.def. Names, formulas and defaults are
+ * src/layers/rules/constraint/<stem>.c with the struct, and a row in constraints.def. Names, formulas and defaults are
  * Keras's. */
 #ifndef LIANA_LAYERS_CONSTRAINTS_H
 #define LIANA_LAYERS_CONSTRAINTS_H
 
-#include "layers/call_text.h"
+#include "layers/rules/call_text.h"
 
 #include <liana/ops.h>
 
@@ -20,7 +20,7 @@ typedef struct liana__constraint_type {
 } liana__constraint_type;
 
 #define LIANA__CONSTRAINT(stem, name) extern const liana__constraint_type liana__constraint_##name;
-#include "layers/constraints.def"
+#include "layers/rules/constraints.def"
 #undef LIANA__CONSTRAINT
 
 /* All constraints in the order of constraints.def, NULL-terminated. */

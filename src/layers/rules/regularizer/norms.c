@@ -1,5 +1,5 @@
 /* L1, L2 and L1L2: sums over elements. */
-#include "layers/regularizers.h"
+#include "layers/rules/regularizers.h"
 
 #include <math.h>
 

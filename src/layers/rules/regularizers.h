@@ -1,10 +1,10 @@
 /* regularizers.h - the contract of regularisers: what is added to the loss for the size of weights or activations. To add
- * one: src/layers/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and defaults are
+ * one: src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and defaults are
  * Keras's. */
 #ifndef LIANA_LAYERS_REGULARIZERS_H
 #define LIANA_LAYERS_REGULARIZERS_H
 
-#include "layers/call_text.h"
+#include "layers/rules/call_text.h"
 
 #include <liana/ops.h>
 
@@ -20,7 +20,7 @@ typedef struct liana__regularizer_type {
 } liana__regularizer_type;
 
 #define LIANA__REGULARIZER(stem, name) extern const liana__regularizer_type liana__regularizer_##name;
-#include "layers/regularizers.def"
+#include "layers/rules/regularizers.def"
 #undef LIANA__REGULARIZER
 
 /* All regularisers in the order of regularizers.def, NULL-terminated. */

@@ -1,5 +1,5 @@
 /* MaxNorm, MinMaxNorm and UnitNorm: limits of the norms along some axes. */
-#include "layers/constraints.h"
+#include "layers/rules/constraints.h"
 
 #include <math.h>
 

@@ -16,6 +16,7 @@
 #include <liana/dataset.h>
 #include <liana/model.h>
 #include <liana/objective.h>
+#include <liana/strategy.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,11 +56,6 @@ typedef enum liana_on_bad_numbers {
     LIANA_ON_BAD_NUMBERS_SKIP,    /* the update is left out */
     LIANA_ON_BAD_NUMBERS_RESTORE, /* weights and optimizer are those of the last good state, the rate is smaller */
 } liana_on_bad_numbers;
-
-/* How training is shared out over devices and machines. Zeros are the defaults. */
-typedef struct liana_strategy {
-    const char *name; /* one of `liana list strategies`; NULL: "one_device" */
-} liana_strategy;
 
 /* A component of the data for an input or output of the model. */
 typedef struct liana_binding {

@@ -7,6 +7,9 @@
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
+#include "layers/model.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -52,6 +55,9 @@ static void list_layers(entries *list)
     for (size_t i = 0; liana__layer_types[i]; i++) {
         add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
     }
+    for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
+        add(list, own->name, own->doc, own->options);
+    }
 }
 
 static void list_models(entries *list)
@@ -72,6 +78,22 @@ static void list_initializers(entries *list)
 {
     const char *const *names = liana__initializer_names();
     for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
+}
+
+static void list_regularizers(entries *list)
+{
+    for (size_t i = 0; liana__regularizer_types[i]; i++) {
+        const liana__regularizer_type *type = liana__regularizer_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
+}
+
+static void list_constraints(entries *list)
+{
+    for (size_t i = 0; liana__constraint_types[i]; i++) {
+        const liana__constraint_type *type = liana__constraint_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
 }
 
 static void list_losses(entries *list)
@@ -131,7 +153,8 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#define LIANA__STRATEGY(stem, symbol) \
+    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
 }
@@ -210,6 +233,8 @@ static const kind kinds[] = {
     {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
     {"activations", "activation functions of layers", list_activations, NULL},
     {"initializers", "initial values of weights", list_initializers, NULL},
+    {"regularizers", "penalties for the size of weights or results", list_regularizers, NULL},
+    {"constraints", "limits of weights", list_constraints, NULL},
     {"losses", "losses, for train.loss", list_losses, NULL},
     {"metrics", "metrics, for train.metrics", list_metrics, NULL},
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},

@@ -5,7 +5,7 @@
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 
-#include "base/error.h"
+#include "base/context.h"
 #include "base/field.h"
 
 #include <liana/layers.h>
@@ -13,6 +13,7 @@
 /* ---- checking options ---- */
 
 typedef struct liana__layer_check {
+    const liana_context *context;
     void *options;           /* may be completed in place (defaults that depend on other options) */
     const liana__value *map; /* the map from which they were read */
     const char *where;
@@ -26,6 +27,9 @@ liana_status liana__option_fail(liana__layer_check *check, const char *option, c
 /* Checks that the text of an option names an activation; an initialiser. */
 liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name) LIANA_MUST_USE;
 liana_status liana__check_initializer(liana__layer_check *check, const char *option, const char *text) LIANA_MUST_USE;
+
+/* Checks all options of a table that name regularisers and constraints. Called for every layer. */
+liana_status liana__check_rules(liana__layer_check *check, const liana__fields *fields) LIANA_MUST_USE;
 
 /* ---- declaring weights ---- */
 
@@ -129,6 +133,9 @@ typedef struct liana__layer_type {
     liana_status (*weights)(liana__layer_build *build);
     /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */
     int64_t (*num_ids)(const void *options);
+    /* The regulariser of the result, where it is no option "activity_regularizer": its text in the arena; NULL: out of
+     * memory. NULL: the option says. */
+    const char *(*activity_regularizer)(liana__arena *arena, const void *options);
     /* Builds the layer's graph. Also called with a batch of 1, to find the output's shape. NULL only for InputLayer. */
     liana_tensor (*call)(liana__layer_call *call);
     /* For options that Keras writes in another form than the table: from_keras completes `options` from the whole
@@ -143,8 +150,8 @@ typedef struct liana__layer_type {
 
 /* All layer types in the order of layers.def, NULL-terminated. */
 extern const liana__layer_type *const liana__layer_types[];
-/* Finds a layer type by class name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
-const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest);
+/* Finds a layer type by class name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
+const liana__layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest);
 
 /* Calls a layer: converts integer inputs where the type does not take them, and makes the mask of the result. */
 liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call);

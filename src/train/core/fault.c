@@ -17,6 +17,7 @@ const char *liana__fault_describe(const liana__fault *fault, char *text, size_t 
                      fault->name, (long long)fault->count, numbers);
         }
         break;
+    case LIANA__FAULT_PENALTY: snprintf(text, size, "the loss is %g: the penalty of the weights", fault->value); break;
     case LIANA__FAULT_RATE: snprintf(text, size, "the learning rate is %g", fault->value); break;
     case LIANA__FAULT_UPDATE:
         snprintf(text, size, "the update gives '%.300s' %lld %s not finite", fault->name, (long long)fault->count,
@@ -45,7 +46,10 @@ static bool find_bad_loss(const liana__fault_check *check, liana__fault *fault)
         }
         return true;
     }
-    return false;
+    const double penalty = objective->is_regularized ? (double)check->first_sum[objective->penalty_sum] : 0;
+    if (isfinite(penalty)) return false;
+    *fault = (liana__fault){.kind = LIANA__FAULT_PENALTY, .value = penalty, .count = 1};
+    return true;
 }
 
 static liana_status look(const liana__fault_check *check, liana__checked what, liana__fault_kind kind,

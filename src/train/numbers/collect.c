@@ -330,10 +330,34 @@ static liana_status collect_update(const liana__bad_step *step, const liana__fau
     return liana__incident_examine(incident, error);
 }
 
+/* ---- the penalty ---- */
+
+static liana_status collect_penalty(const liana__bad_step *step, const liana__fault *fault,
+                                    liana__incident *incident, liana__error *error)
+{
+    liana_context *context = step->training->context;
+    const liana_model *model = step->training->model;
+    liana_status status = liana_graph_create(context, &incident->graph);
+    if (status == LIANA_OK) {
+        liana_graph_output(incident->graph, "penalty", liana__model_penalty(model, incident->graph));
+        status = liana_graph_status(incident->graph);
+    }
+    if (status != LIANA_OK) {
+        if (error && error != &context->error) *error = context->error;
+        return status;
+    }
+    LIANA_TRY(liana__incident_reserve(incident, error));
+    LIANA_TRY(read_variables(step, false, incident, error));
+    LIANA_TRY(liana__incident_note_layers(incident, layer_of_node, model, error));
+    LIANA_TRY(note_facts(step, fault, "penalty", NULL, incident, error));
+    return liana__incident_examine(incident, error);
+}
+
 liana_status liana__incident_collect(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
                                      liana__error *error)
 {
     *incident = (liana__incident){0};
+    if (fault->kind == LIANA__FAULT_PENALTY) return collect_penalty(step, fault, incident, error);
     if (fault->kind != LIANA__FAULT_SUMS) return collect_update(step, fault, incident, error);
     const liana__leaf_batch leaves = liana__trainer_leaves(step->training->trainer, step->batch);
     LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));

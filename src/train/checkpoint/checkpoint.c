@@ -81,6 +81,10 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
     liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
+    if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
+    if (state->decisions.count) {
+        liana__value_set(arena, map, "decisions", liana__decisions_value(&state->decisions, arena));
+    }
     liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
     liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
     if (state->callbacks.values) {
@@ -353,6 +357,9 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
     LIANA_TRY(read_count(value, "step", &state->step, error));
     LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
+    if (liana__value_get(value, "taken_back")) {
+        LIANA_TRY(read_count(value, "taken_back", &state->taken_back, error));
+    }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
@@ -361,8 +368,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     LIANA_TRY(read_callbacks(value, state, error));
     LIANA_TRY(
         liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error));
-    if (!liana__value_get(value, "initial_epoch")) return LIANA_OK;
-    return read_count(value, "initial_epoch", &state->history.first_epoch, error);
+    if (liana__value_get(value, "initial_epoch")) {
+        LIANA_TRY(read_count(value, "initial_epoch", &state->history.first_epoch, error));
+    }
+    return liana__decisions_read(liana__value_get(value, "decisions"), &state->decisions, error);
 }
 
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
@@ -427,6 +436,7 @@ static liana_status load(const char *path, liana__variables *variables, liana__t
     status = load_variables(variables_path, (uint32_t)checksum, variables, state ? &state->callbacks : NULL, error);
     if (status != LIANA_OK && state) {
         liana__history_free(&state->history);
+        liana__decisions_free(&state->decisions);
         liana__kept_values_free(&state->callbacks);
     }
     return status;

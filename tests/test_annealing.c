@@ -94,7 +94,7 @@ static played play(int num_threads, const char *const *overrides, size_t count)
     liana_context *context;
     liana__run run;
     played result = {.status = LIANA_OK};
-    assert_ok(liana__config_load(config_path, overrides, count, &arena, &config, &error), &error);
+    assert_ok(liana__config_load(NULL, config_path, overrides, count, &arena, &config, &error), &error);
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &context), LIANA_OK);
     liana__run_options options = {.training = true};
     assert_ok(liana__run_open(context, &config, &options, &run, &error), &error);
@@ -310,6 +310,8 @@ static void test_decisions_stand_in_the_history(void **state)
     assert_int_equal(read.items[2].update, 9);
     assert_true(read.items[3].at_end && read.items[3].update == 12);
     liana__decisions_free(&read);
+    assert_code(liana__test_command("report", liana__test_path("run")), 0);
+    assert_true(liana__file_exists(liana__test_path("run/curves.png")));
     /* A decision without one of its numbers is refused. */
     liana__value_remove(decisions->items[1], "energy");
     assert_fails(liana__decisions_read(decisions, &read, &error), LIANA_INVALID_DATA, &error, "'energy' of decision 2");

@@ -252,6 +252,11 @@ static double within(const annealing_options *options, double factor)
     return fmin(fmax(factor, options->min_rate_factor), options->max_rate_factor);
 }
 
+static void name_metric(const annealing_options *options, liana__decision *decision)
+{
+    snprintf(decision->monitor, sizeof decision->monitor, "%s", options->watched.monitor);
+}
+
 static void tell(const annealing_options *options, const liana__decision *decision, const liana_fit_context *context)
 {
     if (decision->accepted) return;
@@ -277,6 +282,7 @@ static liana_status decide(liana__callback_item *item, liana_fit_context *contex
                                 .energy = energy_at(options, own->count),
                                 .drawn = drawn[0],
                                 .learning_rate = context->learning_rate};
+    name_metric(options, &decision);
     decision.probability = probability_of(options, own, value, decision.energy);
     decision.accepted = decision.drawn < decision.probability;
     double factor = options->growth;
@@ -393,6 +399,7 @@ static liana_status train_end(liana__callback_item *item, liana_fit_context *con
                                 .learning_rate = context->learning_rate,
                                 .rate_factor = state->rate_factor,
                                 .at_end = true};
+    name_metric(options, &decision);
     LIANA_TRY(measure(options, own, context, &decision.value, error));
     decision.probability = probability_of(options, own, decision.value, 0);
     decision.accepted = decision.probability > 0;

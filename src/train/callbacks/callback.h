@@ -152,10 +152,11 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana__c
                                       const char *name, liana__callback_item **item, liana__error *error)
     LIANA_MUST_USE;
 
-/* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. `where` is its dotted key.
+/* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. They may be the context's own
+ * (NULL: there are none). `where` is its dotted key.
  * Options are in the arena. Errors: INVALID_CONFIG with the place; OUT_OF_MEMORY. */
-liana_status liana__callback_list_read(liana__callback_list *list, const liana__value *value, const char *where,
-                                       liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
+                                       const char *where, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* Adds the control of a training as in YAML: annealing, or {name: annealing, every_steps: 50}. NULL: none. The rest is as
  * for liana__callback_list_read. */

@@ -3,15 +3,18 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The numbers of a decision, in the order in which they are written. */
-typedef enum member_kind { COUNT, NUMBER, FLAG } member_kind;
+typedef enum member_kind { TEXT, COUNT, NUMBER, FLAG } member_kind;
 static const struct {
     const char *name;
     member_kind kind;
     size_t offset;
 } members[] = {
+    {"monitor", TEXT, offsetof(liana__decision, monitor)},
     {"epoch", COUNT, offsetof(liana__decision, epoch)},
     {"update", COUNT, offsetof(liana__decision, update)},
     {"value", NUMBER, offsetof(liana__decision, value)},
@@ -48,6 +51,7 @@ liana_status liana__decisions_add(liana__decisions *decisions, const liana__deci
 static bool same_member(const liana__decision *a, const liana__decision *b, size_t member)
 {
     switch (members[member].kind) {
+    case TEXT: return strcmp(&IN(char, a, member), &IN(char, b, member)) == 0;
     case COUNT: return IN(int64_t, a, member) == IN(int64_t, b, member);
     case FLAG: return IN(bool, a, member) == IN(bool, b, member);
     case NUMBER: break;
@@ -70,6 +74,7 @@ bool liana__decisions_equal(const liana__decisions *a, const liana__decisions *b
 static liana__value *member_value(const liana__decision *decision, size_t member, liana__arena *arena)
 {
     switch (members[member].kind) {
+    case TEXT: return liana__value_string(arena, &IN(char, decision, member));
     case COUNT: return liana__value_int(arena, IN(int64_t, decision, member));
     case FLAG: return liana__value_bool(arena, IN(bool, decision, member));
     case NUMBER: break;
@@ -96,6 +101,10 @@ static bool read_member(const liana__value *value, liana__decision *decision, si
     if (!value) return false;
     const bool is_number = value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT;
     switch (members[member].kind) {
+    case TEXT:
+        if (value->kind != LIANA__VALUE_STRING) return false;
+        snprintf(&AT(char, decision, member), sizeof decision->monitor, "%s", value->string);
+        return true;
     case COUNT: AT(int64_t, decision, member) = value->integer; return value->kind == LIANA__VALUE_INT;
     case FLAG: AT(bool, decision, member) = value->boolean; return value->kind == LIANA__VALUE_BOOL;
     case NUMBER: break;

@@ -8,6 +8,7 @@
 /* Whether a training went on from where it was, or back to the state that was accepted before. Numbers that are not
  * finite are NaN. */
 typedef struct liana__decision {
+    char monitor[64];   /* the metric */
     int64_t epoch;      /* from 1 */
     int64_t update;     /* updates done in all when it was made */
     double value;       /* of the metric; NaN: it was not finite */

@@ -18,8 +18,8 @@ liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
 {
     LIANA_TRY(liana__callbacks_begin(&run->callbacks, error));
     LIANA_TRY(liana__control_read(&run->callbacks, run->config->train.control, "train.control", &run->arena, error));
-    return liana__callback_list_read(&run->callbacks, run->config->train.callbacks, "train.callbacks", &run->arena,
-                                     error);
+    return liana__callback_list_read(&run->callbacks, run->context, run->config->train.callbacks, "train.callbacks",
+                                     &run->arena, error);
 }
 
 /* Passes events on, and keeps the history on disk up to date. */

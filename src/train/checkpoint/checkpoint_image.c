@@ -107,7 +107,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
-    liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
+    liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
     if (state->decisions.count) {

@@ -37,7 +37,7 @@ static void keep_snapshot(const liana__watch *watch, const liana__variables *var
 {
     liana__keep_count(state, "epoch", watch->epoch);
     liana__keep_count(state, "step", watch->step);
-    liana__keep_count(state, "iteration", watch->iteration);
+    liana__keep_count(state, "applied", watch->applied);
     const liana_shape steps = liana_shape_of((int64_t)watch->num_steps);
     if (watch->num_steps) {
         liana__keep_array(state, "rates", LIANA_F64, &steps, watch->rates);
@@ -110,7 +110,7 @@ static liana_status load(liana__callback_item *own, const liana_fit_context *con
     liana__kept_count(state, "skipped", &watch->skipped);
     liana__kept_count(state, "restored", &watch->restored);
     liana__kept_count(state, "in_row", &watch->in_row);
-    const bool kept = liana__kept_count(state, "iteration", &watch->iteration) &&
+    const bool kept = liana__kept_count(state, "applied", &watch->applied) &&
                       liana__kept_count(state, "epoch", &watch->epoch) &&
                       liana__kept_count(state, "step", &watch->step);
     if (!kept || options->policy != LIANA__ON_BAD_NUMBERS_RESTORE) return LIANA_OK;

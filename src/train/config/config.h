@@ -170,6 +170,7 @@ typedef struct liana__train_config {
     int on_bad_numbers;            /* liana__on_bad_numbers */
     int64_t max_bad_numbers;       /* updates skipped in a row, or restores without a new snapshot between them */
     double bad_numbers_factor;     /* of the learning rate, at a restore */
+    const liana__value *control;   /* as liana__control_read takes it, or NULL */
     const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
     int64_t microbatch;            /* examples of one shard; 0: chosen from the graph */
     int remainder;                 /* liana__remainder: the examples left at the end of an epoch */

@@ -133,7 +133,7 @@ static liana_status read_update_input(const liana__bad_step *step, const liana__
         float value;
     } scalars[] = {{"count", (float)step->batch->count},
                    {"learning_rate", (float)step->learning_rate},
-                   {"iteration", (float)step->update}};
+                   {"iteration", (float)step->applied}};
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         if (strcmp(node->name, scalars[i].name) != 0) continue;
         memcpy(data, &scalars[i].value, sizeof scalars[i].value);

@@ -10,7 +10,8 @@
 typedef struct liana__bad_step {
     const liana__training *training;
     const liana__trainer_batch *batch;
-    int64_t epoch, step, update; /* from 1 */
+    int64_t epoch, step, update; /* from 1; updates in all, those that were taken back among them */
+    int64_t applied;             /* the update's number for the optimizer */
     double learning_rate;
     const double *losses; /* of the last good updates, the newest last */
     size_t num_losses;

@@ -73,7 +73,7 @@ static void begin_here(liana__watch *watch, const liana__training_state *state)
 {
     watch->epoch = state->epoch;
     watch->step = state->step;
-    watch->iteration = state->iteration;
+    watch->applied = liana__training_state_applied(state);
     watch->num_steps = 0;
     watch->reaches = true;
 }
@@ -221,7 +221,8 @@ static liana__bad_step bad_step_of(const liana__watched_step *step, const liana_
                              .batch = data,
                              .epoch = state->epoch + 1,
                              .step = state->step + 1,
-                             .update = step->update,
+                             .update = state->iteration + 1,
+                             .applied = step->update,
                              .learning_rate = step->learning_rate,
                              .losses = watch ? watch->losses : NULL,
                              .num_losses = watch ? watch->num_losses : 0,
@@ -254,6 +255,7 @@ static void count_step(const liana__watched_step *step)
     liana__training_state *state = &step->training->state;
     state->changed_after_update = false;
     state->iteration++;
+    state->taken_back++;
     state->step++;
     add_step(step->watch, step->update, NAN);
 }
@@ -263,6 +265,7 @@ static liana_status restore(const liana__watched_step *step, liana__error *error
     liana__watch *watch = step->watch;
     liana__training *training = step->training;
     LIANA_TRY(write_values(&training->variables, watch->values, error));
+    training->state.taken_back = training->state.iteration - watch->applied;
     training->state.rate_factor *= watch->options->rate_factor;
     begin_here(watch, &training->state);
     watch->restored++;
@@ -339,6 +342,7 @@ liana_status liana__watch_explain(liana__training *training, const liana__traine
                                  .epoch = 1,
                                  .step = 1,
                                  .update = training->state.iteration + 1,
+                                 .applied = training->state.iteration + 1,
                                  .learning_rate = learning_rate};
     char text[640];
     explanation why = {.hint = "try a smaller learning rate"};

@@ -36,7 +36,7 @@ typedef struct liana__watch {
     bool reaches;  /* from it, the steps below lead to the weights of now */
     int64_t epoch; /* when it was taken, as these are in the state */
     int64_t step;
-    int64_t iteration;
+    int64_t applied; /* updates */
     /* The steps since: their rates (NaN: no update was applied) and the numbers that their updates had. */
     double rates[LIANA__SNAPSHOT_STEPS];
     int64_t updates[LIANA__SNAPSHOT_STEPS];

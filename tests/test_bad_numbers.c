@@ -1,6 +1,7 @@
 /* Numbers that go bad: faults of many kinds are put into a training, and each must be named: the program, the first bad
  * node, its layer, and the example. The bundle must say the same on another number of threads. */
 #include "harness/command_run.h"
+#include "harness/sum_problem.h"
 
 #include "base/context.h"
 #include "base/file.h"
@@ -12,18 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXAMPLES = 32, WIDTH = 3, BATCH = 8, SHARD = 4 };
-
-/* A problem that trains well: the target is the sum of the inputs. */
-typedef struct problem {
-    liana_context *context;
-    liana_model *model;
-    float x[EXAMPLES][WIDTH], y[EXAMPLES][1], weight[EXAMPLES];
-    liana_fit_options options;
-    liana_callback callback;
-    const liana_callback *callbacks[1];
-} problem;
-
 /* What must be found; NULL: nothing to compare. */
 typedef struct expected {
     const char *what, *kind, *op, *name, *layer;
@@ -33,103 +22,21 @@ typedef struct expected {
 
 typedef struct fault_case {
     const char *title;
-    void (*build)(liana_model *model); /* behind the input; NULL: two Dense layers */
-    void (*inject)(problem *own);      /* NULL: the model itself is the fault */
+    void (*build)(liana_model *model);       /* behind the input; NULL: two Dense layers */
+    void (*inject)(liana__sum_problem *own); /* NULL: the model itself is the fault */
     expected expected;
 } fault_case;
 
-/* ---- the problem ---- */
-
-static void build_plain(liana_model *model)
-{
-    liana_dense(model, .units = 4, .activation = "tanh", .name = "first");
-    liana_dense(model, .units = 1, .name = "second");
-}
-
-static float draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (float)(*state >> 8) / (float)(1 << 24) * 2 - 1;
-}
-
-static void begin(problem *own, void (*build)(liana_model *model))
-{
-    uint32_t state = 7;
-    memset(own, 0, sizeof *own);
-    for (int i = 0; i < EXAMPLES; i++) {
-        for (int k = 0; k < WIDTH; k++) own->y[i][0] += own->x[i][k] = draw(&state);
-        own->weight[i] = 1;
-    }
-    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own->context), LIANA_OK);
-    assert_int_equal(liana_model_create(own->context, NULL, &own->model), LIANA_OK);
-    liana_input(own->model, .shape = LIANA_INTS(WIDTH));
-    (build ? build : build_plain)(own->model);
-    assert_int_equal(liana_model_status(own->model), LIANA_OK);
-    own->options = (liana_fit_options){.epochs = 1,
-                                       .batch_size = BATCH,
-                                       .microbatch = SHARD,
-                                       .loss = "mse",
-                                       .optimizer = "{name: SGD, learning_rate: 0.01}",
-                                       .keep_order = true,
-                                       .bad_numbers_folder = "unset"};
-}
-
-static liana_dataset *make_data(const problem *own)
-{
-    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(EXAMPLES, WIDTH), own->x},
-                                  {"y", LIANA_F32, liana_shape_of(EXAMPLES, 1), own->y},
-                                  {"weight", LIANA_F32, liana_shape_of(EXAMPLES), own->weight}};
-    return liana_dataset_from_tensor_slices(own->context, arrays, 3);
-}
-
-static liana_status fit(problem *own)
-{
-    liana_dataset *data = make_data(own);
-    own->options.training = data;
-    own->options.inputs[0].component = "x";
-    own->options.targets[0].component = "y";
-    liana_status status = liana_fit(own->model, &own->options);
-    liana_dataset_close(data);
-    return status;
-}
-
-static void end(problem *own)
-{
-    liana_model_destroy(own->model);
-    liana_context_destroy(own->context);
-}
-
-static void set_weight(problem *own, const char *name, int64_t element, float value)
-{
-    liana_array weights;
-    assert_int_equal(liana_model_get_weights(own->model, name, &weights), LIANA_OK);
-    const size_t size = (size_t)liana_shape_size(&weights.shape) * sizeof(float);
-    float *copy = malloc(size);
-    memcpy(copy, weights.data, size);
-    copy[element] = value;
-    weights.data = copy;
-    weights.name = name;
-    assert_int_equal(liana_model_set_weights(own->model, &weights, 1), LIANA_OK);
-    free(copy);
-}
-
-static void fill_weight(problem *own, const char *name, float value)
-{
-    liana_array weights;
-    assert_int_equal(liana_model_get_weights(own->model, name, &weights), LIANA_OK);
-    for (int64_t i = 0, count = liana_shape_size(&weights.shape); i < count; i++) set_weight(own, name, i, value);
-}
-
 /* ---- faults ---- */
 
-static void nan_kernel(problem *own)
+static void nan_kernel(liana__sum_problem *own)
 {
-    set_weight(own, "first/kernel", 5, NAN);
+    liana__sum_problem_set(own, "first/kernel", 5, NAN);
 }
 
-static void inf_bias(problem *own)
+static void inf_bias(liana__sum_problem *own)
 {
-    set_weight(own, "second/bias", 0, -INFINITY);
+    liana__sum_problem_set(own, "second/bias", 0, -INFINITY);
 }
 
 static void build_normalized(liana_model *model)
@@ -139,9 +46,9 @@ static void build_normalized(liana_model *model)
     liana_dense(model, .units = 1, .name = "second");
 }
 
-static void nan_gamma(problem *own)
+static void nan_gamma(liana__sum_problem *own)
 {
-    set_weight(own, "norm/gamma", 2, NAN);
+    liana__sum_problem_set(own, "norm/gamma", 2, NAN);
 }
 
 /* A callback that spoils a variable before the third update. */
@@ -166,7 +73,7 @@ static liana_status spoil(void *user, liana_fit_context *context)
     return LIANA_OK;
 }
 
-static void add_spoiler(problem *own, spoiler *user)
+static void add_spoiler(liana__sum_problem *own, spoiler *user)
 {
     own->callback =
         (liana_callback){.size = sizeof(liana_callback), .name = "spoiler", .user = user, .step_begin = spoil};
@@ -175,40 +82,40 @@ static void add_spoiler(problem *own, spoiler *user)
     own->options.num_callbacks = 1;
 }
 
-static void spoil_weight(problem *own)
+static void spoil_weight(liana__sum_problem *own)
 {
     static spoiler user = {"second/kernel", NAN};
     add_spoiler(own, &user);
 }
 
-static void spoil_slot(problem *own)
+static void spoil_slot(liana__sum_problem *own)
 {
     static spoiler user = {"optimizer/Adam/m/first/kernel", INFINITY};
     own->options.optimizer = "{name: Adam, learning_rate: 0.01}";
     add_spoiler(own, &user);
 }
 
-static void nan_input(problem *own)
+static void nan_input(liana__sum_problem *own)
 {
     own->x[21][1] = NAN;
 }
 
-static void inf_input(problem *own)
+static void inf_input(liana__sum_problem *own)
 {
     own->x[6][0] = INFINITY;
 }
 
-static void nan_target(problem *own)
+static void nan_target(liana__sum_problem *own)
 {
     own->y[13][0] = NAN;
 }
 
-static void inf_target(problem *own)
+static void inf_target(liana__sum_problem *own)
 {
     own->y[31][0] = -INFINITY;
 }
 
-static void nan_example_weight(problem *own)
+static void nan_example_weight(liana__sum_problem *own)
 {
     own->options.example_weight = "weight";
     own->weight[2] = NAN;
@@ -219,12 +126,12 @@ static void build_wide(liana_model *model)
     liana_dense(model, .units = 1, .name = "first", .kernel_initializer = "ones");
 }
 
-static void huge_input(problem *own)
+static void huge_input(liana__sum_problem *own)
 {
-    for (int k = 0; k < WIDTH; k++) own->x[9][k] = 3e38f;
+    for (int k = 0; k < LIANA__SUM_WIDTH; k++) own->x[9][k] = 3e38f;
 }
 
-static void huge_target(problem *own)
+static void huge_target(liana__sum_problem *own)
 {
     own->y[18][0] = 1e25f;
 }
@@ -236,7 +143,7 @@ static void build_exponential(liana_model *model)
     liana_dense(model, .units = 1, .name = "second");
 }
 
-static void large_input(problem *own)
+static void large_input(liana__sum_problem *own)
 {
     own->x[27][2] = 500;
 }
@@ -256,32 +163,32 @@ static void build_squares(liana_model *model)
     liana_dense(model, .units = 1, .name = "second");
 }
 
-static void great_input(problem *own)
+static void great_input(liana__sum_problem *own)
 {
     own->x[4][0] = 1e20f;
 }
 
 /* The prediction is about 1, the gradient of the kernel is above 1e39. */
-static void gradient_overflow(problem *own)
+static void gradient_overflow(liana__sum_problem *own)
 {
-    fill_weight(own, "first/kernel", 0);
+    liana__sum_problem_fill(own, "first/kernel", 0);
     own->x[2][0] = 1e25f;
     own->y[2][0] = 1e15f;
 }
 
 /* Each shard's loss is finite, that of both is not. */
-static void sum_overflow(problem *own)
+static void sum_overflow(liana__sum_problem *own)
 {
-    fill_weight(own, "first/kernel", 0);
+    liana__sum_problem_fill(own, "first/kernel", 0);
     own->y[8][0] = own->y[12][0] = 1.5e19f;
 }
 
 /* The first update has the rate 0. */
-static void exploding_schedule(problem *own)
+static void exploding_schedule(liana__sum_problem *own)
 {
     own->options.optimizer =
         "{name: SGD, learning_rate: {name: Constant, initial_learning_rate: 1.0e+38, warmup_steps: 2}}";
-    for (int i = 0; i < EXAMPLES; i++) own->y[i][0] = 100;
+    for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) own->y[i][0] = 100;
 }
 
 /* A callback that makes the rate larger and larger. */
@@ -293,7 +200,7 @@ static liana_status explode(void *user, liana_fit_context *context)
     return step < 3 ? liana_fit_set_rate_factor(context, factors[step]) : LIANA_OK;
 }
 
-static void exploding_callback(problem *own)
+static void exploding_callback(liana__sum_problem *own)
 {
     own->callback = (liana_callback){.size = sizeof(liana_callback), .name = "explode", .step_begin = explode};
     own->callbacks[0] = &own->callback;
@@ -301,20 +208,39 @@ static void exploding_callback(problem *own)
     own->options.num_callbacks = 1;
 }
 
-static void huge_rate(problem *own)
+static void huge_rate(liana__sum_problem *own)
 {
-    for (int i = 0; i < EXAMPLES; i++) own->y[i][0] = 1000;
+    for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) own->y[i][0] = 1000;
     own->options.optimizer = "{name: SGD, learning_rate: 1.0e+37}";
 }
 
 /* m and v of a weight that has no gradient are 0: 0 / (sqrt(0) + 0). */
-static void no_epsilon(problem *own)
+static void no_epsilon(liana__sum_problem *own)
 {
-    for (int i = 0; i < EXAMPLES; i++) own->x[i][1] = 0;
+    for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) own->x[i][1] = 0;
     own->options.optimizer = "{name: Adam, learning_rate: 0.01, epsilon: 0.0}";
 }
 
-static void bfloat16(problem *own)
+/* The sums of two devices meet on the host. */
+static void two_devices(liana__sum_problem *own)
+{
+    own->options.strategy = (liana_strategy){.name = "mirrored", .replicas = 2, .threads = 1};
+    no_epsilon(own);
+}
+
+static void build_regularized(liana_model *model)
+{
+    liana_dense(model, .units = 1, .name = "first", .kernel_regularizer = "l2");
+}
+
+/* Nothing reads that row of the kernel but its penalty. */
+static void huge_penalty(liana__sum_problem *own)
+{
+    liana__sum_problem_set(own, "first/kernel", 1, 1e25f);
+    for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) own->x[i][1] = 0;
+}
+
+static void bfloat16(liana__sum_problem *own)
 {
     own->options.precision = LIANA_MIXED_BFLOAT16;
     large_input(own);
@@ -348,6 +274,8 @@ static const fault_case cases[] = {
     {"a rate factor that explodes", NULL, exploding_callback, {"update", "input", NULL, "learning_rate", NULL, 3, -1}},
     {"a rate whose step overflows", build_wide, huge_rate, {"update", "op", "multiply", NULL, "first", 1, -1}},
     {"an optimizer that divides by 0", build_wide, no_epsilon, {"update", "op", "divide", NULL, "first", 1, -1}},
+    {"the same on two devices", build_wide, two_devices, {"update", "op", "divide", NULL, "first", 1, -1}},
+    {"a penalty that overflows", build_regularized, huge_penalty, {"penalty", "op", NULL, NULL, NULL, 1, -1}},
     {"an exponential in bfloat16", build_exponential, bfloat16, {"shard", "op", "exp", NULL, "explode", 4, 27}},
 };
 enum { NUM_CASES = sizeof cases / sizeof *cases };
@@ -383,7 +311,7 @@ static void check_examples(const char *title, const liana__incident *incident, c
         return;
     }
     if (rows->count != 1) fail_msg("%s: %zu examples are marked, expected one", title, rows->count);
-    assert_int_equal(examples->count, SHARD);
+    assert_int_equal(examples->count, LIANA__SUM_SHARD);
     assert_int_equal(number(examples->items[rows->items[0]->integer], "position"), position);
     assert_int_equal(number(examples->items[rows->items[0]->integer], "record"), position);
 }
@@ -421,20 +349,20 @@ static void test_each_fault_is_named(void **state)
     (void)state;
     for (size_t i = 0; i < NUM_CASES; i++) {
         const fault_case *fault = &cases[i];
-        problem own;
+        liana__sum_problem own;
         char path[256];
         liana__test_folder();
-        begin(&own, fault->build);
+        liana__sum_problem_begin(&own, fault->build);
         if (fault->inject) fault->inject(&own);
         own.options.bad_numbers_folder = liana__test_path("bundles");
-        liana_status status = fit(&own);
+        liana_status status = liana__sum_problem_fit(&own);
         const char *message = liana_context_message(own.context);
         if (status != LIANA_OUT_OF_RANGE) fail_msg("%s: %s %s", fault->title, liana_status_name(status), message);
         bundle_path(path, fault->expected.step);
         if (!strstr(message, path))
             fail_msg("%s: not in step %d: %s", fault->title, (int)fault->expected.step, message);
         for (int threads = 1; threads <= 3; threads += 2) check_bundle(fault, path, threads);
-        end(&own);
+        liana__sum_problem_end(&own);
     }
 }
 
@@ -442,13 +370,13 @@ static void test_each_fault_is_named(void **state)
 static void test_good_numbers_are_left_alone(void **state)
 {
     (void)state;
-    problem own;
+    liana__sum_problem own;
     liana__test_folder();
-    begin(&own, NULL);
+    liana__sum_problem_begin(&own, NULL);
     own.options.bad_numbers_folder = liana__test_path("bundles");
-    assert_int_equal(fit(&own), LIANA_OK);
+    assert_int_equal(liana__sum_problem_fit(&own), LIANA_OK);
     assert_false(liana__folder_exists(liana__test_path("bundles")));
-    end(&own);
+    liana__sum_problem_end(&own);
 }
 
 /* ---- bundles and the command ---- */

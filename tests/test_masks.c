@@ -306,6 +306,8 @@ static const liana__strategy several = {
     .prepare = liana__replicas_prepare,
     .sum = liana__replicas_sum,
     .update = liana__replicas_update,
+    .check = liana__replicas_check,
+    .read_sum = liana__replicas_read_sum,
     .memory = liana__replicas_memory,
 };
 

@@ -3,6 +3,7 @@
 
 #include "ops/reduce/count_non_finite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void liana__finite_check_free(liana__finite_check *check)
@@ -12,43 +13,56 @@ void liana__finite_check_free(liana__finite_check *check)
     *check = (liana__finite_check){0};
 }
 
-static liana_tensor build(liana_graph *graph, liana__node *const *nodes, size_t count, bool of_variables)
+/* One output for each group of tensors. */
+static liana_status build(liana_graph *graph, liana__node *const *nodes, size_t count, bool of_variables)
 {
-    liana_tensor *tensors = liana__arena_allocate(&graph->arena, (count + 1) * sizeof *tensors);
-    if (!tensors) {
-        return liana__graph_fail(graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the check of numbers");
-    }
+    liana_tensor tensors[LIANA__MAX_FINITE_INPUTS];
     size_t num_tensors = 0;
     for (size_t i = 0; i < count; i++) {
         const liana__node *node = nodes[i];
-        if (!liana__dtype_is_float(node->dtype)) continue;
-        tensors[num_tensors++] = of_variables ? liana_graph_variable(graph, node->name, node->dtype, node->shape)
-                                              : liana_graph_input(graph, node->name, node->dtype, node->shape);
+        if (liana__dtype_is_float(node->dtype)) {
+            tensors[num_tensors++] = of_variables ? liana_graph_variable(graph, node->name, node->dtype, node->shape)
+                                                  : liana_graph_input(graph, node->name, node->dtype, node->shape);
+        }
+        const bool full = num_tensors == LIANA__MAX_FINITE_INPUTS || i + 1 == count;
+        if (!full || num_tensors == 0) continue;
+        char name[32];
+        snprintf(name, sizeof name, "counts/%zu", graph->num_outputs);
+        liana_graph_output(graph, name, liana__count_non_finite_at(LIANA_HERE, tensors, num_tensors));
+        num_tensors = 0;
     }
-    if (num_tensors == 0) return (liana_tensor){0};
-    liana_tensor counts = liana__count_non_finite_at(LIANA_HERE, tensors, num_tensors);
-    liana_graph_output(graph, "counts", counts);
-    return counts;
+    return liana_graph_status(graph);
+}
+
+/* The memory of the largest output. */
+static int32_t *allocate_counts(const liana_graph *graph)
+{
+    size_t largest = 1;
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        const liana__node *node = graph->outputs[i].node;
+        const size_t size = liana__byte_size(node->dtype, &node->shape);
+        if (size > largest) largest = size;
+    }
+    return malloc(largest);
 }
 
 liana_status liana__finite_check_create(liana__device *device, liana__node *const *nodes, size_t count,
                                         liana__variables *variables, liana__finite_check *check, liana__error *error)
 {
-    liana_graph *graph;
+    liana_graph *graph = NULL;
     *check = (liana__finite_check){0};
     liana_status status = liana_graph_create(device->context, &graph);
-    if (status == LIANA_OK) {
-        liana_tensor counts = build(graph, nodes, count, variables != NULL);
-        status = liana_graph_status(graph);
-        const int64_t num_chunks = counts.id && status == LIANA_OK ? liana_tensor_shape(counts).dims[0] : 0;
-        if (status != LIANA_OK || num_chunks == 0) liana_graph_destroy(graph);
-        if (status == LIANA_OK && num_chunks == 0) return LIANA_OK;
-        check->counts = malloc((size_t)num_chunks * sizeof *check->counts + 1);
-    }
+    if (status == LIANA_OK) status = build(graph, nodes, count, variables != NULL);
     if (status != LIANA_OK) {
+        liana_graph_destroy(graph);
         if (error && error != &device->context->error) *error = device->context->error;
         return status;
     }
+    if (graph->num_outputs == 0) {
+        liana_graph_destroy(graph);
+        return LIANA_OK;
+    }
+    check->counts = allocate_counts(graph);
     status = liana__program_create(device, graph, "finite", variables, &check->program, error);
     if (status == LIANA_OK && !check->counts) status = liana__fail_memory(error, "the check of numbers");
     if (status == LIANA_OK) status = liana__program_prepare(check->program, error);
@@ -56,18 +70,15 @@ liana_status liana__finite_check_create(liana__device *device, liana__node *cons
     return status;
 }
 
-static liana__non_finite read_counts(const liana__finite_check *check)
+/* Adds what one output says. */
+static void read_counts(const liana__node *node, const int32_t *counts, liana__non_finite *found)
 {
-    const liana__node *node = check->program->graph->outputs[0].node;
-    liana__non_finite found = {0};
-    const int32_t *next = check->counts;
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         for (int64_t chunks = liana__finite_chunks(liana__input_shape(node, i)); chunks > 0; chunks--) {
-            if (*next && !found.name) found.name = node->inputs[i]->name;
-            found.count += *next++;
+            if (*counts && !found->name) found->name = node->inputs[i]->name;
+            found->count += *counts++;
         }
     }
-    return found;
 }
 
 liana_status liana__finite_check_run(liana__finite_check *check, liana__non_finite *found, liana__error *error)
@@ -75,7 +86,10 @@ liana_status liana__finite_check_run(liana__finite_check *check, liana__non_fini
     *found = (liana__non_finite){0};
     if (!check->program) return LIANA_OK;
     LIANA_TRY(liana__program_run(check->program, error));
-    LIANA_TRY(liana__program_fetch(check->program, 0, check->counts, error));
-    *found = read_counts(check);
+    const liana_graph *graph = check->program->graph;
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        LIANA_TRY(liana__program_fetch(check->program, i, check->counts, error));
+        read_counts(graph->outputs[i].node, check->counts, found);
+    }
     return LIANA_OK;
 }

@@ -14,7 +14,7 @@ typedef struct liana__non_finite {
 /* Zero-initialise; free with liana__finite_check_free. */
 typedef struct liana__finite_check {
     liana__program *program; /* NULL: there is nothing to check */
-    int32_t *counts;         /* by chunk */
+    int32_t *counts;         /* by chunk, of an output of the program */
 } liana__finite_check;
 
 /* Checks `count` nodes of another graph: inputs, which are bound before each run, or variables, which are in the list

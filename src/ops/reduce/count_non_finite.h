@@ -6,6 +6,8 @@
 
 /* The elements of a tensor that are counted together: the first so many, the next, and the rest. */
 enum { LIANA__FINITE_CHUNK = 16384 };
+/* The most tensors of one node. */
+enum { LIANA__MAX_FINITE_INPUTS = 1024 };
 
 /* The number of NaNs and infinities in each chunk of each tensor, one tensor after the other: s32 [chunks of all]. */
 liana_tensor liana__count_non_finite_at(liana_location here, const liana_tensor *tensors, size_t count);

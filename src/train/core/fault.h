@@ -7,10 +7,10 @@
 
 typedef enum liana__fault_kind {
     LIANA__FAULT_NONE,
-    LIANA__FAULT_SUMS,   /* a loss, a gradient or a statistic; the update was not applied */
+    LIANA__FAULT_SUMS,    /* a loss, a gradient or a statistic; the update was not applied */
     LIANA__FAULT_PENALTY, /* what the loss has of the weights' regularizers; the update was not applied */
-    LIANA__FAULT_RATE,   /* the learning rate; the update was not applied */
-    LIANA__FAULT_UPDATE, /* what the update gave; weights and optimizer state are spoilt */
+    LIANA__FAULT_RATE,    /* the learning rate; the update was not applied */
+    LIANA__FAULT_UPDATE,  /* what the update gave; weights and optimizer state are spoilt */
 } liana__fault_kind;
 
 typedef struct liana__fault {

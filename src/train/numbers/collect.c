@@ -332,8 +332,8 @@ static liana_status collect_update(const liana__bad_step *step, const liana__fau
 
 /* ---- the penalty ---- */
 
-static liana_status collect_penalty(const liana__bad_step *step, const liana__fault *fault,
-                                    liana__incident *incident, liana__error *error)
+static liana_status collect_penalty(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
+                                    liana__error *error)
 {
     liana_context *context = step->training->context;
     const liana_model *model = step->training->model;

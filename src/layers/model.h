@@ -352,6 +352,11 @@ typedef struct liana__model_results {
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
 
+/* Whoever makes a mode for a program may be told of the calls that are made with it. */
+typedef struct liana_call_record {
+    void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects);
+} liana_call_record;
+
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */
 liana_tensor liana__model_average(const liana__model_results *results, size_t first, size_t index);

@@ -3,6 +3,7 @@
 
 #include "program/device.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/estimator/own_update.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +87,10 @@ static liana_status check_device(const liana_estimator *own, liana__error *error
 
 static liana_status find_strategy(liana_estimator *own, liana__error *error)
 {
-    const char *name = own->options.config.strategy.name;
-    own->options.config.strategy.name = NULL;
-    return name ? liana__strategy_find(name, &own->strategy, error) : LIANA_OK;
+    liana_strategy *given = &own->options.config.strategy;
+    given->name = copy(own, given->name);
+    liana_status status = liana__strategy_of(given, &own->arena, &own->strategy, error);
+    return status == LIANA_OK ? status : liana__fail_within(error, "%s: config", own->options.name);
 }
 
 static liana_status find_folder(liana_estimator *own, liana__error *error)
@@ -184,6 +186,9 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     liana__trainer_input inputs[LIANA_MAX_COMPONENTS];
     LIANA_TRY(liana__function_model_make(estimator->context, &estimator->fn, &first->offered, modes, &own->arena,
                                          &own->model, error));
+    if (modes->train && modes->train->update) {
+        LIANA_TRY(liana__own_update_make(&own->model, estimator->context, error));
+    }
     for (size_t i = 0; i < own->model.model->num_inputs; i++) {
         const liana__fn_component *component = &first->offered.items[own->model.ports[i]];
         inputs[i] = (liana__trainer_input){component->dtype, component->is_image};

@@ -10,7 +10,7 @@ struct liana_estimator {
     liana_context *context;
     liana__arena arena;
     liana_estimator_options options; /* with copies of what it points to */
-    const liana__strategy *strategy; /* NULL: one_device */
+    liana__strategy_choice strategy; /* options in the arena */
     liana__fn fn;
     const char *folder;      /* model_dir, or a temporary folder */
     const char *checkpoints; /* in it */

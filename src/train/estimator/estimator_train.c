@@ -86,9 +86,9 @@ static liana_status note_speed(liana__callback_item *item, liana_fit_context *co
     if (step % config->log_step_count_steps != 0) return LIANA_OK;
     double seconds = liana__clock_seconds() - own->last_seconds;
     liana__text text = {0};
-    liana__text_add(&text, "step %lld: loss %.6g", (long long)step, liana__totals_mean(context->totals, 0));
+    liana__text_add(&text, "step %lld: loss %.6g", (long long)step, liana__totals_value(context->totals, 0));
     for (size_t i = 0; i < training->num_metrics; i++) {
-        liana__text_add(&text, ", %s %.6g", training->metric_names[i], liana__totals_mean(context->totals, i + 1));
+        liana__text_add(&text, ", %s %.6g", training->metric_names[i], liana__totals_value(context->totals, i + 1));
     }
     liana__text_add(&text, " (%.1f steps a second)", seconds > 0 ? (double)done / seconds : 0);
     if (text.data) liana__note(&context->notes, "%s", text.data);
@@ -130,7 +130,8 @@ static liana_status add_callbacks(job *own, liana__error *error)
     liana__callback_list *callbacks = &own->callbacks;
     LIANA_TRY(liana__callbacks_begin(callbacks, error));
     if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->session.arena, &list, error));
-    LIANA_TRY(liana__callback_list_read(callbacks, list, "named_callbacks", &own->session.arena, error));
+    LIANA_TRY(liana__callback_list_read(callbacks, own->estimator->context, list, "named_callbacks",
+                                        &own->session.arena, error));
     for (size_t i = 0; i < train->num_callbacks; i++) {
         const liana_callback *one = train->callbacks ? train->callbacks[i] : NULL;
         LIANA_TRY(liana__user_callback_add(callbacks, one, error));

@@ -3,7 +3,6 @@
 
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/estimator/own_update.h"
 
 #include <string.h>
 
@@ -215,7 +214,7 @@ static liana_status add_weight(liana__function_model *own, const liana__fn_varia
                               .shape = variable->shape,
                               .layer = layer,
                               .trainable = variable->trained};
-    return liana__initializer_parse("zeros", &weight->initializer, error);
+    return liana__initializer_parse(NULL, "zeros", &weight->initializer, error);
 }
 
 static liana_status make_model(liana__function_model *own, liana_context *context, liana__error *error)
@@ -319,8 +318,7 @@ liana_status liana__function_model_make(liana_context *context, const liana__fn 
     made->function = (liana__leaf_function){.build = build_leaf, .user = made};
     made->function.gives_rows = modes->evaluate && modes->evaluate->kind == LIANA_MODE_PREDICT;
     LIANA_TRY(find_objective(made, error));
-    LIANA_TRY(make_model(made, context, error));
-    return modes->train && modes->train->update ? liana__own_update_make(made, context, error) : LIANA_OK;
+    return make_model(made, context, error);
 }
 
 void liana__function_model_destroy(liana__function_model *made)

@@ -21,7 +21,7 @@ typedef struct liana__function_model {
     liana__fn_variable *variables;      /* by weight of the model */
     liana__objective objective;
     liana__leaf_function function;
-    /* With an update of the model function's own: */
+    /* With an update of the model function's own (own_update.h): */
     liana_step step; /* only what liana__step_build_update reads */
     liana__update_variable *update_variables;
     const char **update_initializers; /* by update variable; NULL: it begins at 0 */

@@ -119,7 +119,7 @@ static liana_status read_choice(liana__fn_call *call, const liana_estimator_metr
     const liana__value *value = liana__metric_value(call->arena, &asked);
     liana_status status = !value || call->arena->failed
                               ? liana__fail_memory(&error, "a metric")
-                              : liana__metric_read(value, "metric", call->arena, choice, &error);
+                              : liana__metric_read(call->graph->context, value, "metric", call->arena, choice, &error);
     if (status == LIANA_OK) return status;
     liana__graph_fail(call->graph, liana_tensor_location(item->output), status, "%s: %s", call->fn->name,
                       error.message);

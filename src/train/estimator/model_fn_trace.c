@@ -173,7 +173,8 @@ static liana_status read_optimizer(liana__fn_call *call)
                               "the optimizer's .rate is a tensor; here it is a number or a schedule, such as "
                               "\"{name: Adam, learning_rate: {name: CosineDecay}}\"");
     }
-    liana_status status = liana__optimizer_options_read(&options, call->arena, &call->built.optimizer, &error);
+    liana_status status =
+        liana__optimizer_options_read(call->graph->context, &options, call->arena, &call->built.optimizer, &error);
     call->built.update = call->spec.update;
     if (status == LIANA_OK) return status;
     liana__fn_fail(call, (liana_tensor){0}, "%s", error.message);

@@ -8,6 +8,8 @@
 #include "distribute/strategy.h"
 #include "layers/activations.h"
 #include "layers/model.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -76,6 +78,22 @@ static void list_initializers(entries *list)
 {
     const char *const *names = liana__initializer_names();
     for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
+}
+
+static void list_regularizers(entries *list)
+{
+    for (size_t i = 0; liana__regularizer_types[i]; i++) {
+        const liana__regularizer_type *type = liana__regularizer_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
+}
+
+static void list_constraints(entries *list)
+{
+    for (size_t i = 0; liana__constraint_types[i]; i++) {
+        const liana__constraint_type *type = liana__constraint_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
 }
 
 static void list_losses(entries *list)
@@ -215,6 +233,8 @@ static const kind kinds[] = {
     {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
     {"activations", "activation functions of layers", list_activations, NULL},
     {"initializers", "initial values of weights", list_initializers, NULL},
+    {"regularizers", "penalties for the size of weights or results", list_regularizers, NULL},
+    {"constraints", "limits of weights", list_constraints, NULL},
     {"losses", "losses, for train.loss", list_losses, NULL},
     {"metrics", "metrics, for train.metrics", list_metrics, NULL},
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},

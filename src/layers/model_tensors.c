@@ -117,7 +117,7 @@ static void tell_effects(liana_location here, const liana_model *model, const li
     if (!effects && !record) return;
     liana_call_effects found = find_effects(here, results, first, graph);
     if (effects) *effects = found;
-    if (record) record->add(record, model, &found);
+    if (record) record->add(record, model, &found, results->penalties);
 }
 
 void liana_model_call_at(liana_location here, const liana_model *model, const liana_tensor *inputs, size_t num_inputs,

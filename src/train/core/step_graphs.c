@@ -149,6 +149,7 @@ static void call_model(const liana__trainer_options *options, const liana_tensor
     made->results = liana__model_call(options->model, inputs, mode);
     if (liana_graph_status(mode->positions.graph) != LIANA_OK) return;
     take_results(&made->results, &made->measured);
+    made->measured.penalties = made->results.penalties;
     liana__objective_build(options->objective, &made->measured);
     if (!mode->training) made->rows = predictions_in_rows(options->objective, &made->measured, size);
 }

@@ -48,6 +48,11 @@ static liana_status check_metrics(const liana__function_model *own, liana__error
         if (find_metric(train, other->metrics[i].name)) continue;
         return fail(own, error, "the metric", other->metrics[i].name, evaluating, training);
     }
+    if (train->is_regularized != other->is_regularized) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the model function calls models with regularizers only when %s; call the same in both",
+                           own->fn->name, train->is_regularized ? "training" : "evaluating");
+    }
     if (train->elements == other->elements) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s: the loss has %lld elements for an example when training, but %lld when evaluating",
@@ -80,6 +85,8 @@ static liana_status find_objective(liana__function_model *own, liana__error *err
         objective->num_sums += metric->num_sums;
         if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
     }
+    objective->is_regularized = built->is_regularized && built->kind != LIANA_MODE_PREDICT;
+    if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
     return LIANA_OK;
 }
 
@@ -196,6 +203,16 @@ static liana_status add_ports(liana__function_model *own, liana__error *error)
                        own->fn->name);
 }
 
+/* What a model says of its weight. What is only evaluated has penalties too: the loss is the same. */
+static void add_rules(const liana__function_model *own, const liana__fn_variable *variable, liana__weight *weight)
+{
+    const liana_model *model = variable->model;
+    if (!model || main_mode(own)->kind == LIANA_MODE_PREDICT) return;
+    weight->regularizer = model->weights[variable->weight].regularizer;
+    weight->constraint = model->weights[variable->weight].constraint;
+    if (!own->modes.train) weight->trainable = liana__weight_trainable(model, variable->weight);
+}
+
 static liana_status add_weight(liana__function_model *own, const liana__fn_variable *variable, liana__error *error)
 {
     liana_model *model = own->model;
@@ -214,6 +231,7 @@ static liana_status add_weight(liana__function_model *own, const liana__fn_varia
                               .shape = variable->shape,
                               .layer = layer,
                               .trainable = variable->trained};
+    add_rules(own, variable, weight);
     return liana__initializer_parse(NULL, "zeros", &weight->initializer, error);
 }
 

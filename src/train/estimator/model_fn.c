@@ -194,7 +194,16 @@ static void add_updates(recorder *own, const liana_model *model, const liana_cal
     call->num_updates = count;
 }
 
-static void on_call(liana_call_record *record, const liana_model *model, const liana_call_effects *effects)
+/* The penalties of results, and that there is a place for penalties of weights. */
+static void add_penalties(liana__fn_call *call, const liana_model *model, liana_tensor penalties)
+{
+    call->built.is_regularized |= liana__model_is_regularized(model);
+    if (!penalties.id) return;
+    call->penalties = call->penalties.id ? liana_op_add(call->penalties, penalties) : penalties;
+}
+
+static void on_call(liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
+                    liana_tensor penalties)
 {
     recorder *own = (recorder *)record;
     if (own->call->graph->status != LIANA_OK) return;
@@ -207,6 +216,7 @@ static void on_call(liana_call_record *record, const liana_model *model, const l
         own->models[own->num_models++] = model;
     }
     add_updates(own, model, effects);
+    add_penalties(own->call, model, penalties);
 }
 
 /* ---- the call ---- */

@@ -62,6 +62,7 @@ typedef struct liana__fn_built {
     bool used[LIANA_MAX_COMPONENTS];       /* by component of the data: it is asked for */
     int64_t num_ids[LIANA_MAX_COMPONENTS]; /* of whole numbers that are looked up: they must be below; 0: any */
     int64_t elements;                      /* of the loss, in one example */
+    bool is_regularized;                   /* a called model has regularisers: the last sum is of their penalties */
     liana__fn_metric metrics[LIANA_MAX_METRICS];
     size_t num_metrics, num_sums; /* sums with that of the loss */
     liana__fn_prediction predictions[LIANA_MAX_PREDICTIONS];
@@ -108,6 +109,7 @@ typedef struct liana__fn_call {
     liana_tensor sums;                           /* f32 [num_sums] */
     liana_tensor rows;                           /* f32 [size, row_size]: predictions */
     liana_tensor outputs[LIANA_MAX_PREDICTIONS]; /* by prediction */
+    liana_tensor penalties;                      /* [size]: of the called models' results; invalid: none */
     liana_variable_update *updates;              /* of the called models, in the graph's arena */
     size_t num_updates;
 } liana__fn_call;

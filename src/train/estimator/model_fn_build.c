@@ -171,10 +171,19 @@ static bool is_metric(const liana_estimator_metric *item)
 
 /* ---- sums ---- */
 
+/* The activities' penalties, which are part of the loss, and their sum, f32 [1]. The trainer adds those of weights. */
+static liana_tensor build_penalty(liana__fn_call *call)
+{
+    if (!call->penalties.id) return as_part(liana_graph_scalar(call->graph, LIANA_F32, 0));
+    liana_tensor sum = sum_by_example(call, call->penalties);
+    call->loss = liana_op_add(call->loss, sum);
+    return as_part(sum);
+}
+
 liana_status liana__fn_build_sums(liana__fn_call *call)
 {
     liana__fn_built *built = &call->built;
-    liana_tensor parts[1 + LIANA_MAX_METRICS];
+    liana_tensor parts[2 + LIANA_MAX_METRICS];
     if (call->kind == LIANA_MODE_PREDICT) {
         call->sums = liana_op_reshape(liana_graph_scalar(call->graph, LIANA_F32, 0), liana_shape_of(1));
         built->num_sums = built->elements = 1;
@@ -189,7 +198,11 @@ liana_status liana__fn_build_sums(liana__fn_call *call)
         built->num_sums += made->num_sums;
         built->num_metrics++;
     }
-    call->sums = liana_op_concat(parts, 1 + built->num_metrics, 0);
+    if (built->is_regularized) {
+        parts[1 + built->num_metrics] = build_penalty(call);
+        built->num_sums++;
+    }
+    call->sums = liana_op_concat(parts, 1 + built->num_metrics + built->is_regularized, 0);
     return call->graph->status;
 }
 

@@ -80,6 +80,21 @@ static liana_status list_variables(liana__function_model *own, const liana_graph
     return own->arena->failed ? liana__fail_memory(error, "an update") : LIANA_OK;
 }
 
+/* These are applied by the optimizer's update. */
+static liana_status check_rules(const liana__function_model *own, liana__error *error)
+{
+    const liana_model *model = own->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        if (!weight->regularizer.type && !weight->constraint.type) continue;
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "%s: the weight '%s' has a %s, which an update of one's own does not apply; use an optimizer",
+            own->fn->name, weight->name, weight->regularizer.type ? "regularizer" : "constraint");
+    }
+    return LIANA_OK;
+}
+
 static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
 {
     liana__function_model *own = user;
@@ -102,6 +117,7 @@ liana_status liana__own_update_make(liana__function_model *made, liana_context *
                                          .name = made->fn->name,
                                          .scalars = {"learning_rate", "iteration"}};
     step->num_scalars = 2;
+    LIANA_TRY(check_rules(made, error));
     LIANA_TRY(list_sums(made, error));
     LIANA_TRY(liana__step_build_update(step, &graph, error));
     liana_status status = list_variables(made, graph, error);

@@ -45,7 +45,7 @@ static void test_rates_and_smoothing(void **state)
 }
 
 /* A sweep without smoothing over a function of the logarithm of the rate. Returns whether it ran to the end. */
-static bool sweep(liana__rate_range range, double (*loss)(double decade), liana__rate_curve *curve)
+static bool run_sweep(liana__rate_range range, double (*loss)(double decade), liana__rate_curve *curve)
 {
     liana__error error = {0};
     range.smoothing = 0;
@@ -91,7 +91,7 @@ static void test_suggestions(void **state)
     liana__error error = {0};
     liana__rate_suggestion found;
     liana__rate_curve curve;
-    assert_false(sweep(usual, step_and_wall, &curve));
+    assert_false(run_sweep(usual, step_and_wall, &curve));
     assert_true(curve.diverged);
     assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
     assert_near(found.steepest, pow(10, -3.5), 1e-9);
@@ -102,7 +102,7 @@ static void test_suggestions(void **state)
     assert_non_null(strstr(found.reason, "diverges"));
     liana__rate_curve_free(&curve);
     /* One fall from 10^-1.5 to 10^-1.4 and a slow decline to the end, which is lowest: a tenth of it would be above. */
-    assert_true(sweep(usual, falling, &curve));
+    assert_true(run_sweep(usual, falling, &curve));
     assert_false(curve.diverged);
     assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
     assert_near(found.lowest, 1, 1e-9);
@@ -118,18 +118,18 @@ static void test_no_suggestion(void **state)
     liana__error error = {0};
     liana__rate_suggestion found;
     liana__rate_curve curve;
-    assert_true(sweep(usual, flat, &curve));
+    assert_true(run_sweep(usual, flat, &curve));
     assert_fails(liana__rate_curve_suggest(&curve, &found, &error), LIANA_OUT_OF_RANGE, &error, "did not fall",
                  "larger rate", NULL);
     assert_true(isnan(found.rate));
     liana__rate_curve_free(&curve);
-    assert_false(sweep(usual, growing, &curve));
+    assert_false(run_sweep(usual, growing, &curve));
     /* 10^(i/10) is above 4 from update 7 on. */
     assert_int_equal(curve.count, 8);
     assert_fails(liana__rate_curve_suggest(&curve, &found, &error), LIANA_OUT_OF_RANGE, &error, "grew", "below 1e-06",
                  NULL);
     liana__rate_curve_free(&curve);
-    assert_false(sweep(usual, broken, &curve));
+    assert_false(run_sweep(usual, broken, &curve));
     assert_int_equal(curve.count, 7);
     assert_true(curve.diverged);
     assert_fails(liana__rate_curve_suggest(&curve, &found, &error), LIANA_OUT_OF_RANGE, &error, "diverged after 7",
@@ -328,6 +328,32 @@ static void test_failures_in_c(void **state)
     liana__tiny_fit_close(&own);
 }
 
+/* ---- docs/experiments.md ---- */
+
+static void check(liana_status status)
+{
+    assert_int_equal(status, LIANA_OK);
+}
+
+static void find_and_print(liana_model *model, const liana_dataset *data)
+{
+    liana_learning_rate_sweep sweep;
+    liana_find_learning_rate_options options = {.fit = {.training = data, .batch_size = 16, .optimizer = "Adam"}};
+    check(liana_find_learning_rate(model, &options, &sweep));
+    printf("%g: %s\n", sweep.suggested, sweep.reason);
+    liana_learning_rate_sweep_free(&sweep);
+}
+
+static void test_the_document(void **state)
+{
+    (void)state;
+    liana__tiny_fit own = liana__tiny_fit_open(COUNT);
+    liana_model *model = liana__tiny_model(own.context);
+    find_and_print(model, own.training);
+    liana_model_destroy(model);
+    liana__tiny_fit_close(&own);
+}
+
 /* ---- the command ---- */
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -469,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_the_model_stays_as_it_is),
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_failures_in_c),
+        cmocka_unit_test(test_the_document),
         cmocka_unit_test(test_the_command),
         cmocka_unit_test(test_json_and_svg),
         cmocka_unit_test(test_refused),

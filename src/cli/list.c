@@ -7,6 +7,7 @@
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
+#include "layers/model.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -52,6 +53,9 @@ static void list_layers(entries *list)
 {
     for (size_t i = 0; liana__layer_types[i]; i++) {
         add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
+    }
+    for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
+        add(list, own->name, own->doc, own->options);
     }
 }
 
@@ -132,7 +136,8 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#define LIANA__STRATEGY(stem, symbol) \
+    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
 }

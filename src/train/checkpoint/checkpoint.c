@@ -79,7 +79,7 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
-    liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
+    liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
     liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));

@@ -178,12 +178,12 @@ typedef struct liana__train_config {
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
-    const char *device;   /* a backend's name */
-    const char *strategy; /* its name */
-    int precision;        /* liana_precision */
-    int recompute;        /* liana_recompute */
-    int64_t memory;       /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
-    int64_t threads;      /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
+    const char *device;           /* a backend's name */
+    const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
+    int precision;                /* liana_precision */
+    int recompute;                /* liana_recompute */
+    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
+    int64_t threads; /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
 } liana__train_config;
 
 typedef struct liana__checkpoint_config {
@@ -194,6 +194,7 @@ typedef struct liana__checkpoint_config {
 } liana__checkpoint_config;
 
 typedef struct liana__config {
+    const liana_context *context; /* whose own parts may be named; NULL: none */
     liana__data_config data;
     liana__model_config model;
     liana__train_config train;
@@ -209,11 +210,12 @@ const liana__fields *liana__config_fields(void);
 
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
  * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
- * relative to the folder of the file; those in overrides to the current folder. Everything is in the arena. Errors:
+ * relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL: there are none) may be named. Everything is in the arena. Errors:
  * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
  * IO_ERROR. */
-liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
-                                liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
+liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
+                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+    LIANA_MUST_USE;
 
 /* A change of a configuration by a dotted key, as another file writes it. Paths in the value are relative to the folder
  * of that file. */
@@ -223,13 +225,14 @@ typedef struct liana__config_change {
 } liana__config_change;
 
 /* Reads a YAML file, and makes the changes in their order. Errors: as above; those of a change have its place. */
-liana_status liana__config_load_changed(const char *path, const liana__config_change *changes, size_t num_changes,
-                                        liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
+liana_status liana__config_load_changed(liana_context *context, const char *path, const liana__config_change *changes,
+                                        size_t num_changes, liana__arena *arena, liana__config *config,
+                                        liana__error *error) LIANA_MUST_USE;
 
 /* The same from a text. `file` is its name in messages; paths are relative to its folder. */
-liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
-                                 size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
+                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                 liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
 liana_status liana__config_read_source(const liana__value *value, const char *where, liana__arena *arena,

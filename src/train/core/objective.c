@@ -61,7 +61,7 @@ static liana_status read_loss(const reading *own, size_t output, const liana__va
 {
     liana__objective_output *item = &own->objective->outputs[output];
     if (value && value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    LIANA_TRY(liana__loss_read(value, where, own->arena, &item->choice, own->error));
+    LIANA_TRY(liana__loss_read(own->request->model->context, value, where, own->arena, &item->choice, own->error));
     item->activation = item->choice.loss->activation;
     return LIANA_OK;
 }
@@ -170,7 +170,7 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
     }
     liana__objective_metric *item = &objective->metrics[objective->num_metrics];
     *item = (liana__objective_metric){.output = output, .num_sums = 1};
-    LIANA_TRY(liana__metric_read(value, where, own->arena, &item->choice, own->error));
+    LIANA_TRY(liana__metric_read(own->request->model->context, value, where, own->arena, &item->choice, own->error));
     const liana__metric *metric = item->choice.metric;
     if (!of->choice.loss) {
         return liana__fail_at(own->error, &value->place, where,
@@ -269,6 +269,11 @@ static liana_status lay_out(const reading *own)
     liana__objective *objective = own->objective;
     bool several = objective->num_outputs > 1;
     objective->num_sums = objective->num_outputs;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (!objective->outputs[i].masked) continue;
+        objective->outputs[i].count_sum = objective->num_sums++;
+        objective->num_masked++;
+    }
     objective->value_names[objective->num_values++] = "loss";
     for (size_t i = 0; several && i < objective->num_outputs; i++) {
         const char *name = liana__arena_format(own->arena, "%s_loss", objective->outputs[i].name);
@@ -313,6 +318,7 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(read_losses(&own));
     LIANA_TRY(read_loss_weights(&own));
     for (size_t i = 0; i < objective->num_outputs; i++) LIANA_TRY(choose_target(&own, i));
+    LIANA_TRY(liana__objective_find_masks(request->model, objective, error));
     LIANA_TRY(read_metrics(&own));
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;

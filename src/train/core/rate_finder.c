@@ -24,7 +24,7 @@ static liana_status update(sweep *own, const liana__batch *batch, liana__error *
     LIANA_TRY(liana__trainer_step(trainer, &data, rate, index + 1, &sums, error));
     liana__totals_clear(&own->totals);
     liana__totals_add(&own->totals, sums, batch->count, batch->num_positions - batch->count);
-    double loss = liana__totals_mean(&own->totals, 0);
+    double loss = liana__totals_value(&own->totals, 0);
     own->goes_on = liana__rate_curve_add(own->curve, loss);
     if (!options->on_update || options->on_update(options->user, index + 1, rate, loss)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED, "the learning-rate finder was stopped after %lld updates",

@@ -119,8 +119,9 @@ static void describe_match(const liana__compile_request *request, liana__text *t
 static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
-    liana__text_add(&text, "%s\n%s\n", request->strategy ? request->strategy : "",
-                    request->optimizer ? request->optimizer : "");
+    const liana_strategy *strategy = &request->strategy;
+    liana__text_add(&text, "%s %lld %lld %d\n%s\n", strategy->name ? strategy->name : "", (long long)strategy->replicas,
+                    (long long)strategy->threads, (int)strategy->bind, request->optimizer ? request->optimizer : "");
     for (int64_t i = 0; i < request->num_class_weights; i++) {
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");
@@ -140,12 +141,12 @@ static char *make_key(const liana__compile_request *request)
 
 /* ---- names ---- */
 
-static liana_status read_optimizer(const char *text, liana__arena *arena, liana__optimizer_choice *choice,
-                                   liana__error *error)
+static liana_status read_optimizer(const liana_context *context, const char *text, liana__arena *arena,
+                                   liana__optimizer_choice *choice, liana__error *error)
 {
     liana__value *map;
     LIANA_TRY(liana__optimizer_text_read(text, arena, &map, error));
-    return liana__optimizer_read(map, "optimizer", arena, choice, error);
+    return liana__optimizer_read(context, map, "optimizer", arena, choice, error);
 }
 
 /* ---- compiling ---- */
@@ -198,7 +199,8 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                        .memory = request->memory,
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
-    if (request->optimizer) LIANA_TRY(read_optimizer(request->optimizer, &item->arena, &optimizer, error));
+    if (request->optimizer)
+        LIANA_TRY(read_optimizer(request->model->context, request->optimizer, &item->arena, &optimizer, error));
     liana__objective *objective = liana__arena_allocate(&item->arena, sizeof *objective);
     if (!objective) return liana__fail_memory(error, "the loss");
     options.trainer.objective = objective;
@@ -210,7 +212,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
         options.trainer.inputs = inputs;
         options.trainer.weighted = request->match->weight != NULL;
     }
-    if (request->strategy) LIANA_TRY(liana__strategy_find(request->strategy, &options.strategy, error));
+    LIANA_TRY(liana__strategy_of(&request->strategy, &item->arena, &options.strategy, error));
     return liana__training_open(&item->training, &options, error);
 }
 

@@ -278,13 +278,13 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
 liana_results liana__results_of(const liana__totals *totals)
 {
     liana_results results = {.num_examples = totals->count,
-                             .loss = liana__totals_mean(totals, 0),
+                             .loss = liana__totals_value(totals, 0),
                              .bad_records = totals->bad_records};
     const liana__objective *objective = totals->objective;
     size_t count = objective ? objective->num_values - 1 : 0;
     results.num_metrics = count < LIANA_MAX_METRICS ? count : LIANA_MAX_METRICS;
     for (size_t i = 0; i < results.num_metrics; i++) {
-        results.metrics[i] = liana__totals_mean(totals, i + 1);
+        results.metrics[i] = liana__totals_value(totals, i + 1);
         results.metric_names[i] = objective->value_names[i + 1];
     }
     return results;
@@ -418,7 +418,8 @@ static liana_status add_callbacks(session *own, const liana_fit_options *options
     liana__value *list = NULL;
     LIANA_TRY(liana__callbacks_begin(&own->callbacks, error));
     if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->arena, &list, error));
-    LIANA_TRY(liana__callback_list_read(&own->callbacks, list, "named_callbacks", &own->arena, error));
+    LIANA_TRY(
+        liana__callback_list_read(&own->callbacks, own->model->context, list, "named_callbacks", &own->arena, error));
     for (size_t i = 0; i < options->num_callbacks; i++) {
         const liana_callback *one = options->callbacks ? options->callbacks[i] : NULL;
         LIANA_TRY(liana__user_callback_add(&own->callbacks, one, error));
@@ -519,7 +520,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
 {
     const char *resumed_from = options->resume ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
-                                      .strategy = options->strategy.name,
+                                      .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},

@@ -19,7 +19,7 @@ liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_r
     seed->place = sweep->seeds_place;
     if (count) memcpy(changes, setting->changes, count * sizeof *changes);
     changes[count++] = (liana__config_change){"train.seed", seed};
-    return liana__config_load_changed(sweep->base, changes, count, arena, config, error);
+    return liana__config_load_changed(NULL, sweep->base, changes, count, arena, config, error);
 }
 
 /* As the file of the run has it. Threads are a matter of the machine. */

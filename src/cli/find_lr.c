@@ -16,8 +16,8 @@ static const liana__option options[] = {
     {"updates", "N", "the number of updates (default: 100)"},
     {"smoothing", "X", "how much the smoothed loss keeps of its last value, below 1 (default: 0.9)"},
     {"divergence", "X", "stop when the smoothed loss is X times the lowest one (default: 4)"},
-    {"plot", "FILE", "the picture, .png or .svg (default: CONFIG.find-lr.png, next to the configuration)"},
-    {"numbers", "FILE", "the numbers, .csv or .json (default: CONFIG.find-lr.csv, next to the configuration)"},
+    {"plot", "FILE", "the picture, .png or .svg (default: NAME.find-lr.png beside NAME.yaml)"},
+    {"numbers", "FILE", "the numbers, .csv or .json (default: NAME.find-lr.csv beside NAME.yaml)"},
     LIANA__OPTION_JSON,
     {0},
 };

@@ -5,13 +5,15 @@
 #include "report/curves.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The measures in pixels. */
 enum {
     MARGIN = 24,
     TITLE = 36,
     KEY_HEIGHT = 20,
-    KEY_WIDTH = 236,
+    KEY_WIDTH = 236, /* at least */
+    KEY_LETTER = 8,  /* about, of a letter */
     KEY_SAMPLE = 28,
     LEFT = 62,
     TOP = 40,
@@ -243,9 +245,9 @@ static void draw_panel(plot *own)
 
 /* ---- the page ---- */
 
-static void draw_key(const plot *own, const liana__figure_key *key)
+static void draw_key(const plot *own, const liana__figure_key *key, double width)
 {
-    const liana__label label = {.size = 12, .max_width = KEY_WIDTH - KEY_SAMPLE - 20, .ink = liana__ink_text};
+    const liana__label label = {.size = 12, .max_width = width - KEY_SAMPLE - 20, .ink = liana__ink_text};
     cairo_t *cairo = own->canvas->cairo;
     if (key->ring) {
         draw_dot(own, own->x + KEY_SAMPLE / 2.0, own->y - 4, 6, key->ink);
@@ -261,13 +263,23 @@ static void draw_key(const plot *own, const liana__figure_key *key)
     liana__canvas_text(own->canvas, own->x + KEY_SAMPLE + 8, own->y, &label, key->name);
 }
 
-static void draw_keys(liana__canvas *canvas, const liana__figure *figure, double top, size_t per_row)
+/* Wide enough for the longest name, if the page is. */
+static double find_key_width(const liana__figure *figure, double page)
+{
+    double width = KEY_WIDTH;
+    for (size_t i = 0; i < figure->num_keys; i++) {
+        width = fmax(width, KEY_SAMPLE + 30 + KEY_LETTER * (double)strlen(figure->keys[i].name));
+    }
+    return fmin(width, page - MARGIN);
+}
+
+static void draw_keys(liana__canvas *canvas, const liana__figure *figure, double top, double width, size_t per_row)
 {
     for (size_t i = 0; i < figure->num_keys; i++) {
         const plot place = {.canvas = canvas,
-                            .x = MARGIN + KEY_WIDTH * (double)(i % per_row),
+                            .x = MARGIN + width * (double)(i % per_row),
                             .y = top + KEY_HEIGHT * (double)(i / per_row) + 14};
-        draw_key(&place, &figure->keys[i]);
+        draw_key(&place, &figure->keys[i], width);
     }
 }
 
@@ -277,7 +289,8 @@ liana_status liana__figure_write(const char *path, const liana__figure *figure, 
     size_t columns = figure->num_panels < figure->columns ? figure->num_panels : figure->columns;
     size_t rows = columns ? (figure->num_panels + columns - 1) / columns : 0;
     double width = cell_width * (double)columns + MARGIN;
-    size_t per_row = (size_t)((width - MARGIN) / KEY_WIDTH);
+    double key_width = find_key_width(figure, width);
+    size_t per_row = (size_t)((width - MARGIN) / key_width);
     size_t key_rows = per_row ? (figure->num_keys + per_row - 1) / per_row : 0;
     double top = figure->title ? TITLE : 0, key_top = MARGIN / 2.0 + top;
     double head = key_top + KEY_HEIGHT * (double)key_rows + 6;
@@ -289,7 +302,7 @@ liana_status liana__figure_write(const char *path, const liana__figure *figure, 
         const liana__label label = {.size = 17, .bold = true, .max_width = width - 2 * MARGIN, .ink = liana__ink_text};
         liana__canvas_text(&canvas, MARGIN, MARGIN + 8, &label, figure->title);
     }
-    draw_keys(&canvas, figure, key_top, per_row);
+    draw_keys(&canvas, figure, key_top, key_width, per_row);
     for (size_t i = 0; i < figure->num_panels; i++) {
         plot own = {.canvas = &canvas,
                     .panel = &figure->panels[i],

@@ -140,7 +140,7 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_plot = {
     .name = "plot",
-    .operands = "RUN ... | --schedule CONFIG.yaml ... [key=value ...]",
+    .operands = "RUN ... | --schedule CONFIG ... [key=value]",
     .summary = "Draw several runs, or learning-rate schedules, in one figure",
     .help =
         "Draws a panel for each measure of the runs (loss, accuracy, recall, precision, F1, ...) by epoch, and one\n"

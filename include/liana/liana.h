@@ -13,6 +13,7 @@
 #include <liana/indexing.h>
 #include <liana/iterator.h>
 #include <liana/layers.h>
+#include <liana/learning_rate.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>

@@ -71,7 +71,7 @@ extern const liana__callback *const liana__controls[];
 
 /* ---- what callbacks see, and what they ask for ---- */
 
-/* The sums of the last update, as liana__totals_add takes them. Borrowed until the next one. */
+/* The sums of the last update (NULL: it was not applied), as liana__totals_add takes them. Borrowed until the next one. */
 typedef struct liana__update_sums {
     const float *sums;
     int64_t count, bad_records;

@@ -94,7 +94,8 @@ static const char *first_difference(const liana__value *a, const liana__value *b
 }
 
 /* Keys that may change between the parts of a run: they change no result, or say how long it is and what watches it.
- * (Until a record is bad, a run that would skip it is one that would fail at it.) */
+ * (Until a record is bad, a run that would skip it is one that would fail at it; and so with
+ * numbers that are not finite.) */
 static const char *const FREE_KEYS[] = {"output",
                                         "data.threads",
                                         "data.memory",
@@ -104,6 +105,9 @@ static const char *const FREE_KEYS[] = {"output",
                                         "data.remote_cache_limit",
                                         "data.on_bad_record",
                                         "data.max_bad",
+                                        "train.on_bad_numbers",
+                                        "train.max_bad_numbers",
+                                        "train.bad_numbers_factor",
                                         "train.epochs",
                                         "train.steps",
                                         "train.max_minutes",

@@ -348,6 +348,8 @@ static liana_status lay_out(const reading *own)
         if (!metric->choice.metric->is_matrix) objective->num_listed += metric->num_values;
         if (!metric->num_values) objective->value_names[objective->num_values++] = metric->name;
     }
+    objective->is_regularized = liana__model_is_regularized(own->request->model);
+    if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
     return LIANA_OK;
 }
 

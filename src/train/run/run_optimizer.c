@@ -37,5 +37,6 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
 liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
 {
     LIANA_TRY(liana__run_find_match(run, error));
-    return liana__run_find_objective(run, true, objective, error);
+    const liana__run_options wanted = {.training = true};
+    return liana__run_find_objective(run, &wanted, objective, error);
 }

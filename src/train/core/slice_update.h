@@ -15,6 +15,7 @@ typedef struct liana__update_items {
     const liana_model *model;
     const liana__optimizer *optimizer;
     const void *optimizer_options;
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none; set once it was created */
     const liana__average *averages; /* by weight of the model */
     const bool *updated;            /* by weight of the model: it has a sum over the leaves */
     liana__update_reads reads;

@@ -22,6 +22,7 @@ typedef struct liana__trainer_options {
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none */
     int64_t batch_size;              /* the largest number of examples in a batch */
     int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
     int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */

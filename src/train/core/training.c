@@ -72,6 +72,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     if (options->optimizer) {
         wanted.optimizer = options->optimizer->optimizer;
         wanted.optimizer_options = options->optimizer->options;
+        wanted.rate_multipliers = options->optimizer->rate_multipliers;
         training->learning_rate = options->optimizer->learning_rate;
     }
     LIANA_TRY(open_devices(training, options, &wanted, error));

@@ -127,6 +127,13 @@ static void list_callbacks(entries *list)
     }
 }
 
+static void list_controls(entries *list)
+{
+    for (size_t i = 0; liana__controls[i]; i++) {
+        add(list, liana__controls[i]->name, liana__controls[i]->doc, liana__controls[i]->options);
+    }
+}
+
 static void list_sources(entries *list)
 {
 #define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
@@ -240,6 +247,7 @@ static const kind kinds[] = {
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"callbacks", "what runs after epochs and updates, for train.callbacks", list_callbacks, NULL},
+    {"controls", "what decides whether a training goes on or back, for train.control", list_controls, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
     {"columns", "options of one column, for data.columns", list_columns, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},

@@ -103,7 +103,8 @@ static void test_what_is_refused(void **state)
     (void)state;
     own_state own = begin();
     static const char *const wrong[][2] = {
-        {"{name: SGD, rate_multipliers: {\"blok_*\": 0.1}}", "rate_multipliers: 'blok_*' matches no weight and no layer"},
+        {"{name: SGD, rate_multipliers: {\"blok_*\": 0.1}}",
+         "rate_multipliers: 'blok_*' matches no weight and no layer"},
         {"{name: SGD, rate_multipliers: {head: -1}}", "rate_multipliers.head: found the number -1"},
         {"{name: SGD, rate_multipliers: {head: much}}", "found the text 'much', expected a number"},
         {"{name: SGD, rate_multipliers: {head: .nan}}", "expected a number from 0 on"},
@@ -135,7 +136,9 @@ static void test_in_a_graph(void **state)
     liana_graph_initializer(a, "ones");
     liana_graph_initializer(b, "ones");
     liana_tensor loss = liana_op_add(liana_op_square(a), liana_op_square(b));
-    liana_minimize(loss, .optimizer = "{name: SGD, learning_rate: 0.25, rate_multipliers: {\"base/*\": 0.5}}");
+    const liana_optimizer_options options = {
+        .optimizer = "{name: SGD, learning_rate: 0.25, rate_multipliers: {\"base/*\": 0.5}}"};
+    liana_minimize(loss, NULL, 0, &options);
     assert_int_equal(liana_graph_status(graph), LIANA_OK);
     assert_int_equal(liana_device_open(own.context, "cpu", &device), LIANA_OK);
     assert_int_equal(liana_program_create(device, graph, NULL, &program), LIANA_OK);

@@ -14,7 +14,8 @@ static liana_status read_item(const liana__value *map, size_t index, const char 
     *item = (liana__rate_multiplier){map->keys[index], map->key_places[index], is_number ? value->number : -1};
     if (item->factor >= 0 && item->factor <= 1e9) return LIANA_OK;
     snprintf(key, sizeof key, "%s.%.100s", where, item->pattern);
-    return liana__fail_at(error, &value->place, key, "found %s, expected a number from 0 on: 0.1 for a tenth of the rate",
+    return liana__fail_at(error, &value->place, key,
+                          "found %s, expected a number from 0 on: 0.1 for a tenth of the rate",
                           liana__value_describe(value, found, sizeof found));
 }
 

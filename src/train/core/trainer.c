@@ -246,8 +246,7 @@ static liana_status check_multipliers(const liana__trainer_options *options, lia
     const char **names = calloc(model->num_weights + 1, sizeof *names);
     if (!names) return liana__fail_memory(error, "the trainer");
     for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
-    liana_status status =
-        liana__rate_multipliers_check(options->rate_multipliers, names, model->num_weights, error);
+    liana_status status = liana__rate_multipliers_check(options->rate_multipliers, names, model->num_weights, error);
     free(names);
     return status;
 }

@@ -194,7 +194,7 @@ static void test_a_line_is_that_of_plain_numbers(void **state)
             distance += fabs(error) / ROWS;
         }
         liana_results results;
-        done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input = {own.data}}, &results));
+        done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, &results));
         assert_int_equal(results.num_metrics, 1);
         assert_string_equal(results.metric_names[0], "distance");
         assert_true(fabs(results.loss - loss) < 1e-5);
@@ -225,6 +225,95 @@ static void test_an_update_of_its_own(void **state)
         liana_estimator_destroy(estimator);
     }
     assert_true(total > 100.5F && total < 200);
+    tear_down(&own);
+}
+
+/* ---- masks ---- */
+
+enum { STEPS = 3 };
+
+/* y = w x for each number of x, of which the first `label` count. */
+static liana_estimator_spec masked_fn(const liana_features *features, const liana_features *targets,
+                                      const liana_estimator_mode *mode, void *params)
+{
+    const fixture *own = params;
+    static const float places[STEPS] = {0, 1, 2};
+    liana_tensor x = liana_feature(features, "x"), y = liana_feature(features, "y");
+    liana_tensor length = liana_op_cast(liana_feature(targets, "label"), LIANA_F32);
+    liana_tensor w = liana_graph_variable(features->graph, "w", LIANA_F32, LIANA_SCALAR);
+    liana_graph_initializer(w, "zeros");
+    const liana_shape column = liana_shape_of(features->size, 1);
+    liana_tensor place = liana_graph_constant(features->graph, LIANA_F32, liana_shape_of(1, STEPS), places);
+    liana_tensor error = liana_op_subtract(liana_op_multiply(w, x), liana_op_reshape(y, column));
+    liana_tensor counts = liana_op_less(place, liana_op_reshape(length, column));
+    liana_estimator_spec spec = {
+        .loss = liana_op_square(error),
+        .loss_mask = counts,
+        .metrics = {{.name = "distance", .values = liana_op_abs(error), .mask = counts},
+                    {.name = "all", .values = liana_op_abs(error)}},
+        .optimizer = {.optimizer = "SGD", .learning_rate = 0.1},
+    };
+    if (own->what == 1) spec.loss_mask = liana_op_reshape(length, column);
+    if (own->what == 2) spec.metrics[0].mask = liana_op_equal(place, place);
+    if (own->what == 3 && mode->kind == LIANA_MODE_EVALUATE) spec.loss_mask = (liana_tensor){0};
+    return spec;
+}
+
+/* The mean over the elements that count, of a batch of rows; `change` is its slope in w. */
+static double masked_mean(double w, int first, int count, double *change, double *distance, double *all)
+{
+    double loss = 0, counted = 0;
+    *change = *distance = *all = 0;
+    for (int row = first; row < first + count; row++) {
+        for (int k = 0; k < STEPS; k++) {
+            double x = (double)xs[row * WIDTH + k], error = w * x - (double)ys[row];
+            *all += fabs(error) / (count * STEPS);
+            if (k >= labels[row]) continue;
+            counted++;
+            loss += error * error;
+            *change += 2 * error * x;
+            *distance += fabs(error);
+        }
+    }
+    *change /= counted;
+    *distance /= counted;
+    return loss / counted;
+}
+
+/* Elements that a mask leaves out count neither in sums nor in what these are divided by, over the whole batch. */
+static void test_masks_leave_elements_out(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    double w = 0, change, distance, all;
+    for (int step = 0; step < 10; step++) {
+        masked_mean(w, step * BATCH % ROWS, BATCH, &change, &distance, &all);
+        w -= 0.1 * change;
+    }
+    double loss = masked_mean(w, 0, ROWS, &change, &distance, &all);
+    for (int microbatch = 2; microbatch <= BATCH; microbatch *= 2) {
+        liana_estimator *estimator =
+            make(&own, (liana_estimator_options){.model_fn = masked_fn, .config = {.microbatch = microbatch}});
+        liana_train_spec train = some(&own, 10);
+        liana_results results;
+        const liana_eval_spec eval = {.input.dataset = own.data};
+        done(liana_estimator_train_and_evaluate(estimator, &train, &eval));
+        assert_true(fabs((double)value_of(estimator, "w", 0) - w) < 1e-5);
+        done(liana_estimator_evaluate(estimator, &eval, &results));
+        assert_true(fabs(results.loss - loss) < 1e-5);
+        assert_true(fabs(results.metrics[0] - distance) < 1e-5);
+        assert_true(fabs(results.metrics[1] - all) < 1e-5);
+        liana_estimator_destroy(estimator);
+    }
+    static const char *const texts[] = {"the mask of the loss is f32[2, 1], expected bool",
+                                        "the mask of a metric is bool[1, 3]", "gives a .loss_mask only when training"};
+    for (own.what = 1; own.what <= 3; own.what++) {
+        liana_estimator *estimator = make(&own, (liana_estimator_options){.model_fn = masked_fn});
+        liana_train_spec train = some(&own, 1);
+        refused(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
+                LIANA_INVALID_ARGUMENT, texts[own.what - 1]);
+        liana_estimator_destroy(estimator);
+    }
     tear_down(&own);
 }
 
@@ -355,7 +444,7 @@ static void test_a_folder_of_another_function(void **state)
     train.max_steps = 6;
     refused(liana_estimator_train(second, &train), LIANA_INVALID_DATA, "does not fit this model function");
     refused(liana_estimator_train(second, &train), LIANA_INVALID_DATA, from);
-    refused(liana_estimator_evaluate(second, &(liana_eval_spec){.input = {own.data}}, NULL), LIANA_INVALID_DATA,
+    refused(liana_estimator_evaluate(second, &(liana_eval_spec){.input.dataset = own.data}, NULL), LIANA_INVALID_DATA,
             "'slope'");
     liana_estimator_destroy(second);
     /* Another optimizer has other variables. */
@@ -443,10 +532,10 @@ static void test_metrics_and_penalties_are_those_of_fit(void **state)
     }
     liana_estimator *estimator =
         make(&own, (liana_estimator_options){.model_fn = models_fn, .config = {.microbatch = 4, .seed = 3}});
-    liana_train_spec train = {.input = {own.data}, .epochs = 4};
+    liana_train_spec train = {.input.dataset = own.data, .epochs = 4};
     liana_results found, expected;
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input = {own.data}}));
-    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input = {own.data}}, &found));
+    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}));
+    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, &found));
     liana_fit_options options = {.training = own.data,
                                  .epochs = 4,
                                  .batch_size = BATCH,
@@ -601,7 +690,7 @@ static void test_what_is_refused(void **state)
     }
     own.what = METRIC_IN_TRAINING;
     liana_estimator *estimator = make(&own, (liana_estimator_options){.model_fn = wrong_fn});
-    refused(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input = {own.data}}),
+    refused(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
             LIANA_INVALID_ARGUMENT, "gives the metric 'accuracy' when training but not when evaluating");
     liana_estimator_destroy(estimator);
     tear_down(&own);
@@ -623,13 +712,14 @@ static void test_predictions_that_are_refused(void **state)
     fixture own = set_up();
     float values[ROWS * CLASSES];
     liana_train_spec train = some(&own, 2);
-    liana_predict_spec predict = {.input = {own.data}, .predictions = {{"p", values, ROWS * CLASSES}}};
+    liana_predict_spec predict = {.input.dataset = own.data, .predictions = {{"p", values, ROWS * CLASSES}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         own.what = cases[i].what;
         liana_estimator *estimator = make(&own, (liana_estimator_options){.model_fn = wrong_fn});
         done(liana_estimator_train(estimator, &train));
         refused(liana_estimator_predict(estimator, &predict), cases[i].status, cases[i].text);
-        refused(liana_estimator_export(estimator, liana__test_path("none"), &(liana_export_spec){.input = {own.data}}),
+        refused(liana_estimator_export(estimator, liana__test_path("none"),
+                                       &(liana_export_spec){.input.dataset = own.data}),
                 cases[i].status, own.what == MEAN_PREDICTION ? "the prediction 'p'" : cases[i].text);
         liana_estimator_destroy(estimator);
     }
@@ -644,8 +734,8 @@ static void test_specs_that_are_refused(void **state)
     liana_estimator *estimator = make(&own, line_options());
     float values[ROWS];
     liana_train_spec train = some(&own, 2);
-    liana_eval_spec eval = {.input = {own.data}};
-    liana_predict_spec predict = {.input = {own.data}, .predictions = {{"y", values, ROWS}}};
+    liana_eval_spec eval = {.input.dataset = own.data};
+    liana_predict_spec predict = {.input.dataset = own.data, .predictions = {{"y", values, ROWS}}};
     refused(liana_estimator_evaluate(estimator, &eval, NULL), LIANA_NOT_FOUND, "there is no checkpoint in");
     refused(liana_estimator_predict(estimator, &predict), LIANA_NOT_FOUND, "train first");
     assert_null(liana_estimator_variables(estimator));
@@ -659,7 +749,7 @@ static void test_specs_that_are_refused(void **state)
     refused(liana_estimator_train_and_evaluate(estimator, &train, &eval), LIANA_INVALID_ARGUMENT, "exclude each other");
     eval = (liana_eval_spec){.input = {own.data, .image_shape = {8, 8}}};
     refused(liana_estimator_evaluate(estimator, &eval, NULL), LIANA_INVALID_ARGUMENT, "eval.input.image_shape[2] is 0");
-    eval = (liana_eval_spec){.input = {own.data}, .steps = -3};
+    eval = (liana_eval_spec){.input.dataset = own.data, .steps = -3};
     refused(liana_estimator_evaluate(estimator, &eval, NULL), LIANA_INVALID_ARGUMENT, "steps is -3");
     /* A dataset that is batched already. */
     liana_dataset *batched =
@@ -671,7 +761,7 @@ static void test_specs_that_are_refused(void **state)
     const liana_array only_x = {"x", LIANA_F32, liana_shape_of(ROWS, WIDTH), xs};
     liana_dataset *short_data = liana_dataset_from_tensor_slices(own.context, &only_x, 1);
     train = some(&own, 2);
-    eval = (liana_eval_spec){.input = {short_data}};
+    eval = (liana_eval_spec){.input.dataset = short_data};
     refused(liana_estimator_train_and_evaluate(estimator, &train, &eval), LIANA_INVALID_ARGUMENT,
             "the data have no component 'y'");
     /* Predictions need no labels. */
@@ -696,6 +786,7 @@ static void test_options_that_are_refused(void **state)
         {{.keep_checkpoint_max = -2}, LIANA_INVALID_ARGUMENT, "config.keep_checkpoint_max is -2"},
         {{.save_checkpoints_secs = -1}, LIANA_INVALID_ARGUMENT, "config.save_checkpoints_secs is -1"},
         {{.precision = (liana_precision)7}, LIANA_INVALID_ARGUMENT, "config.precision is 7"},
+        {{.model_dir = "gs://bucket/run"}, LIANA_UNIMPLEMENTED, "the URL 'gs://bucket/run', expected a folder"},
         {{.device = "cpi"}, LIANA_INVALID_CONFIG, "did you mean 'cpu'?"},
         {{.strategy = {.name = "mirored"}}, LIANA_INVALID_CONFIG, "mirrored"},
     };
@@ -717,7 +808,7 @@ static void test_options_that_are_refused(void **state)
     done(liana_estimator_train(estimator, &train));
     liana_estimator_destroy(estimator);
     estimator = make(&own, options);
-    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input = {own.data}}, NULL));
+    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, NULL));
     assert_int_equal(liana_estimator_global_step(estimator), 1);
     liana_estimator_destroy(estimator);
     tear_down(&own);
@@ -728,6 +819,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line_is_that_of_plain_numbers),
         cmocka_unit_test(test_an_update_of_its_own),
+        cmocka_unit_test(test_masks_leave_elements_out),
         cmocka_unit_test(test_the_scaffold_comes_last),
         cmocka_unit_test(test_warm_starts),
         cmocka_unit_test(test_a_folder_of_another_function),

@@ -154,6 +154,7 @@ static liana_tensor own_sums(liana__fn_call *call, liana__metric_call *wanted, l
     liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
     one.dims[0] = 1;
     made->num_sums = metric->size(made->choice.options, &one);
+    made->num_values = metric->num_values ? metric->num_values(made->choice.options, &one) : 0;
     shape.rank--;
     if (call->present.id || mask.id) {
         liana_tensor ones = liana_op_broadcast_to(liana_graph_scalar(call->graph, LIANA_F32, 1), shape);

@@ -155,14 +155,18 @@ typedef struct validation {
 
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
-    (void)outputs;
     validation *own = user;
     liana_fit_context *context = &own->fit->context;
     context->wait += batch->wait_seconds;
     context->step++;
     context->seconds = liana__clock_seconds() - own->begin;
     context->images = context->validation->count;
-    LIANA_TRY(call(own->fit, LIANA__ON_VALIDATION_STEP));
+    context->batch = batch;
+    context->outputs = outputs;
+    liana_status status = call(own->fit, LIANA__ON_VALIDATION_STEP);
+    context->batch = NULL;
+    context->outputs = NULL;
+    LIANA_TRY(status);
     return context->interrupted ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
 }
 

@@ -5,7 +5,6 @@
 #include "train/numbers/watch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { NAME_SIZE = 600 };
 
@@ -57,17 +56,15 @@ static void save(const liana__callback_item *own, liana_callback_state *state)
     if (watch->skipped) liana__keep_count(state, "skipped", watch->skipped);
     if (watch->restored) liana__keep_count(state, "restored", watch->restored);
     if (watch->in_row) liana__keep_count(state, "in_row", watch->in_row);
-    const bool keeps =
-        watch->options && watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE && watch->values && watch->reaches;
+    const bool keeps = watch->options && watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE && watch->values &&
+                       watch->reaches && liana__watch_fits(watch, watch->variables);
     if (keeps) keep_snapshot(watch, watch->variables, state);
 }
 
 static liana_status load_values(liana__watch *watch, const liana__variables *variables,
                                 const liana_callback_state *state, liana__error *error)
 {
-    watch->values = calloc(variables->count + 1, sizeof *watch->values);
-    if (!watch->values) return liana__fail_memory(error, "the last good state");
-    watch->num_values = variables->count;
+    LIANA_TRY(liana__watch_reserve(watch, variables, error));
     for (size_t i = 0; i < variables->count; i++) {
         char key[NAME_SIZE];
         const liana__buffer *buffer = variables->items[i].buffer;
@@ -78,8 +75,6 @@ static liana_status load_values(liana__watch *watch, const liana__variables *var
                                "the last good state of '%.300s' is missing or has another shape",
                                variables->items[i].name);
         }
-        watch->values[i] = malloc(buffer->size + 1);
-        if (!watch->values[i]) return liana__fail_memory(error, "the last good state");
         memcpy(watch->values[i], found->data, buffer->size);
     }
     return LIANA_OK;

@@ -66,6 +66,9 @@ void liana__watch_free(liana__watch *watch)
 {
     free_values(watch->values, watch->num_values);
     free_values(watch->unfit, watch->num_values);
+    for (size_t i = 0; i < watch->num_retired; i++) free_values(watch->retired[i].values, watch->retired[i].count);
+    free(watch->retired);
+    free(watch->sizes);
     *watch = (liana__watch){.options = watch->options};
 }
 
@@ -78,17 +81,44 @@ static void begin_here(liana__watch *watch, const liana__training_state *state)
     watch->reaches = true;
 }
 
-/* Takes values over. Saved states refer to the first ones (kept_values.h), so these stay where they are. */
-static void keep(liana__watch *watch, const liana__variables *variables, void ***values)
+bool liana__watch_fits(const liana__watch *watch, const liana__variables *variables)
 {
-    if (!watch->values) {
-        watch->values = *values;
-        *values = NULL;
-        return;
+    if (!watch->values) return true;
+    bool fits = watch->num_values == variables->count;
+    for (size_t i = 0; fits && i < variables->count; i++) fits = watch->sizes[i] == variables->items[i].buffer->size;
+    return fits;
+}
+
+liana_status liana__watch_reserve(liana__watch *watch, const liana__variables *variables, liana__error *error)
+{
+    if (watch->values) return LIANA_OK;
+    free(watch->sizes);
+    watch->sizes = calloc(variables->count + 1, sizeof *watch->sizes);
+    if (!watch->sizes) return liana__fail_memory(error, "a copy of the weights");
+    for (size_t i = 0; i < variables->count; i++) watch->sizes[i] = variables->items[i].buffer->size;
+    watch->num_values = variables->count;
+    return allocate_values(variables, &watch->values, error);
+}
+
+/* Puts the snapshot of an earlier stage aside. */
+static liana_status retire(liana__watch *watch, liana__error *error)
+{
+    if (!liana__grow(&watch->retired, watch->num_retired, &watch->retired_capacity, sizeof *watch->retired)) {
+        return liana__fail_memory(error, "a copy of the weights");
     }
-    for (size_t i = 0; i < watch->num_values; i++) {
-        memcpy(watch->values[i], (*values)[i], variables->items[i].buffer->size);
-    }
+    watch->retired[watch->num_retired++] = (struct liana__retired){watch->values, watch->num_values};
+    watch->values = NULL;
+    watch->reaches = false;
+    return LIANA_OK;
+}
+
+/* Saved states refer to the values (kept_values.h), so these stay where they are. */
+static liana_status keep(liana__watch *watch, const liana__variables *variables, void *const *values,
+                         liana__error *error)
+{
+    LIANA_TRY(liana__watch_reserve(watch, variables, error));
+    for (size_t i = 0; i < watch->num_values; i++) memcpy(watch->values[i], values[i], watch->sizes[i]);
+    return LIANA_OK;
 }
 
 /* What is not finite is no state to go back to: the snapshot before stays. */
@@ -96,17 +126,18 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
 {
     const liana__variables *variables = &training->variables;
     void **values;
-    free_values(watch->unfit, variables->count);
+    free_values(watch->unfit, watch->num_values);
     watch->unfit = NULL;
-    watch->num_values = variables->count;
+    if (!liana__watch_fits(watch, variables)) LIANA_TRY(retire(watch, error));
     LIANA_TRY(allocate_values(variables, &values, error));
     liana_status status = read_values(variables, values, error);
     watch->reaches = status == LIANA_OK && are_finite(variables, values);
     if (status == LIANA_OK && !watch->reaches) {
         watch->unfit = values;
+        watch->num_values = variables->count;
         return LIANA_OK;
     }
-    if (watch->reaches) keep(watch, variables, &values);
+    if (watch->reaches) status = keep(watch, variables, values, error);
     free_values(values, variables->count);
     LIANA_TRY(status);
     begin_here(watch, &training->state);

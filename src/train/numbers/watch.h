@@ -32,6 +32,13 @@ typedef struct liana__watch {
     const liana__variables *variables; /* the training's */
     void **values;                     /* the snapshot, by variable; NULL: none was taken */
     size_t num_values;
+    size_t *sizes; /* in bytes, of each */
+    /* Snapshots of earlier stages, which had other variables: saved states may refer to them. */
+    struct liana__retired {
+        void **values;
+        size_t count;
+    } * retired;
+    size_t num_retired, retired_capacity;
     void **unfit;  /* the variables before the step, if they were not finite even then; else NULL */
     bool reaches;  /* from it, the steps below lead to the weights of now */
     int64_t epoch; /* when it was taken, as these are in the state */
@@ -48,6 +55,12 @@ typedef struct liana__watch {
 } liana__watch;
 
 void liana__watch_free(liana__watch *watch);
+
+/* Makes room for a snapshot of these variables. Errors: OUT_OF_MEMORY. */
+liana_status liana__watch_reserve(liana__watch *watch, const liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+/* Whether the snapshot, if there is one, is of these variables: another stage has others. */
+bool liana__watch_fits(const liana__watch *watch, const liana__variables *variables);
 
 /* Where a step is. */
 typedef struct liana__watched_step {

@@ -3,6 +3,7 @@
 
 #include "base/named.h"
 #include "base/text.h"
+#include "optimizers/update_rule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,38 @@ size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void 
 liana__update_reads liana__optimizer_reads(const liana__optimizer *optimizer, const void *options)
 {
     return optimizer->reads ? optimizer->reads(options) : (liana__update_reads){0};
+}
+
+/* ---- building blocks ---- */
+
+liana_tensor liana__optimizer_scalar(liana_tensor like, double value)
+{
+    return liana_graph_scalar(like.graph, liana_tensor_dtype(like), value);
+}
+
+liana_tensor liana__optimizer_average(liana_tensor old, liana_tensor value, double decay)
+{
+    liana_tensor share = liana__optimizer_scalar(old, 1 - decay);
+    return liana_op_add(old, liana_op_multiply(share, liana_op_subtract(value, old)));
+}
+
+liana_tensor liana__optimizer_correction(liana_tensor iteration, double decay)
+{
+    liana_tensor power = liana_op_power(liana__optimizer_scalar(iteration, decay), iteration);
+    return liana_op_subtract(liana__optimizer_scalar(iteration, 1), power);
+}
+
+liana_tensor liana__optimizer_ratio(liana_tensor a, liana_tensor b)
+{
+    liana_tensor none = liana__optimizer_scalar(a, 0), one = liana__optimizer_scalar(a, 1);
+    liana_tensor both = liana_op_logical_and(liana_op_greater(a, none), liana_op_greater(b, none));
+    return liana_op_select(both, liana_op_divide(a, b), one);
+}
+
+void liana__optimizer_descend(liana__optimizer_step *step, liana_tensor descent)
+{
+    step->descent = descent;
+    step->new_variable = liana_op_subtract(step->variable, descent);
 }
 
 /* ---- reading ---- */
@@ -119,6 +152,7 @@ liana_status liana__optimizer_read(const liana__value *value, const char *where,
     void *options = liana__arena_allocate(arena, optimizer->options->size);
     if (!options) return liana__fail_memory(error, "the optimizer");
     LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
+    LIANA_TRY(liana__optimizer_check_common(options, value, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
     return read_learning_rate(liana__value_get(value, "learning_rate"), where, arena, choice, error);
 }

@@ -12,6 +12,9 @@ typedef struct liana__schedule {
     /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up's length is). decay_steps
      * > 0 is the resolved length of the decay. */
     double (*rate)(const void *options, double step, double decay_steps, double initial_learning_rate);
+    /* Of a schedule whose rate follows the training, and is state: the rate of an update, from that of the update
+     * before it (at first, `rate`'s) and sums over all weights (LIANA__RATE_PRODUCT...). NULL: a pure function. */
+    double (*adapt)(const void *options, double rate, const float *sums);
 } liana__schedule;
 
 /* The options of all schedules. Lengths may be given in updates or in epochs. */

@@ -3,7 +3,7 @@
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
 #include "distribute/strategy.h"
-#include "optimizers/optimizer.h"
+#include "optimizers/update_rule.h"
 #include "train/core/objective.h"
 
 #include <liana/dataset.h>
@@ -22,6 +22,7 @@ typedef struct liana__trainer_options {
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
+    const liana__learning_rate *adapted_rate; /* of a schedule that follows the training; NULL: it does not */
     int64_t batch_size;              /* the largest number of examples in a batch */
     int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
     int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
@@ -41,6 +42,9 @@ typedef struct liana__trainer_options {
     size_t num_more_devices;
     const double *speeds;
 } liana__trainer_options;
+
+/* The optimizer with all that is around it. */
+liana__update_rule liana__trainer_rule(const liana__trainer_options *options);
 
 /* How an input arrives. */
 liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input);

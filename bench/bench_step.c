@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/random.h"
 #include "bench_models.h"
+#include "train/core/precision.h"
 #include "train/core/trainer.h"
 
 #include <getopt.h>
@@ -106,6 +107,7 @@ static liana_status set_up(bench *b, liana__error *error)
     LIANA_TRY(liana__fields_default(liana__optimizer_Adam.options, &b->arena, adam, error));
     LIANA_TRY(liana__objective_create(&(liana__objective_request){.model = b->model}, !b->infer, &b->arena,
                                       &b->objective, error));
+    const bool mixed = strcmp(b->precision, "mixed_bfloat16") == 0;
     liana__trainer_options options = {
         .model = b->model,
         .objective = &b->objective,
@@ -116,7 +118,9 @@ static liana_status set_up(bench *b, liana__error *error)
         .seed = 1,
         .scale = b->what.scale,
         .memory_limit = (size_t)b->memory << 20,
-        .mixed_precision = strcmp(b->precision, "mixed_bfloat16") == 0,
+        .mixed_precision = mixed,
+        .evaluates_in_float32 =
+            liana__precision_choose(b->device, mixed ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32).evaluates_in_float32,
     };
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
     return liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error);

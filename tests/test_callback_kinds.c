@@ -52,7 +52,7 @@ static void open_stage(stage *own, const char *callbacks)
                                        .validates = true,
                                        .notes = {liana__write_note, &own->notes}};
     assert_ok(liana__json_parse(callbacks, strlen(callbacks), "callbacks", &own->arena, &value, &error), &error);
-    assert_ok(liana__callback_list_read(&own->list, value, "callbacks", &own->arena, &error), &error);
+    assert_ok(liana__callback_list_read(&own->list, NULL, value, "callbacks", &own->arena, &error), &error);
     assert_ok(liana__callback_list_call(&own->list, LIANA__ON_TRAIN_BEGIN, &own->context, &error), &error);
 }
 

@@ -282,7 +282,7 @@ static moments draw(const char *text, liana_shape shape, uint64_t seed, uint32_t
 {
     liana__initializer initializer;
     liana__error error = {0};
-    assert_ok(liana__initializer_parse(text, &initializer, &error), &error);
+    assert_ok(liana__initializer_parse(NULL, text, &initializer, &error), &error);
     int64_t count = liana_shape_size(&shape);
     float *values = malloc((size_t)count * sizeof *values);
     liana__initializer_fill(&initializer, seed, salt, &shape, values);
@@ -351,7 +351,7 @@ static void test_initial_weights_depend_on_seed_and_weight(void **state)
     liana_shape shape = liana_shape_of(17, 3);
     liana__initializer initializer;
     float a[51], b[51];
-    assert_ok(liana__initializer_parse("he_normal", &initializer, NULL), &context->error);
+    assert_ok(liana__initializer_parse(NULL, "he_normal", &initializer, NULL), &context->error);
     liana__initializer_fill(&initializer, 7, 1, &shape, a);
     liana__initializer_fill(&initializer, 7, 1, &shape, b);
     assert_memory_equal(a, b, sizeof a);

@@ -109,7 +109,7 @@ static void measure(const measurement *m, liana__device *device, const samples *
     liana__value *written;
     liana__metric_choice choice;
     assert_ok(liana__yaml_parse(m->written, strlen(m->written), "metric", &arena, &written, &error), &error);
-    assert_ok(liana__metric_read(written, "metrics", &arena, &choice, &error), &error);
+    assert_ok(liana__metric_read(NULL, written, "metrics", &arena, &choice, &error), &error);
     size_t size = choice.metric->size(choice.options, &liana_shape_of(1, m->last));
     assert_true(size <= MOST_SUMS);
     memset(sums, 0, MOST_SUMS * sizeof *sums);
@@ -327,7 +327,7 @@ static void test_area_under_the_precision_recall_curve(void **state)
 /* f32 [EXAMPLES] of a metric that is a mean. */
 static void run_elements(const char *name, const samples *all, liana__activation_kind activation, float *each)
 {
-    const liana__metric *metric = liana__metric_find(name, NULL);
+    const liana__metric *metric = liana__metric_find(NULL, name, NULL);
     liana__arena arena = {0};
     void *options = liana__arena_allocate(&arena, metric->options->size + 1);
     assert_ok(liana__fields_default(metric->options, &arena, options, &context->error), &context->error);
@@ -391,8 +391,8 @@ static void check_refused(const char *written, const char *first, const char *se
     liana__value *value;
     liana__metric_choice choice;
     assert_ok(liana__yaml_parse(written, strlen(written), "metric", &arena, &value, &error), &error);
-    assert_fails(liana__metric_read(value, "train.metrics", &arena, &choice, &error), LIANA_INVALID_CONFIG, &error,
-                 "train.metrics", first, second);
+    assert_fails(liana__metric_read(NULL, value, "train.metrics", &arena, &choice, &error), LIANA_INVALID_CONFIG,
+                 &error, "train.metrics", first, second);
     liana__arena_free(&arena);
 }
 

@@ -21,7 +21,7 @@ static run start(const char *name, const char *yaml)
     liana__arena arena = {0};
     liana__value *map = NULL;
     const char *nearest = NULL;
-    const liana__schedule *schedule = liana__schedule_find(name, &nearest);
+    const liana__schedule *schedule = liana__schedule_find(NULL, name, &nearest);
     assert_non_null(schedule);
     void *options = calloc(1, schedule->options->size);
     assert_non_null(options);
@@ -244,10 +244,10 @@ static void test_names_and_options(void **state)
 {
     (void)state;
     const char *nearest = NULL;
-    assert_ptr_equal(liana__schedule_find("cosinedecay", &nearest), &liana__schedule_CosineDecay);
-    assert_null(liana__schedule_find("CosineDecai", &nearest));
+    assert_ptr_equal(liana__schedule_find(NULL, "cosinedecay", &nearest), &liana__schedule_CosineDecay);
+    assert_null(liana__schedule_find(NULL, "CosineDecai", &nearest));
     assert_string_equal(nearest, "CosineDecay");
-    assert_null(liana__schedule_find("Triangle", &nearest));
+    assert_null(liana__schedule_find(NULL, "Triangle", &nearest));
     assert_null(nearest);
 
     liana__error error = {0};

@@ -150,7 +150,7 @@ static void read_choice(const char *written, liana__arena *arena, liana__loss_ch
     liana__error error = {0};
     liana__value *value;
     assert_ok(liana__yaml_parse(written, strlen(written), "loss", arena, &value, &error), &error);
-    assert_ok(liana__loss_read(value, "loss", arena, choice, &error), &error);
+    assert_ok(liana__loss_read(NULL, value, "loss", arena, choice, &error), &error);
 }
 
 /* The losses of all rows, and the gradient of their sum with respect to the numbers. */
@@ -251,7 +251,7 @@ static void check_refused(const char *written, const char *first, const char *se
     liana__value *value;
     liana__loss_choice choice;
     assert_ok(liana__yaml_parse(written, strlen(written), "loss", &arena, &value, &error), &error);
-    assert_fails(liana__loss_read(value, "train.loss", &arena, &choice, &error), LIANA_INVALID_CONFIG, &error,
+    assert_fails(liana__loss_read(NULL, value, "train.loss", &arena, &choice, &error), LIANA_INVALID_CONFIG, &error,
                  "train.loss", first, second);
     liana__arena_free(&arena);
 }

@@ -4,14 +4,20 @@
 #include <string.h>
 #include <strings.h>
 
-const char *liana__named_at(liana__named list, size_t index)
+const void *liana__named_thing(liana__named list, size_t index)
 {
-    const char *thing = list.things, *name;
+    const char *thing = list.things;
     if (list.stride) {
         thing += index * list.stride;
     } else {
         memcpy(&thing, thing + index * sizeof thing, sizeof thing);
     }
+    return thing;
+}
+
+const char *liana__named_at(liana__named list, size_t index)
+{
+    const char *thing = liana__named_thing(list, index), *name;
     memcpy(&name, thing + list.offset, sizeof name);
     return name;
 }

@@ -18,6 +18,8 @@ typedef struct liana__named {
 #define LIANA__NAMED_POINTERS(type, list, number) \
     ((liana__named){.things = (list), .count = (number), .offset = offsetof(type, name)})
 
+/* The thing, and its name. */
+const void *liana__named_thing(liana__named list, size_t index);
 const char *liana__named_at(liana__named list, size_t index);
 
 /* The index of the thing of that name. If there is none it is `count`, and *nearest (NULL: not wanted) the name that

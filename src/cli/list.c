@@ -7,6 +7,7 @@
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
+#include "layers/model.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -51,6 +52,9 @@ static void list_layers(entries *list)
 {
     for (size_t i = 0; liana__layer_types[i]; i++) {
         add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
+    }
+    for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
+        add(list, own->name, own->doc, own->options);
     }
 }
 

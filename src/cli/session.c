@@ -17,8 +17,8 @@ static liana_status make_context(liana__invocation *invocation, liana__session *
 liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
     *session = (liana__session){0};
-    LIANA_TRY(liana__config_load(config_path, invocation->overrides, invocation->num_overrides, &invocation->arena,
-                                 &session->config, &invocation->error));
+    LIANA_TRY(liana__config_load(NULL, config_path, invocation->overrides, invocation->num_overrides,
+                                 &invocation->arena, &session->config, &invocation->error));
     return make_context(invocation, session);
 }
 
@@ -89,7 +89,7 @@ static liana_status open_model(liana__invocation *invocation, const char *archit
     if (root && !arena->failed) liana__value_write_json(root, 0, &text);
     liana_status status =
         text.data && !text.failed && !arena->failed
-            ? liana__config_parse(text.data, text.length, "command line", invocation->overrides,
+            ? liana__config_parse(NULL, text.data, text.length, "command line", invocation->overrides,
                                   invocation->num_overrides, arena, &session->config, &invocation->error)
             : liana__fail_memory(&invocation->error, "the configuration");
     liana__text_free(&text);

@@ -2,6 +2,7 @@
 #include "layers/initializers.h"
 
 #include "base/format.h"
+#include "base/parts.h"
 #include "base/random.h"
 
 #include <ctype.h>
@@ -191,20 +192,11 @@ const char *const *liana__initializer_names(void)
     return names;
 }
 
-static const initializer_type *find_type(const char *name, size_t length)
-{
-    for (size_t i = 0; i < NUM_TYPES; i++) {
-        if (strlen(types[i].name) == length && strncmp(types[i].name, name, length) == 0) return &types[i];
-    }
-    return NULL;
-}
+static const liana__named known_types = LIANA__NAMED(initializer_type, types, NUM_TYPES);
 
-static liana_status fail_unknown(const char *text, size_t length, liana__error *error)
+static liana_status fail_unknown(const char *word, const char *nearest, liana__error *error)
 {
-    char word[64];
-    snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
     const char *const *names = liana__initializer_names();
-    const char *nearest = liana__nearest(word, names, NUM_TYPES);
     if (nearest) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not an initialiser; did you mean '%s'?",
                            word, nearest);
@@ -265,12 +257,16 @@ static liana_status parse_argument(const char *text, size_t length, int position
                        &initializer->arguments[index], error);
 }
 
-liana_status liana__initializer_parse(const char *text, liana__initializer *initializer, liana__error *error)
+liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
+                                      liana__error *error)
 {
     size_t length = strcspn(text, "(");
     while (length && text[length - 1] == ' ') length--;
-    const initializer_type *type = find_type(text, length);
-    if (!type) return fail_unknown(text, length, error);
+    char name[64];
+    const char *nearest = NULL;
+    snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), text);
+    const initializer_type *type = liana__part_find(context, LIANA__PART_INITIALIZER, known_types, name, &nearest);
+    if (!type) return fail_unknown(name, nearest, error);
     *initializer = (liana__initializer){.type = type};
     for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS; i++) initializer->arguments[i] = type->arguments[i].standard;
     const char *next = strchr(text, '(');
@@ -316,7 +312,7 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
 }
 
 /* "zeros" also for "zero", "Zeros"; "random_normal" also for "normal" and "RandomNormal". */
-static const initializer_type *find_any_spelling(const char *name)
+static const initializer_type *find_any_spelling(const liana_context *context, const char *name)
 {
     static const char *const old_names[][2] = {{"zero", "zeros"},
                                                {"one", "ones"},
@@ -328,15 +324,15 @@ static const initializer_type *find_any_spelling(const char *name)
     for (size_t i = 0; i < NUM_TYPES; i++) {
         if (strcmp(types[i].name, name) == 0 || strcmp(types[i].class_name, name) == 0) return &types[i];
     }
-    return NULL;
+    return liana__part_find(context, LIANA__PART_INITIALIZER, known_types, name, NULL);
 }
 
-const char *liana__initializer_from_keras(liana__arena *arena, const liana__value *value)
+const char *liana__initializer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value)
 {
     bool is_map = value->kind == LIANA__VALUE_MAP;
     const liana__value *name = is_map ? liana__value_get(value, "class_name") : value;
     if (!name || name->kind != LIANA__VALUE_STRING) return NULL;
-    const initializer_type *type = find_any_spelling(name->string);
+    const initializer_type *type = find_any_spelling(context, name->string);
     if (!type) return is_map ? NULL : name->string;
     const liana__value *config = is_map ? liana__value_get(value, "config") : NULL;
     liana__text text = {0};
@@ -358,10 +354,10 @@ const char *liana__initializer_from_keras(liana__arena *arena, const liana__valu
     return copy;
 }
 
-liana__value *liana__initializer_to_keras(liana__arena *arena, const char *text)
+liana__value *liana__initializer_to_keras(const liana_context *context, liana__arena *arena, const char *text)
 {
     liana__initializer initializer;
-    if (liana__initializer_parse(text, &initializer, NULL) != LIANA_OK) return NULL;
+    if (liana__initializer_parse(context, text, &initializer, NULL) != LIANA_OK) return NULL;
     liana__value *map = liana__value_map(arena), *config = liana__value_map(arena);
     if (!map || !config) return NULL;
     for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS && initializer.type->arguments[i].name; i++) {

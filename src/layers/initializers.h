@@ -2,6 +2,7 @@
 #ifndef LIANA_LAYERS_INITIALIZERS_H
 #define LIANA_LAYERS_INITIALIZERS_H
 
+#include "base/context.h"
 #include "base/field.h"
 
 #include <liana/graph.h>
@@ -16,9 +17,9 @@ typedef struct liana__initializer {
 } liana__initializer;
 
 /* Parses "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names; arguments by
- * name or by position. The message says what was found and expected, without a place. */
-liana_status liana__initializer_parse(const char *text, liana__initializer *initializer, liana__error *error)
-    LIANA_MUST_USE;
+ * name or by position. The name may be one of the context's own (NULL: there are none). The message says what was found and expected, without a place. */
+liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
+                                      liana__error *error) LIANA_MUST_USE;
 
 /* Fills `values` (row-major). They depend only on the initialiser, seed, salt (which weight) and shape. Uniform draws
  * take one word for an element (counter element / 4). Normal draws take two words, and are drawn again beyond two
@@ -28,8 +29,8 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
 
 /* Converts Keras's {"class_name": "RandomNormal", "config": {"stddev": 0.01, "seed": null}} (or a name, of any Keras)
  * to the text above, and back. `from` returns NULL for what it cannot read. */
-const char *liana__initializer_from_keras(liana__arena *arena, const liana__value *value);
-liana__value *liana__initializer_to_keras(liana__arena *arena, const char *text);
+const char *liana__initializer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value);
+liana__value *liana__initializer_to_keras(const liana_context *context, liana__arena *arena, const char *text);
 
 /* The names of all initialisers, NULL-terminated. */
 const char *const *liana__initializer_names(void);

@@ -5,7 +5,7 @@
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 
-#include "base/error.h"
+#include "base/context.h"
 #include "base/field.h"
 
 #include <liana/layers.h>
@@ -13,6 +13,7 @@
 /* ---- checking options ---- */
 
 typedef struct liana__layer_check {
+    const liana_context *context;
     void *options;           /* may be completed in place (defaults that depend on other options) */
     const liana__value *map; /* the map from which they were read */
     const char *where;
@@ -143,8 +144,8 @@ typedef struct liana__layer_type {
 
 /* All layer types in the order of layers.def, NULL-terminated. */
 extern const liana__layer_type *const liana__layer_types[];
-/* Finds a layer type by class name. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
-const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest);
+/* Finds a layer type by class name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
+const liana__layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest);
 
 /* Calls a layer: converts integer inputs where the type does not take them, and makes the mask of the result. */
 liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call);

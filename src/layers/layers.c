@@ -1,6 +1,6 @@
 /* The list of layers, and checks that several of them make. */
 #include "base/format.h"
-#include "base/named.h"
+#include "base/parts.h"
 #include "ir/shape.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"
@@ -39,10 +39,10 @@ const liana__fields liana__layer_common = {"layer", sizeof(common_options), 2, c
 const char *const liana__padding_names[] = {"valid", "same", NULL};
 _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padding_names follows liana_padding");
 
-const liana__layer_type *liana__layer_find(const char *class_name, const char **nearest)
+const liana__layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest)
 {
     const liana__named list = LIANA__NAMED_POINTERS(liana__layer_type, liana__layer_types, NUM_LAYER_TYPES);
-    return liana__layer_types[liana__named_find(list, class_name, nearest)];
+    return liana__part_find(context, LIANA__PART_LAYER, list, class_name, nearest);
 }
 
 /* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
@@ -108,7 +108,7 @@ liana_status liana__check_initializer(liana__layer_check *check, const char *opt
     liana__initializer initializer;
     liana__error reason;
     if (!text) return liana__option_fail(check, option, "an initialiser is needed, such as zeros");
-    if (liana__initializer_parse(text, &initializer, &reason) == LIANA_OK) return LIANA_OK;
+    if (liana__initializer_parse(check->context, text, &initializer, &reason) == LIANA_OK) return LIANA_OK;
     return liana__option_fail(check, option, "%s", reason.message);
 }
 

@@ -112,7 +112,10 @@ struct liana_model {
     size_t inputs[LIANA_MAX_LAYER_INPUTS]; /* nodes of the InputLayers, in the order of the model's inputs */
     size_t num_inputs;
     liana__model_end outputs[LIANA_MAX_MODEL_OUTPUTS];
-    size_t num_outputs;     /* 0: none was chosen, the last node is the output */
+    size_t num_outputs;      /* 0: none was chosen, the last layer is the output */
+    liana__model_end *calls; /* further calls of layers and nested models that have names of their own */
+    size_t num_calls;
+    size_t call_capacity;
     liana__weight *weights; /* Keras's order: layer by layer */
     size_t num_weights;
     size_t weight_capacity;
@@ -145,6 +148,10 @@ typedef struct liana__layer_request {
     const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
 } liana__layer_request;
 liana_layer liana__model_add(liana_model *model, const liana__layer_request *request);
+
+/* Gives the result of a call a name. Errors: INVALID_CONFIG for a name that is taken; OUT_OF_MEMORY. */
+liana_status liana__model_name_call(liana_model *model, size_t node, const char *name, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Calls a layer of the model once more, on other nodes. The weights are the same. */
 liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t layer, const size_t *inputs,
@@ -185,11 +192,24 @@ liana_status liana__model_check_name(const liana_model *model, const char *name,
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
 /* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
- * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. If the
- * model is empty and the list does not begin with InputLayer, one for examples of `input_shape` (without the batch) is
- * added first. The error is the model's; it names file, line, column and the dotted key below `where`. */
+ * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. `-
+ * Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
+ * (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for examples of
+ * `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column and the
+ * dotted key below `where`. */
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
+/* The same, for examples of another dtype. */
+liana_status liana__model_from_layers_of(liana_model *model, const liana__value *list, const char *where,
+                                         const liana_shape *input_shape, liana_dtype input_dtype) LIANA_MUST_USE;
+
+/* Entries of such a list that are no layers; ended by one without a name. */
+typedef struct liana__model_entry {
+    const char *name;
+    const char *doc;
+    const liana__fields *options;
+} liana__model_entry;
+extern const liana__model_entry liana__model_entries[];
 
 /* Makes layers the model's outputs: a name, or a list of names, of YAML. NULL: the last layer. The error is the
  * model's. */
@@ -214,8 +234,11 @@ liana_status liana__model_check_probabilities_of(const liana_model *model, size_
 /* -1 if there is none. */
 int liana__model_find_layer(const liana_model *model, const char *name);
 int liana__model_find_weight(const liana_model *model, const char *name);
-/* The last call of the layer of that name, or LIANA__NONE. */
+/* The result that a configuration calls so, or LIANA__NONE: of the call that was named so, or of the last unnamed call
+ * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model. */
 size_t liana__model_find_node(const liana_model *model, const char *name);
+/* The result of what was added last: of a nested model its first output. LIANA__NONE: the model is empty. */
+size_t liana__model_last_node(const liana_model *model);
 int liana__model_find_nested(const liana_model *model, const char *name);
 
 /* An input or output of a model. */

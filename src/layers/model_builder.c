@@ -96,7 +96,7 @@ liana_layer liana_model_add_at(liana_location here, liana_model *model, const ch
                                  layer_class ? "options" : "class");
     }
     const char *nearest = NULL;
-    const liana__layer_type *type = liana__layer_find(layer_class, &nearest);
+    const liana__layer_type *type = liana__layer_find(model->context, layer_class, &nearest);
     if (!type) {
         return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no layer class '%.60s'%s", layer_class,
                                  liana__hint(nearest).text);

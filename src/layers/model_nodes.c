@@ -26,7 +26,9 @@ static void snake_case(const char *class_name, char *snake, size_t size)
 
 static bool is_taken(const liana_model *model, const char *name)
 {
-    return liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
+    bool is_call = false;
+    for (size_t i = 0; i < model->num_calls && !is_call; i++) is_call = strcmp(model->calls[i].name, name) == 0;
+    return is_call || liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
 }
 
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input)
@@ -107,7 +109,7 @@ void liana__add_weight(liana__layer_build *build, const char *name, liana_shape 
     liana__weight *weight = &model->weights[model->num_weights];
     *weight = (liana__weight){
         .name = full, .short_name = name, .shape = shape, .layer = build->layer, .trainable = trainable};
-    build->status = liana__initializer_parse(initializer, &weight->initializer, build->error);
+    build->status = liana__initializer_parse(model->context, initializer, &weight->initializer, build->error);
     if (build->status != LIANA_OK) return;
     model->num_weights++;
     layer->num_weights++;
@@ -157,7 +159,7 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
                                 liana__layer_node *node, liana__error *error)
 {
     bool is_nested_input = type->max_inputs == 0 && model->building_use != LIANA__NONE;
-    size_t before = model->num_nodes - 1;
+    size_t before = liana__model_last_node(model);
     node->num_inputs = given->nodes ? given->count : type->max_inputs > 0 ? 1 : 0;
     if (type->max_inputs > 0 && model->num_nodes == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -181,7 +183,8 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
                                  layer->options, error));
     if (!request->type->check) return LIANA_OK;
-    liana__layer_check check = {.options = layer->options, .map = request->options, .where = where, .error = error};
+    liana__layer_check check = {
+        .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
     return request->type->check(&check);
 }
 

@@ -2,7 +2,7 @@
 #include "losses/loss.h"
 
 #include "base/choice.h"
-#include "base/named.h"
+#include "base/parts.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ const liana__loss *const liana__losses[] = {
 
 enum { NUM_LOSSES = sizeof liana__losses / sizeof *liana__losses - 1 };
 
-const liana__loss *liana__loss_find(const char *name, const char **nearest)
+const liana__loss *liana__loss_find(const liana_context *context, const char *name, const char **nearest)
 {
     for (size_t i = 0; i < NUM_LOSSES; i++) {
         const char *const *aliases = liana__losses[i]->aliases;
@@ -24,7 +24,7 @@ const liana__loss *liana__loss_find(const char *name, const char **nearest)
         }
     }
     const liana__named list = LIANA__NAMED_POINTERS(liana__loss, liana__losses, NUM_LOSSES);
-    return liana__losses[liana__named_find(list, name, nearest)];
+    return liana__part_find(context, LIANA__PART_LOSS, list, name, nearest);
 }
 
 /* ---- reading ---- */
@@ -47,8 +47,8 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
     return LIANA_OK;
 }
 
-liana_status liana__loss_read(const liana__value *value, const char *where, liana__arena *arena,
-                              liana__loss_choice *choice, liana__error *error)
+liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
+                              liana__arena *arena, liana__loss_choice *choice, liana__error *error)
 {
     static const char *const ignored[] = {"name", "from_logits", NULL};
     const char *name, *nearest = NULL;
@@ -56,7 +56,7 @@ liana_status liana__loss_read(const liana__value *value, const char *where, lian
     *choice = (liana__loss_choice){0};
     LIANA_TRY(liana__choice_read(value, where, "the name of a loss, or a mapping such as {name: huber, delta: 2.0}",
                                  &name, &map, error));
-    choice->loss = liana__loss_find(name, &nearest);
+    choice->loss = liana__loss_find(context, name, &nearest);
     if (!choice->loss) {
         return liana__fail_at(error, &value->place, where, "there is no loss '%.100s'; 'liana list' shows them%s", name,
                               liana__hint(nearest).text);

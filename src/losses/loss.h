@@ -2,6 +2,7 @@
 #ifndef LIANA_LOSSES_LOSS_H
 #define LIANA_LOSSES_LOSS_H
 
+#include "base/context.h"
 #include "losses/target.h"
 
 enum { LIANA__MAX_ALIASES = 3 };
@@ -39,9 +40,9 @@ typedef struct liana__loss {
 /* All losses in the order of losses.def, NULL-terminated. */
 extern const liana__loss *const liana__losses[];
 
-/* Finds a loss by its name or an alias. NULL: there is none; *nearest (may be NULL) is then the nearest name, or
+/* Finds a loss by its name or an alias, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be NULL) is then the nearest name, or
  * NULL. */
-const liana__loss *liana__loss_find(const char *name, const char **nearest);
+const liana__loss *liana__loss_find(const liana_context *context, const char *name, const char **nearest);
 
 /* A loss with its options. */
 typedef struct liana__loss_choice {
@@ -50,9 +51,9 @@ typedef struct liana__loss_choice {
     bool from_logits; /* the model gives logits, of which the loss's activation makes predictions */
 } liana__loss_choice;
 
-/* Reads NAME or {name: NAME, from_logits: true, ...} and finds all errors in it. `where` is its dotted key; the choice
+/* Reads NAME or {name: NAME, from_logits: true, ...} and finds all errors in it. The name may be one of the context's own (NULL: there are none). `where` is its dotted key; the choice
  * is in the arena. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
-liana_status liana__loss_read(const liana__value *value, const char *where, liana__arena *arena,
-                              liana__loss_choice *choice, liana__error *error) LIANA_MUST_USE;
+liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
+                              liana__arena *arena, liana__loss_choice *choice, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
 #include "metrics/metric.h"
 
 #include "base/choice.h"
-#include "base/named.h"
+#include "base/parts.h"
 
 #include <string.h>
 
@@ -17,13 +17,13 @@ enum { NUM_METRICS = sizeof liana__metrics / sizeof *liana__metrics - 1 };
 
 const liana__fields liana__no_metric_options = {"metric", 0, 0, NULL};
 
-const liana__metric *liana__metric_find(const char *name, const char **nearest)
+const liana__metric *liana__metric_find(const liana_context *context, const char *name, const char **nearest)
 {
     for (size_t i = 0; i < NUM_METRICS; i++) {
         if (liana__metrics[i]->alias && strcmp(liana__metrics[i]->alias, name) == 0) return liana__metrics[i];
     }
     const liana__named list = LIANA__NAMED_POINTERS(liana__metric, liana__metrics, NUM_METRICS);
-    return liana__metrics[liana__named_find(list, name, nearest)];
+    return liana__part_find(context, LIANA__PART_METRIC, list, name, nearest);
 }
 
 liana_tensor liana__metric_weighted(const liana__metric_call *call, liana_tensor each)
@@ -47,8 +47,8 @@ static liana_status read_name(const liana__value *value, const char *where, lian
     return LIANA_OK;
 }
 
-liana_status liana__metric_read(const liana__value *value, const char *where, liana__arena *arena,
-                                liana__metric_choice *choice, liana__error *error)
+liana_status liana__metric_read(const liana_context *context, const liana__value *value, const char *where,
+                                liana__arena *arena, liana__metric_choice *choice, liana__error *error)
 {
     static const char *const ignored[] = {"name", "as", NULL};
     const char *name, *nearest = NULL;
@@ -57,7 +57,7 @@ liana_status liana__metric_read(const liana__value *value, const char *where, li
     LIANA_TRY(liana__choice_read(value, where,
                                  "the name of a metric, or a mapping such as {name: top_k_accuracy, k: 3}", &name, &map,
                                  error));
-    choice->metric = liana__metric_find(name, &nearest);
+    choice->metric = liana__metric_find(context, name, &nearest);
     if (!choice->metric) {
         return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",
                               name, liana__hint(nearest).text);

@@ -6,6 +6,7 @@
 #ifndef LIANA_METRICS_METRIC_H
 #define LIANA_METRICS_METRIC_H
 
+#include "base/context.h"
 #include "losses/target.h"
 
 /* What a metric measures. Shapes are those of a leaf. */
@@ -42,8 +43,8 @@ typedef struct liana__metric {
 /* All metrics in the order of metrics.def, NULL-terminated. */
 extern const liana__metric *const liana__metrics[];
 
-/* Finds a metric by its name or alias. NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
-const liana__metric *liana__metric_find(const char *name, const char **nearest);
+/* Finds a metric by its name or alias, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be NULL) is then the nearest name, or NULL. */
+const liana__metric *liana__metric_find(const liana_context *context, const char *name, const char **nearest);
 
 /* A metric with its options. */
 typedef struct liana__metric_choice {
@@ -52,10 +53,10 @@ typedef struct liana__metric_choice {
     const char *name; /* in reports: as it was asked for, unless `as` gives another */
 } liana__metric_choice;
 
-/* Reads NAME or {name: NAME, as: OTHER_NAME, ...}. `where` is its dotted key; the choice is in the arena. Errors:
+/* Reads NAME or {name: NAME, as: OTHER_NAME, ...}. The name may be one of the context's own (NULL: there are none). `where` is its dotted key; the choice is in the arena. Errors:
  * INVALID_CONFIG; OUT_OF_MEMORY. */
-liana_status liana__metric_read(const liana__value *value, const char *where, liana__arena *arena,
-                                liana__metric_choice *choice, liana__error *error) LIANA_MUST_USE;
+liana_status liana__metric_read(const liana_context *context, const liana__value *value, const char *where,
+                                liana__arena *arena, liana__metric_choice *choice, liana__error *error) LIANA_MUST_USE;
 
 /* For metrics that have no options. */
 extern const liana__fields liana__no_metric_options;

@@ -1,7 +1,7 @@
 /* The list of optimizers, and reading their options. */
 #include "optimizers/optimizer.h"
 
-#include "base/named.h"
+#include "base/parts.h"
 #include "base/text.h"
 #include "optimizers/update_rule.h"
 
@@ -17,11 +17,11 @@ const liana__optimizer *const liana__optimizers[] = {
 
 enum { NUM_OPTIMIZERS = sizeof liana__optimizers / sizeof *liana__optimizers - 1 };
 
-const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest)
+const liana__optimizer *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest)
 {
     liana__named list = LIANA__NAMED_POINTERS(liana__optimizer, liana__optimizers, NUM_OPTIMIZERS);
     list.any_case = true; /* Keras takes "adam" for "Adam" too */
-    return liana__optimizers[liana__named_find(list, name, nearest)];
+    return liana__part_find(context, LIANA__PART_OPTIMIZER, list, name, nearest);
 }
 
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options)
@@ -113,8 +113,8 @@ static liana_status read_number(const liana__schedule *schedule, const liana__va
 }
 
 /* `where` is the optimizer's key. */
-static liana_status read_learning_rate(const liana__value *value, const char *where, liana__arena *arena,
-                                       liana__optimizer_choice *choice, liana__error *error)
+static liana_status read_learning_rate(const liana_context *context, const liana__value *value, const char *where,
+                                       liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
     static const char *const ignored[] = {"name", NULL};
     const liana__schedule *schedule = &liana__schedule_Constant;
@@ -127,7 +127,7 @@ static liana_status read_learning_rate(const liana__value *value, const char *wh
         const liana__value *name;
         const char *nearest = NULL;
         LIANA_TRY(read_name(value, key, "a number, or a schedule such as {name: CosineDecay, ...}", &name, error));
-        schedule = liana__schedule_find(name->string, &nearest);
+        schedule = liana__schedule_find(context, name->string, &nearest);
         if (!schedule) return fail_unknown(name, key, "schedule", nearest, error);
     }
     liana__schedule_common *options = liana__arena_allocate(arena, schedule->options->size);
@@ -139,20 +139,20 @@ static liana_status read_learning_rate(const liana__value *value, const char *wh
     return LIANA_OK;
 }
 
-liana_status liana__optimizer_read(const liana__value *value, const char *where, liana__arena *arena,
-                                   liana__optimizer_choice *choice, liana__error *error)
+liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
+                                   liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
     static const char *const ignored[] = {"name", "learning_rate", NULL};
     const char *nearest = NULL;
     const liana__value *name;
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
-    const liana__optimizer *optimizer = liana__optimizer_find(name->string, &nearest);
+    const liana__optimizer *optimizer = liana__optimizer_find(context, name->string, &nearest);
     if (!optimizer) return fail_unknown(name, where, "optimizer", nearest, error);
     void *options = liana__arena_allocate(arena, optimizer->options->size);
     if (!options) return liana__fail_memory(error, "the optimizer");
     LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
     LIANA_TRY(liana__optimizer_check_common(options, value, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
-    return read_learning_rate(liana__value_get(value, "learning_rate"), where, arena, choice, error);
+    return read_learning_rate(context, liana__value_get(value, "learning_rate"), where, arena, choice, error);
 }

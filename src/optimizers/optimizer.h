@@ -3,6 +3,7 @@
 #ifndef LIANA_OPTIMIZERS_OPTIMIZER_H
 #define LIANA_OPTIMIZERS_OPTIMIZER_H
 
+#include "base/context.h"
 #include "optimizers/schedule.h"
 
 #include <liana/ops.h>
@@ -112,8 +113,9 @@ typedef struct liana__optimizer {
 /* All optimizers in the order of optimizers.def, NULL-terminated. */
 extern const liana__optimizer *const liana__optimizers[];
 
-/* Finds an optimizer by name. NULL: there is none; *nearest is then the nearest name, or NULL. */
-const liana__optimizer *liana__optimizer_find(const char *name, const char **nearest);
+/* Finds an optimizer by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be
+ * NULL) is then the nearest name, or NULL. */
+const liana__optimizer *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest);
 
 /* An optimizer with its options and its learning rate. The lengths in steps are not known yet. */
 typedef struct liana__optimizer_choice {
@@ -134,9 +136,10 @@ liana_tensor liana__optimizer_ratio(liana_tensor a, liana_tensor b);
 void liana__optimizer_descend(liana__optimizer_step *step, liana_tensor descent);
 
 /* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}, and finds all errors
- * in it. `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
-liana_status liana__optimizer_read(const liana__value *value, const char *where, liana__arena *arena,
-                                   liana__optimizer_choice *choice, liana__error *error) LIANA_MUST_USE;
+ * in it. The names may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
+                                   liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The number of the optimizer's own slots for each variable. */
 size_t liana__optimizer_num_slots(const liana__optimizer *optimizer, const void *options);

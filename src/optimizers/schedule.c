@@ -1,7 +1,7 @@
 /* The list of schedules, and the learning rate of an update. */
 #include "optimizers/schedule.h"
 
-#include "base/named.h"
+#include "base/parts.h"
 #include "base/text.h"
 
 #include <float.h>
@@ -18,11 +18,11 @@ const liana__schedule *const liana__schedules[] = {
 
 enum { NUM_SCHEDULES = sizeof liana__schedules / sizeof *liana__schedules - 1 };
 
-const liana__schedule *liana__schedule_find(const char *name, const char **nearest)
+const liana__schedule *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
 {
     liana__named list = LIANA__NAMED_POINTERS(liana__schedule, liana__schedules, NUM_SCHEDULES);
     list.any_case = true; /* Keras takes "adam" for "Adam" too */
-    return liana__schedules[liana__named_find(list, name, nearest)];
+    return liana__part_find(context, LIANA__PART_SCHEDULE, list, name, nearest);
 }
 
 /* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not

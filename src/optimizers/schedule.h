@@ -3,6 +3,7 @@
 #ifndef LIANA_OPTIMIZERS_SCHEDULE_H
 #define LIANA_OPTIMIZERS_SCHEDULE_H
 
+#include "base/context.h"
 #include "base/field.h"
 
 typedef struct liana__schedule {
@@ -50,8 +51,9 @@ typedef struct liana__schedule_common {
 /* All schedules in the order of schedules.def, NULL-terminated. */
 extern const liana__schedule *const liana__schedules[];
 
-/* Finds a schedule by name. NULL: there is none; *nearest is then the nearest name, or NULL. */
-const liana__schedule *liana__schedule_find(const char *name, const char **nearest);
+/* Finds a schedule by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be
+ * NULL) is then the nearest name, or NULL. */
+const liana__schedule *liana__schedule_find(const liana_context *context, const char *name, const char **nearest);
 
 /* Checks what the options of a schedule cannot check one by one. `value` is what they were read from: a map, or a
  * number, the initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */

@@ -36,15 +36,15 @@ static liana__value *setting_value(const liana__optimizer *optimizer, const lian
     return liana__value_float(arena, setting->value);
 }
 
-static liana_status read_choice(const liana_optimizer_options *options, liana__arena *arena,
-                                liana__optimizer_choice *choice, liana__error *error)
+static liana_status read_choice(const liana_context *context, const liana_optimizer_options *options,
+                                liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
     liana__value *map;
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
     if (map->kind == LIANA__VALUE_MAP) {
         const liana__value *name = liana__value_get(map, "name");
         const liana__optimizer *known =
-            name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(name->string, NULL) : NULL;
+            name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(context, name->string, NULL) : NULL;
         for (size_t i = 0; i < LIANA_MAX_SETTINGS && options->settings[i].name; i++) {
             const liana_setting *setting = &options->settings[i];
             liana__value_set(arena, map, setting->name, setting_value(known, setting, arena));
@@ -55,7 +55,7 @@ static liana_status read_choice(const liana_optimizer_options *options, liana__a
         if (options->rate.id) liana__value_remove(map, "learning_rate");
     }
     if (arena->failed) return liana__fail_memory(error, "an optimizer");
-    return liana__optimizer_read(map, "optimizer", arena, choice, error);
+    return liana__optimizer_read(context, map, "optimizer", arena, choice, error);
 }
 
 /* A number for every update, or an error. */
@@ -224,7 +224,7 @@ void liana_apply_gradients_at(liana_location here, const liana_tensor *variables
     liana__arena arena = {0};
     liana__optimizer_choice choice;
     liana__error error;
-    if (read_choice(options, &arena, &choice, &error) == LIANA_OK) {
+    if (read_choice(graph->context, options, &arena, &choice, &error) == LIANA_OK) {
         const char *target = options->target ? options->target : "train";
         liana__apply_optimizer(here, variables, gradients, count, &choice, options->rate, target);
     } else {

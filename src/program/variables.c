@@ -124,7 +124,7 @@ static liana_status check_initializer(const liana_variables *variables, const ch
 {
     liana__initializer initializer;
     liana__error *error = &variables->context->error;
-    if (liana__initializer_parse(text, &initializer, error) == LIANA_OK) return LIANA_OK;
+    if (liana__initializer_parse(variables->context, text, &initializer, error) == LIANA_OK) return LIANA_OK;
     return name ? liana__fail_within(error, "the initialiser of the variable '%.200s'", name)
                 : liana__fail_within(error, "the initialiser of all variables");
 }
@@ -273,7 +273,7 @@ static liana_status initialize_one(liana_variables *variables, size_t place, con
     const liana_dtype dtype = variable->buffer->dtype;
     const liana_shape shape = variable->buffer->shape;
     liana__initializer initializer;
-    LIANA_TRY(liana__initializer_parse(text, &initializer, error));
+    LIANA_TRY(liana__initializer_parse(variables->context, text, &initializer, error));
     int64_t count = liana_shape_size(&shape);
     float *drawn = liana__allocate_aligned((size_t)count * sizeof *drawn);
     void *values = dtype == LIANA_F32 ? drawn : liana__allocate_aligned(variable->buffer->size);

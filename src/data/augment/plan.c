@@ -1,4 +1,5 @@
 /* Reading a list of stages, and running it on an image. */
+#include "base/choice.h"
 #include "data/augment/adjust.h"
 #include "data/loader/cut.h"
 
@@ -36,34 +37,6 @@ struct liana__augment {
 static const liana__field function_fields[] = {LIANA__AUGMENT_FIELDS("1.0")};
 static const liana__fields function_table = {"augmentation", sizeof(liana__augment_common), 1, function_fields};
 
-/* "random_flip" or "random_flip: {...}"; the options of the first form are none. */
-static liana_status split_entry(const liana__value *entry, const char *where, const char **name,
-                                const liana__place **place, const liana__value **options, liana__error *error)
-{
-    char found[128];
-    *options = NULL;
-    *place = &entry->place;
-    if (entry->kind == LIANA__VALUE_STRING) {
-        *name = entry->string;
-        return LIANA_OK;
-    }
-    if (entry->kind != LIANA__VALUE_MAP || entry->count != 1) {
-        return liana__fail_at(error, &entry->place, where,
-                              "found %s, expected one stage: 'random_flip' or 'random_rotation: {degrees: 10}'",
-                              liana__value_describe(entry, found, sizeof found));
-    }
-    *name = entry->keys[0];
-    *place = &entry->key_places[0];
-    const liana__value *value = entry->items[0];
-    if (value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    if (value->kind != LIANA__VALUE_MAP) {
-        return liana__fail_at(error, &value->place, where, "found %s after %.60s, expected options: {key: value, ...}",
-                              liana__value_describe(value, found, sizeof found), *name);
-    }
-    *options = value;
-    return LIANA_OK;
-}
-
 static liana_status fail_unknown(const liana_context *context, const char *name, const liana__place *place,
                                  const char *where, liana__error *error)
 {
@@ -83,7 +56,8 @@ static liana_status read_stage(liana_context *context, const liana__value *entry
     const char *name = NULL;
     const liana__place *place;
     const liana__value *options;
-    LIANA_TRY(split_entry(entry, where, &name, &place, &options, error));
+    LIANA_TRY(liana__choice_entry(entry, where, "one stage: 'random_flip' or 'random_rotation: {degrees: 10}'", &name,
+                                  &place, &options, error));
     made->function = liana__context_registered(context, "augmentation", name);
     made->kind = made->function ? NULL : liana__augmentation_find(name);
     if (!made->kind && !made->function) return fail_unknown(context, name, place, where, error);

@@ -42,12 +42,13 @@ static const char *const neutral[] = {
     NULL,
 };
 
-const liana__layer_type *liana__keras_find_layer(const char *class_name, const char **nearest)
+const liana__layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
+                                                 const char **nearest)
 {
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
     }
-    return liana__layer_find(class_name, nearest);
+    return liana__layer_find(context, class_name, nearest);
 }
 
 static bool is_neutral(const char *key)
@@ -158,10 +159,10 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-static liana_status read_initializer(liana__arena *arena, const liana__value *value, const char *where, const char *key,
-                                     liana__value **text, liana__error *error)
+static liana_status read_initializer(const liana_context *context, liana__arena *arena, const liana__value *value,
+                                     const char *where, const char *key, liana__value **text, liana__error *error)
 {
-    const char *name = liana__initializer_from_keras(arena, value);
+    const char *name = liana__initializer_from_keras(context, arena, value);
     if (!name) return refuse(value, where, key, "an initialiser of liana", error);
     *text = liana__value_string(arena, name);
     if (*text) (*text)->place = value->place;
@@ -180,8 +181,9 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
-liana_status liana__keras_read_config(const liana__layer_type *type, const liana__value *config, const char *where,
-                                      int rank, liana__arena *arena, liana__value **result, liana__error *error)
+liana_status liana__keras_read_config(const liana_context *context, const liana__layer_type *type,
+                                      const liana__value *config, const char *where, int rank, liana__arena *arena,
+                                      liana__value **result, liana__error *error)
 {
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
@@ -195,7 +197,7 @@ liana_status liana__keras_read_config(const liana__layer_type *type, const liana
         is_option = is_option && liana__fields_find(type->options, key);
         if (is_neutral(key) && !is_option) continue;
         if (liana__ends_with(key, "_initializer")) {
-            LIANA_TRY(read_initializer(arena, item, where, key, &item, error));
+            LIANA_TRY(read_initializer(context, arena, item, where, key, &item, error));
         } else if (strcmp(key, "activation") == 0) {
             item = read_activation(arena, item);
         }

@@ -72,7 +72,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     if (!name) name = text_of(layer, "name");
     liana__layer_request request = {
         .here = place_of(layer),
-        .type = liana__keras_find_layer(class_value->string, &nearest),
+        .type = liana__keras_find_layer(r->model->context, class_value->string, &nearest),
         .name = name,
         .inputs = inputs,
         .num_inputs = num_inputs,
@@ -87,10 +87,11 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
         return LIANA_UNIMPLEMENTED;
     }
     LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
-    size_t source = inputs && num_inputs ? inputs[0] : r->model->num_nodes - 1;
+    size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
-    LIANA_TRY(liana__keras_read_config(request.type, config, where, rank, &r->arena, &options, &r->error));
+    LIANA_TRY(
+        liana__keras_read_config(r->model->context, request.type, config, where, rank, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
     request.options = options;
@@ -178,7 +179,7 @@ static liana_status add_input(reader *r, const liana__value *layer, const liana_
         return refuse(r, config, NULL, "the first layer has no batch_input_shape, so the shape of examples is unknown");
     }
     const char *class_name = text_of(layer, "class_name");
-    const liana__layer_type *type = class_name ? liana__keras_find_layer(class_name, NULL) : NULL;
+    const liana__layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
     liana__value *dims = liana__value_list(&r->arena);
     if (!dims) return liana__fail_memory(&r->error, "a model");
     dims->place = shape->place;
@@ -196,7 +197,7 @@ static liana_status add_input_like(reader *r, const liana__value *layer, const l
 static liana_status add_nested_in_sequence(reader *r, const liana__value *layer)
 {
     liana_model *inner = NULL;
-    size_t before = r->model->num_nodes ? r->model->num_nodes - 1 : LIANA__NONE;
+    size_t before = liana__model_last_node(r->model);
     liana_status status = read_inner(r, layer, before, &inner);
     if (status == LIANA_OK && before == LIANA__NONE) status = add_input_like(r, layer, inner);
     if (status == LIANA_OK) status = nest(r, layer, inner, NULL, 0);

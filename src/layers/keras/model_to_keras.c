@@ -21,19 +21,20 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
 }
 
 /* Options that the tables keep as text: initialisers become objects, no activation becomes "linear". */
-static void write_texts(liana__arena *arena, liana__value *config)
+static void write_texts(const liana_context *context, liana__arena *arena, liana__value *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
         if (liana__ends_with(config->keys[i], "_initializer") && item->kind == LIANA__VALUE_STRING) {
-            liana__value_set(arena, config, config->keys[i], liana__initializer_to_keras(arena, item->string));
+            liana__value_set(arena, config, config->keys[i], liana__initializer_to_keras(context, arena, item->string));
         } else if (strcmp(config->keys[i], "activation") == 0 && item->kind == LIANA__VALUE_NULL) {
             liana__value_set(arena, config, config->keys[i], liana__value_string(arena, "linear"));
         }
     }
 }
 
-static liana__value *layer_config(liana__arena *arena, const liana__layer *layer, const char *name)
+static liana__value *layer_config(liana__arena *arena, const liana_model *model, const liana__layer *layer,
+                                  const char *name)
 {
     liana__value *config = liana__value_map(arena);
     liana__value *options = liana__fields_write(layer->type->options, arena, layer->options);
@@ -47,7 +48,7 @@ static liana__value *layer_config(liana__arena *arena, const liana__layer *layer
     if (layer->type->has_data_format) {
         liana__value_set(arena, config, "data_format", liana__value_string(arena, "channels_last"));
     }
-    write_texts(arena, config);
+    write_texts(model->context, arena, config);
     if (layer->type->to_keras) layer->type->to_keras(arena, layer->options, config);
     return config;
 }
@@ -125,7 +126,7 @@ static liana__value *write_item(liana__arena *arena, const liana_model *model, s
         config = write_scope(arena, model, item.index, name);
     } else {
         class_name = model->layers[item.index].type->name;
-        config = layer_config(arena, &model->layers[item.index], name);
+        config = layer_config(arena, model, &model->layers[item.index], name);
     }
     liana__value_set(arena, map, "class_name", liana__value_string(arena, class_name));
     liana__value_set(arena, map, "config", config);

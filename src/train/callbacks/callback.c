@@ -1,7 +1,8 @@
 /* The list of callbacks, reading their options, and running them. */
 #include "train/callbacks/callback.h"
+#include "base/choice.h"
 
-#include "base/named.h"
+#include "base/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,44 +65,16 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana__c
 
 /* ---- reading ---- */
 
-/* "EarlyStopping" or "EarlyStopping: {...}"; the options of the first form are none. */
-static liana_status split_entry(const liana__value *entry, const char *where, const char **name,
-                                const liana__place **place, const liana__value **options, liana__error *error)
-{
-    char found[128];
-    *options = NULL;
-    *place = &entry->place;
-    if (entry->kind == LIANA__VALUE_STRING) {
-        *name = entry->string;
-        return LIANA_OK;
-    }
-    if (entry->kind != LIANA__VALUE_MAP || entry->count != 1) {
-        return liana__fail_at(error, &entry->place, where,
-                              "found %s, expected one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'",
-                              liana__value_describe(entry, found, sizeof found));
-    }
-    *name = entry->keys[0];
-    *place = &entry->key_places[0];
-    const liana__value *value = entry->items[0];
-    if (value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    if (value->kind != LIANA__VALUE_MAP) {
-        return liana__fail_at(error, &value->place, where, "found %s after %.60s, expected options: {key: value, ...}",
-                              liana__value_describe(value, found, sizeof found), *name);
-    }
-    *options = value;
-    return LIANA_OK;
-}
-
-static liana_status read_item(liana__callback_list *list, const liana__value *entry, const char *where,
-                              liana__arena *arena, liana__error *error)
+static liana_status read_item(liana__callback_list *list, const liana_context *own, const liana__value *entry,
+                              const char *where, liana__arena *arena, liana__error *error)
 {
     const char *name = NULL, *nearest = NULL;
     const liana__place *place = NULL;
     const liana__value *value = NULL;
-    LIANA_TRY(split_entry(entry, where, &name, &place, &value, error));
-    const liana__callback *type =
-        liana__callbacks[liana__named_find(LIANA__NAMED_POINTERS(liana__callback, liana__callbacks, NUM_CALLBACKS),
-                                           name, &nearest)];
+    LIANA_TRY(liana__choice_entry(entry, where, "one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'", &name,
+                                  &place, &value, error));
+    const liana__named known = LIANA__NAMED_POINTERS(liana__callback, liana__callbacks, NUM_CALLBACKS);
+    const liana__callback *type = liana__part_find(own, LIANA__PART_CALLBACK, known, name, &nearest);
     if (!type) {
         const char *hint = nearest ? liana__hint(nearest).text : "";
         return liana__fail_at(error, place, where, "there is no callback '%.60s'; 'liana list callbacks' shows them%s",
@@ -116,8 +89,8 @@ static liana_status read_item(liana__callback_list *list, const liana__value *en
     return liana__callback_list_add(list, type, options, type->name, NULL, error);
 }
 
-liana_status liana__callback_list_read(liana__callback_list *list, const liana__value *value, const char *where,
-                                       liana__arena *arena, liana__error *error)
+liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
+                                       const char *where, liana__arena *arena, liana__error *error)
 {
     char found[128], key[128];
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
@@ -128,7 +101,7 @@ liana_status liana__callback_list_read(liana__callback_list *list, const liana__
     }
     for (size_t i = 0; i < value->count; i++) {
         snprintf(key, sizeof key, "%s[%zu]", where, i);
-        LIANA_TRY(read_item(list, value->items[i], key, arena, error));
+        LIANA_TRY(read_item(list, own, value->items[i], key, arena, error));
     }
     return LIANA_OK;
 }

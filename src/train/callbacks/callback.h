@@ -129,10 +129,11 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana__c
                                       const char *name, liana__callback_item **item, liana__error *error)
     LIANA_MUST_USE;
 
-/* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. `where` is its dotted key.
+/* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. They may be the context's own
+ * (NULL: there are none). `where` is its dotted key.
  * Options are in the arena. Errors: INVALID_CONFIG with the place; OUT_OF_MEMORY. */
-liana_status liana__callback_list_read(liana__callback_list *list, const liana__value *value, const char *where,
-                                       liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
+                                       const char *where, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* Calls all for an event, in order. NULL: there is no list. Errors: those of the callbacks, with the name. */
 liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,

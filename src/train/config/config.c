@@ -95,7 +95,9 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
         LIANA_TRY(liana__config_check_homes(root, error));
         LIANA_TRY(liana__config_read_class_names(root, arena, error));
     }
+    const liana_context *context = config->context;
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
+    config->context = context;
     config->root = root;
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
@@ -106,23 +108,24 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
-liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
-                                 size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
+                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                 liana__config *config, liana__error *error)
 {
     liana__value *root;
-    *config = (liana__config){0};
+    *config = (liana__config){.context = context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
     LIANA_TRY(read_tree(root, overrides, num_overrides, arena, config, error));
     config->file = root->place.file;
     return LIANA_OK;
 }
 
-liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
-                                liana__arena *arena, liana__config *config, liana__error *error)
+liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
+                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
 {
     char *text;
     size_t size;
-    *config = (liana__config){0};
+    *config = (liana__config){.context = context};
     liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
@@ -131,7 +134,7 @@ liana_status liana__config_load(const char *path, const char *const *overrides, 
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? liana__config_parse(text, size, shown, overrides, num_overrides, arena, config, error)
+    status = shown ? liana__config_parse(context, text, size, shown, overrides, num_overrides, arena, config, error)
                    : liana__fail_memory(error, path);
     free(text);
     return status;

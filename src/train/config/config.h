@@ -194,6 +194,7 @@ typedef struct liana__checkpoint_config {
 } liana__checkpoint_config;
 
 typedef struct liana__config {
+    const liana_context *context; /* whose own parts may be named; NULL: none */
     liana__data_config data;
     liana__model_config model;
     liana__train_config train;
@@ -209,16 +210,17 @@ const liana__fields *liana__config_fields(void);
 
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
  * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
- * relative to the folder of the file; those in overrides to the current folder. Everything is in the arena. Errors:
+ * relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL: there are none) may be named. Everything is in the arena. Errors:
  * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
  * IO_ERROR. */
-liana_status liana__config_load(const char *path, const char *const *overrides, size_t num_overrides,
-                                liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
+liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
+                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The same from a text. `file` is its name in messages; paths are relative to its folder. */
-liana_status liana__config_parse(const char *text, size_t size, const char *file, const char *const *overrides,
-                                 size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
+                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                 liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
 liana_status liana__config_read_source(const liana__value *value, const char *where, liana__arena *arena,

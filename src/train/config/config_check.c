@@ -235,10 +235,12 @@ static liana_status check_train(const liana__config *config, liana__error *error
     liana__arena arena = {0};
     liana__optimizer_choice choice;
     liana__callback_list callbacks = {0};
-    liana_status status = liana__optimizer_read(train->optimizer, "train.optimizer", &arena, &choice, error);
+    liana_status status =
+        liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error);
     if (status == LIANA_OK) status = check_decay(config, &choice.learning_rate, error);
     if (status == LIANA_OK) {
-        status = liana__callback_list_read(&callbacks, train->callbacks, "train.callbacks", &arena, error);
+        status =
+            liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);
     }
     liana__callback_list_free(&callbacks);
     liana__arena_free(&arena);

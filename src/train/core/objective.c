@@ -61,7 +61,7 @@ static liana_status read_loss(const reading *own, size_t output, const liana__va
 {
     liana__objective_output *item = &own->objective->outputs[output];
     if (value && value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    LIANA_TRY(liana__loss_read(value, where, own->arena, &item->choice, own->error));
+    LIANA_TRY(liana__loss_read(own->request->model->context, value, where, own->arena, &item->choice, own->error));
     item->activation = item->choice.loss->activation;
     return LIANA_OK;
 }
@@ -170,7 +170,7 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
     }
     liana__objective_metric *item = &objective->metrics[objective->num_metrics];
     *item = (liana__objective_metric){.output = output, .num_sums = 1};
-    LIANA_TRY(liana__metric_read(value, where, own->arena, &item->choice, own->error));
+    LIANA_TRY(liana__metric_read(own->request->model->context, value, where, own->arena, &item->choice, own->error));
     const liana__metric *metric = item->choice.metric;
     if (!of->choice.loss) {
         return liana__fail_at(own->error, &value->place, where,

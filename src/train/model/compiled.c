@@ -127,12 +127,12 @@ static char *make_key(const liana__compile_request *request)
 
 /* ---- names ---- */
 
-static liana_status read_optimizer(const char *text, liana__arena *arena, liana__optimizer_choice *choice,
-                                   liana__error *error)
+static liana_status read_optimizer(const liana_context *context, const char *text, liana__arena *arena,
+                                   liana__optimizer_choice *choice, liana__error *error)
 {
     liana__value *map;
     LIANA_TRY(liana__optimizer_text_read(text, arena, &map, error));
-    return liana__optimizer_read(map, "optimizer", arena, choice, error);
+    return liana__optimizer_read(context, map, "optimizer", arena, choice, error);
 }
 
 /* ---- compiling ---- */
@@ -185,7 +185,8 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                        .memory = request->memory,
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
-    if (request->optimizer) LIANA_TRY(read_optimizer(request->optimizer, &item->arena, &optimizer, error));
+    if (request->optimizer)
+        LIANA_TRY(read_optimizer(request->model->context, request->optimizer, &item->arena, &optimizer, error));
     liana__objective *objective = liana__arena_allocate(&item->arena, sizeof *objective);
     if (!objective) return liana__fail_memory(error, "the loss");
     options.trainer.objective = objective;

@@ -417,7 +417,8 @@ static liana_status add_callbacks(session *own, const liana_fit_options *options
     liana__value *list = NULL;
     LIANA_TRY(liana__callbacks_begin(&own->callbacks, error));
     if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->arena, &list, error));
-    LIANA_TRY(liana__callback_list_read(&own->callbacks, list, "named_callbacks", &own->arena, error));
+    LIANA_TRY(
+        liana__callback_list_read(&own->callbacks, own->model->context, list, "named_callbacks", &own->arena, error));
     for (size_t i = 0; i < options->num_callbacks; i++) {
         const liana_callback *one = options->callbacks ? options->callbacks[i] : NULL;
         LIANA_TRY(liana__user_callback_add(&own->callbacks, one, error));

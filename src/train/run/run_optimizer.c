@@ -3,7 +3,8 @@
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
-    return liana__optimizer_read(run->config->train.optimizer, "train.optimizer", &run->arena, choice, error);
+    return liana__optimizer_read(run->context, run->config->train.optimizer, "train.optimizer", &run->arena, choice,
+                                 error);
 }
 
 liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error)

@@ -17,8 +17,8 @@ liana__training_length liana__run_length(const liana__run *run)
 liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
 {
     LIANA_TRY(liana__callbacks_begin(&run->callbacks, error));
-    return liana__callback_list_read(&run->callbacks, run->config->train.callbacks, "train.callbacks", &run->arena,
-                                     error);
+    return liana__callback_list_read(&run->callbacks, run->context, run->config->train.callbacks, "train.callbacks",
+                                     &run->arena, error);
 }
 
 /* Passes events on, and keeps the history on disk up to date. */

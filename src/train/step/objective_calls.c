@@ -111,8 +111,9 @@ liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_te
     liana__error error = {0};
     liana__loss_choice choice;
     const liana__value *value = liana__loss_value(&arena, &asked);
-    liana_status status = arena.failed || !value ? liana__fail_memory(&error, "a loss")
-                                                 : liana__loss_read(value, "loss", &arena, &choice, &error);
+    liana_status status = arena.failed || !value
+                              ? liana__fail_memory(&error, "a loss")
+                              : liana__loss_read(call.graph->context, value, "loss", &arena, &choice, &error);
     if (status == LIANA_OK) {
         result = loss_of(&call, &choice, target, asked.weight);
     } else {
@@ -160,8 +161,9 @@ liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_
     liana__error error = {0};
     liana__metric_choice choice;
     const liana__value *value = liana__metric_value(&arena, &asked);
-    liana_status status = arena.failed || !value ? liana__fail_memory(&error, "a metric")
-                                                 : liana__metric_read(value, "metric", &arena, &choice, &error);
+    liana_status status = arena.failed || !value
+                              ? liana__fail_memory(&error, "a metric")
+                              : liana__metric_read(call.graph->context, value, "metric", &arena, &choice, &error);
     if (status == LIANA_OK) {
         result = metric_of(&call, &choice, target);
     } else {

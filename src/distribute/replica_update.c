@@ -76,14 +76,13 @@ static liana_status feed(liana__replica_update *update, size_t number, const lia
         LIANA_TRY(sums->feed(sums->user, own->program, i, own->sums_read[i], error));
     }
     for (size_t i = 0; i < num_scalars; i++) {
-        LIANA_TRY(liana__program_feed(own->program, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &update->scalars[i],
-                                      error));
+        LIANA_TRY(
+            liana__program_feed(own->program, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &update->scalars[i], error));
     }
     for (size_t round = 0; round < number; round++) {
         const size_t input = own->num_read + num_scalars + round;
         const liana__node *node = own->program->graph->inputs[input];
-        LIANA_TRY(
-            liana__program_feed(own->program, input, node->dtype, &node->shape, update->finished[round], error));
+        LIANA_TRY(liana__program_feed(own->program, input, node->dtype, &node->shape, update->finished[round], error));
     }
     return LIANA_OK;
 }

@@ -30,7 +30,7 @@ typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: the members have copies */
     member *members;
     size_t count;
-    double *speeds; /* NULL: all are equally fast */
+    double *speeds;               /* NULL: all are equally fast */
     liana__replica_update update; /* on the first device */
     /* Of several members. */
     liana__pool *pool;

@@ -13,14 +13,14 @@ typedef struct adam_options {
     bool amsgrad;
 } adam_options;
 
-#define ADAM_FIELDS                                                                                                   \
-    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,          \
-                     .doc = "Decay of the mean of gradients."),                                                       \
-        LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,    \
-                         .doc = "Decay of the mean of squared gradients."),                                           \
-        LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,          \
-                         .doc = "Added to the root, against division by zero."),                                      \
-        LIANA__FIELD_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                        \
+#define ADAM_FIELDS                                                                                                \
+    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,       \
+                     .doc = "Decay of the mean of gradients."),                                                    \
+        LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999, \
+                         .doc = "Decay of the mean of squared gradients."),                                        \
+        LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,       \
+                         .doc = "Added to the root, against division by zero."),                                   \
+        LIANA__FIELD_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                     \
                          .doc = "Whether to divide by the largest mean of squared gradients so far (AMSGrad).")
 
 static const liana__field fields[] = {ADAM_FIELDS, LIANA__OPTIMIZER_FIELDS("null")};

@@ -26,8 +26,7 @@ static void update(liana__optimizer_step *step)
     liana_tensor beta_2 = liana__optimizer_scalar(m, options->beta_2);
     liana_tensor u = liana_op_maximum(liana_op_multiply(beta_2, step->slots[1]), liana_op_abs(step->gradient));
     liana_tensor correction = liana__optimizer_correction(step->iteration, options->beta_1);
-    liana_tensor divisor =
-        liana_op_multiply(correction, liana_op_add(u, liana__optimizer_scalar(u, options->epsilon)));
+    liana_tensor divisor = liana_op_multiply(correction, liana_op_add(u, liana__optimizer_scalar(u, options->epsilon)));
     step->new_slots[0] = m;
     step->new_slots[1] = u;
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(step->learning_rate, m), divisor));

@@ -33,8 +33,8 @@ static adam_step adam_step_of(const liana__optimizer_step *step)
     liana_tensor mean = liana_op_divide(m, liana__optimizer_correction(step->iteration, options->beta_1));
     liana_tensor root =
         liana_op_sqrt(liana_op_divide(v, liana__optimizer_correction(step->iteration, options->beta_2)));
-    return (adam_step){
-        m, v, liana_op_divide(mean, liana_op_add(root, liana__optimizer_scalar(root, options->epsilon)))};
+    return (adam_step){m, v,
+                       liana_op_divide(mean, liana_op_add(root, liana__optimizer_scalar(root, options->epsilon)))};
 }
 
 static void terms(const liana__optimizer_step *step, liana_tensor *terms)

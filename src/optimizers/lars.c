@@ -13,8 +13,8 @@ typedef struct lars_options {
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(lars_options, momentum, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 1,
                      .doc = "The share of the last step that is added to this one."),
-    LIANA__FIELD_ROW(lars_options, trust_coefficient, FLOAT, .default_text = "0.001", .minimum = 1e-12,
-                     .maximum = 1e6, .doc = "How far a step goes, as a share of the weights' norm."),
+    LIANA__FIELD_ROW(lars_options, trust_coefficient, FLOAT, .default_text = "0.001", .minimum = 1e-12, .maximum = 1e6,
+                     .doc = "How far a step goes, as a share of the weights' norm."),
     LIANA__FIELD_ROW(lars_options, epsilon, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e3,
                      .doc = "Added to the norm that is divided by."),
     LIANA__FIELD_ROW(lars_options, nesterov, BOOL, .default_text = "false",

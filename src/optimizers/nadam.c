@@ -72,8 +72,7 @@ static void update(liana__optimizer_step *step)
     liana_tensor v = liana__optimizer_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
     liana_tensor of_mean = liana_op_divide(next_u, one_minus(liana_op_multiply(product, next_u)));
     liana_tensor of_gradient = liana_op_divide(one_minus(u), one_minus(product));
-    liana_tensor ahead =
-        liana_op_add(liana_op_multiply(of_mean, m), liana_op_multiply(of_gradient, step->gradient));
+    liana_tensor ahead = liana_op_add(liana_op_multiply(of_mean, m), liana_op_multiply(of_gradient, step->gradient));
     liana_tensor corrected = liana_op_divide(v, liana__optimizer_correction(now, options->beta_2));
     liana_tensor root = liana_op_add(liana_op_sqrt(corrected), liana__optimizer_scalar(v, options->epsilon));
     step->new_slots[0] = m;

@@ -28,24 +28,25 @@ typedef struct liana__optimizer_common {
 } liana__optimizer_common;
 
 /* The last rows of each optimizer's table. `decay` is the default of weight_decay. */
-#define LIANA__OPTIMIZER_FIELDS(decay)                                                                                \
-    LIANA__FIELD_ROW(liana__optimizer_common, weight_decay, FLOAT, .default_text = decay, .minimum = 0, .maximum = 1, \
-                     .doc = "Each update first takes learning_rate * weight_decay of every weight away."),            \
-        LIANA__FIELD_ROW(liana__optimizer_common, exclude_from_weight_decay, STRINGS,                                 \
-                         .doc = "Weights without decay: those in whose names one of these regular expressions "       \
-                                "matches, such as [bias, gamma, beta]."),                                             \
-        LIANA__FIELD_ROW(liana__optimizer_common, clipnorm, FLOAT, .default_text = "null", .minimum = 1e-12,          \
-                         .maximum = 1e12, .doc = "The largest norm of the gradient of a weight; it is scaled down."), \
-        LIANA__FIELD_ROW(liana__optimizer_common, clipvalue, FLOAT, .default_text = "null", .minimum = 1e-12,         \
-                         .maximum = 1e12, .doc = "The largest absolute value of an element of a gradient."),          \
-        LIANA__FIELD_ROW(liana__optimizer_common, global_clipnorm, FLOAT, .default_text = "null", .minimum = 1e-12,   \
+#define LIANA__OPTIMIZER_FIELDS(decay)                                                                                 \
+    LIANA__FIELD_ROW(liana__optimizer_common, weight_decay, FLOAT, .default_text = decay, .minimum = 0, .maximum = 1,  \
+                     .doc = "Each update first takes learning_rate * weight_decay of every weight away."),             \
+        LIANA__FIELD_ROW(liana__optimizer_common, exclude_from_weight_decay, STRINGS,                                  \
+                         .doc = "Weights without decay: those in whose names one of these regular expressions "        \
+                                "matches, such as [bias, gamma, beta]."),                                              \
+        LIANA__FIELD_ROW(liana__optimizer_common, clipnorm, FLOAT, .default_text = "null", .minimum = 1e-12,           \
+                         .maximum = 1e12, .doc = "The largest norm of the gradient of a weight; it is scaled down."),  \
+        LIANA__FIELD_ROW(liana__optimizer_common, clipvalue, FLOAT, .default_text = "null", .minimum = 1e-12,          \
+                         .maximum = 1e12, .doc = "The largest absolute value of an element of a gradient."),           \
+        LIANA__FIELD_ROW(liana__optimizer_common, global_clipnorm, FLOAT, .default_text = "null", .minimum = 1e-12,    \
                          .maximum = 1e12, .doc = "The largest norm of all gradients together; they are scaled down."), \
-        LIANA__FIELD_ROW(liana__optimizer_common, use_ema, BOOL, .default_text = "false",                             \
-                         .doc = "Whether to keep moving averages of the weights, which the model has after training."), \
-        LIANA__FIELD_ROW(liana__optimizer_common, ema_momentum, FLOAT, .default_text = "0.99", .minimum = 0,          \
-                         .maximum = 1, .doc = "How much of an average stays in an update."),                          \
-        LIANA__FIELD_ROW(liana__optimizer_common, ema_overwrite_frequency, INT, .default_text = "0", .minimum = 0,    \
-                         .maximum = 16777216,                                                                         \
+        LIANA__FIELD_ROW(liana__optimizer_common, use_ema, BOOL, .default_text = "false",                              \
+                         .doc =                                                                                        \
+                             "Whether to keep moving averages of the weights, which the model has after training."),   \
+        LIANA__FIELD_ROW(liana__optimizer_common, ema_momentum, FLOAT, .default_text = "0.99", .minimum = 0,           \
+                         .maximum = 1, .doc = "How much of an average stays in an update."),                           \
+        LIANA__FIELD_ROW(liana__optimizer_common, ema_overwrite_frequency, INT, .default_text = "0", .minimum = 0,     \
+                         .maximum = 16777216,                                                                          \
                          .doc = "Every so many updates the weights become their averages; 0: only after training.")
 
 /* One trainable variable in the update graph, or the range of its elements that a slice has. A range is flat, [n];

@@ -7,9 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* No options: none of this. */
 static const liana__optimizer_common *common_of(const liana__update_rule *rule)
 {
-    return rule->options;
+    static const liana__optimizer_common nothing = {.weight_decay = NAN,
+                                                    .clipnorm = NAN,
+                                                    .clipvalue = NAN,
+                                                    .global_clipnorm = NAN};
+    return rule->options ? rule->options : &nothing;
 }
 
 /* ---- slots ---- */

@@ -12,7 +12,7 @@
 
 typedef struct liana__update_rule {
     const liana__optimizer *optimizer;
-    const void *options; /* of the optimizer */
+    const void *options; /* of the optimizer; NULL: it has none, and none of this is done */
     bool adapts_rate;    /* the schedule follows the training: liana__schedule.adapt */
 } liana__update_rule;
 

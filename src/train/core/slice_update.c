@@ -136,8 +136,7 @@ void liana__piece_slot_name(const liana__update_items *items, const liana__slice
                             size_t size)
 {
     const liana__update_rule *rule = &items->rule;
-    int length =
-        snprintf(name, size, "optimizer/%s/%s/", rule->optimizer->name, liana__rule_slot_name(rule, slot));
+    int length = snprintf(name, size, "optimizer/%s/%s/", rule->optimizer->name, liana__rule_slot_name(rule, slot));
     if (length >= 0 && (size_t)length < size) liana__piece_name(items, piece, name + length, size - (size_t)length);
 }
 

@@ -178,8 +178,7 @@ static liana_status add_slot(liana__trainer *trainer, const liana__weight *weigh
         if (!values) return liana__fail_memory(error, name);
         for (int64_t i = 0; i < count; i++) values[i] = (float)begins_at;
     }
-    liana_status status =
-        liana__variables_add(trainer->variables, name, LIANA_F32, &weight->shape, values, error);
+    liana_status status = liana__variables_add(trainer->variables, name, LIANA_F32, &weight->shape, values, error);
     free(values);
     return status;
 }

@@ -43,8 +43,8 @@ liana_status liana__trainer_update_prepare(liana__trainer_update *update, liana_
     if (!update->updated) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < sums->count; i++) update->updated[sums->weights[i]] = true;
     const liana__update_rule rule = liana__trainer_rule(options);
-    LIANA_TRY(liana__update_items_create(options->model, &rule, sums->averages, update->updated, &update->items,
-                                         error));
+    LIANA_TRY(
+        liana__update_items_create(options->model, &rule, sums->averages, update->updated, &update->items, error));
     return make_room(update, error);
 }
 

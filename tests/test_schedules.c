@@ -28,7 +28,7 @@ static run start(const char *name, const char *yaml)
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &arena, &map, &error), &error);
     assert_ok(liana__fields_read(schedule->options, map, "learning_rate", NULL, &arena, options, &error), &error);
     liana__arena_free(&arena);
-    return (run){{schedule, options, 0.1, 10, 40}, options};
+    return (run){{schedule, options, 0.1, 10, 40, 0}, options};
 }
 
 static void assert_rate(const run *r, int64_t step, double expected)

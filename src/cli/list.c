@@ -135,7 +135,8 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#define LIANA__STRATEGY(stem, symbol) \
+    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
 }

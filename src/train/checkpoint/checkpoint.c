@@ -79,10 +79,14 @@ static liana_status write_state(const char *path, const liana__variables *variab
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
-    liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
+    liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
     liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
+    if (state->adapted_rate > 0) {
+        liana__value_set(arena, map, "adapted_rate", liana__value_float(arena, state->adapted_rate));
+    }
+    if (state->averaged) liana__value_set(arena, map, "averaged", liana__value_bool(arena, true));
     if (state->callbacks.values) {
         liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));
     }
@@ -322,6 +326,9 @@ static double number_or(const liana__value *map, const char *key, double otherwi
 static liana_status read_callbacks(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     state->rate_factor = number_or(value, "rate_factor", 1);
+    state->adapted_rate = number_or(value, "adapted_rate", 0);
+    const liana__value *averaged = liana__value_get(value, "averaged");
+    state->averaged = averaged && averaged->kind == LIANA__VALUE_BOOL && averaged->boolean;
     const liana__value *end = liana__value_get(value, "ended"), *kept = liana__value_get(value, "callbacks");
     state->ended = end && end->kind == LIANA__VALUE_MAP;
     if (state->ended) {

@@ -178,12 +178,12 @@ typedef struct liana__train_config {
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
-    const char *device;   /* a backend's name */
-    const char *strategy; /* its name */
-    int precision;        /* liana_precision */
-    int recompute;        /* liana_recompute */
-    int64_t memory;       /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
-    int64_t threads;      /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
+    const char *device;           /* a backend's name */
+    const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
+    int precision;                /* liana_precision */
+    int recompute;                /* liana_recompute */
+    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
+    int64_t threads; /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
 } liana__train_config;
 
 typedef struct liana__checkpoint_config {

@@ -546,10 +546,11 @@ static const liana__field train_items[] = {
      .default_text = "cpu",
      .doc = "the device that computes; reference is slow and simple, for checking"},
     {.name = "strategy",
-     .kind = LIANA__FIELD_STRING,
+     .kind = LIANA__FIELD_VALUE,
      AT(strategy),
      .default_text = "one_device",
-     .doc = "how training is shared out over devices (liana list strategies)"},
+     .doc =
+         "how training is shared out over devices: a name, or {name: mirrored, replicas: 2} (liana list strategies)"},
     {.name = "precision",
      .kind = LIANA__FIELD_ENUM,
      AT(precision),

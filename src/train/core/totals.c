@@ -31,9 +31,12 @@ void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, 
 
 /* ---- what they come to ---- */
 
+/* The mean of a sum over the elements of an output that count. */
 static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)
 {
-    return totals->sums[sum] / ((double)totals->count * (double)output->elements);
+    double count = (double)totals->count * (double)output->elements;
+    if (output->masked) count = totals->sums[output->count_sum];
+    return count > 0 ? totals->sums[sum] / count : 0;
 }
 
 static double whole_loss(const liana__totals *totals)
@@ -54,7 +57,7 @@ static double finish_metric(const liana__totals *totals, const liana__objective_
     return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
 }
 
-double liana__totals_mean(const liana__totals *totals, size_t index)
+double liana__totals_value(const liana__totals *totals, size_t index)
 {
     if (!totals->count || !totals->objective) return 0;
     if (index == 0) return whole_loss(totals);

@@ -47,8 +47,8 @@ static bool same_measured(const liana__measured *a, const liana__measured *b)
 static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
-           a->iteration == b->iteration && a->rate_factor == b->rate_factor && a->ended == b->ended &&
-           same_totals(&a->running, &b->running);
+           a->iteration == b->iteration && a->rate_factor == b->rate_factor && a->adapted_rate == b->adapted_rate &&
+           a->averaged == b->averaged && a->ended == b->ended && same_totals(&a->running, &b->running);
 }
 
 static bool same_history(const liana__history *a, const liana__history *b)

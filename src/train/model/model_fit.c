@@ -277,13 +277,13 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
 liana_results liana__results_of(const liana__totals *totals)
 {
     liana_results results = {.num_examples = totals->count,
-                             .loss = liana__totals_mean(totals, 0),
+                             .loss = liana__totals_value(totals, 0),
                              .bad_records = totals->bad_records};
     const liana__objective *objective = totals->objective;
     size_t count = objective ? objective->num_values - 1 : 0;
     results.num_metrics = count < LIANA_MAX_METRICS ? count : LIANA_MAX_METRICS;
     for (size_t i = 0; i < results.num_metrics; i++) {
-        results.metrics[i] = liana__totals_mean(totals, i + 1);
+        results.metrics[i] = liana__totals_value(totals, i + 1);
         results.metric_names[i] = objective->value_names[i + 1];
     }
     return results;
@@ -519,7 +519,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
 {
     const char *resumed_from = options->resume ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
-                                      .strategy = options->strategy.name,
+                                      .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},

@@ -107,6 +107,7 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.max_minutes",
                                         "train.callbacks",
                                         "train.threads",
+                                        "train.strategy",
                                         "train.recompute",
                                         "train.memory"};
 

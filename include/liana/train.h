@@ -124,6 +124,9 @@ typedef struct liana_fit_options {
     const char *named_callbacks;
     const liana_callback *const *callbacks; /* [num_callbacks] */
     size_t num_callbacks;
+    /* What decides after some updates whether the fit goes on, or back to an earlier state with another learning rate, as
+     * in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
+    const char *control;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
     void *user;

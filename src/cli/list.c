@@ -8,6 +8,8 @@
 #include "distribute/strategy.h"
 #include "layers/activations.h"
 #include "layers/model.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -78,6 +80,22 @@ static void list_initializers(entries *list)
     for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
 }
 
+static void list_regularizers(entries *list)
+{
+    for (size_t i = 0; liana__regularizer_types[i]; i++) {
+        const liana__regularizer_type *type = liana__regularizer_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
+}
+
+static void list_constraints(entries *list)
+{
+    for (size_t i = 0; liana__constraint_types[i]; i++) {
+        const liana__constraint_type *type = liana__constraint_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
+}
+
 static void list_losses(entries *list)
 {
     for (size_t i = 0; liana__losses[i]; i++) add(list, liana__losses[i]->name, liana__losses[i]->doc, NULL);
@@ -106,6 +124,13 @@ static void list_callbacks(entries *list)
 {
     for (size_t i = 0; liana__callbacks[i]; i++) {
         add(list, liana__callbacks[i]->name, liana__callbacks[i]->doc, liana__callbacks[i]->options);
+    }
+}
+
+static void list_controls(entries *list)
+{
+    for (size_t i = 0; liana__controls[i]; i++) {
+        add(list, liana__controls[i]->name, liana__controls[i]->doc, liana__controls[i]->options);
     }
 }
 
@@ -215,11 +240,14 @@ static const kind kinds[] = {
     {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
     {"activations", "activation functions of layers", list_activations, NULL},
     {"initializers", "initial values of weights", list_initializers, NULL},
+    {"regularizers", "penalties for the size of weights or results", list_regularizers, NULL},
+    {"constraints", "limits of weights", list_constraints, NULL},
     {"losses", "losses, for train.loss", list_losses, NULL},
     {"metrics", "metrics, for train.metrics", list_metrics, NULL},
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"callbacks", "what runs after epochs and updates, for train.callbacks", list_callbacks, NULL},
+    {"controls", "what decides whether a training goes on or back, for train.control", list_controls, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
     {"columns", "options of one column, for data.columns", list_columns, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},

@@ -8,6 +8,8 @@
 #include "base/context.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
@@ -16,6 +18,8 @@ typedef struct liana__weight {
     size_t layer;   /* index of its layer */
     bool trainable; /* a property of its kind: false for moving averages; see liana__weight_trainable */
     liana__initializer initializer;
+    liana__regularizer regularizer; /* type NULL: none */
+    liana__constraint constraint;   /* type NULL: none */
 } liana__weight;
 
 /* No layer, node, nested model or use of one. */
@@ -27,7 +31,8 @@ typedef struct liana__layer {
     const char *name; /* "encoder/dense" for a layer of a nested model */
     void *options;
     bool trainable;
-    size_t within; /* the innermost nested model that it belongs to, or LIANA__NONE */
+    liana__regularizer activity_regularizer; /* of its results; type NULL: none */
+    size_t within;                           /* the innermost nested model that it belongs to, or LIANA__NONE */
     size_t first_weight;
     size_t num_weights;
     size_t num_nodes; /* how often it is called */
@@ -229,6 +234,12 @@ liana_status liana__model_check_output(const liana_model *model, size_t output, 
 liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
     LIANA_MUST_USE;
 
+/* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model_rules.c.
+ * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
+liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
+liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
+                                      liana__error *error) LIANA_MUST_USE;
+
 /* ---- questions ---- */
 
 /* -1 if there is none. */
@@ -260,6 +271,11 @@ liana_shape liana__model_input_shape(const liana_model *model);
 liana_shape liana__model_output_shape(const liana_model *model);
 /* Whether training changes the weight by its gradient: it is not a moving average, and its layer is not frozen. */
 bool liana__weight_trainable(const liana_model *model, size_t weight);
+/* model_rules.c: whether a weight or a result has a regulariser; whether the loss has a penalty of the weight now;
+ * whether the update of the weight reads all of it, for its regulariser or constraint. */
+bool liana__model_is_regularized(const liana_model *model);
+bool liana__weight_is_regularized(const liana_model *model, size_t weight);
+bool liana__weight_is_needed_whole(const liana_model *model, size_t weight);
 /* Whether the only input of everything is what stands before it; nested models count as one. */
 bool liana__model_is_sequential(const liana_model *model);
 /* The model's name, or "sequential" or "model". */
@@ -366,6 +382,7 @@ typedef struct liana__model_results {
     liana_tensor *weights; /* the graph's variable of each weight */
     liana__model_update *updates;
     size_t num_updates;
+    liana_tensor penalties; /* [batch]: of the activity regularisers, for each example; invalid: there are none */
 } liana__model_results;
 
 /* Builds the model's graph on `inputs`, one [batch, ...] for each of the model's, for any batch size. Float inputs have
@@ -374,6 +391,10 @@ typedef struct liana__model_results {
  * an error. */
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
+
+/* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
+ * has one. */
+liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);
 
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */

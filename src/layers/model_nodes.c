@@ -110,6 +110,7 @@ void liana__add_weight(liana__layer_build *build, const char *name, liana_shape 
     *weight = (liana__weight){
         .name = full, .short_name = name, .shape = shape, .layer = build->layer, .trainable = trainable};
     build->status = liana__initializer_parse(model->context, initializer, &weight->initializer, build->error);
+    if (build->status == LIANA_OK) build->status = liana__read_weight_rules(model, layer, weight, build->error);
     if (build->status != LIANA_OK) return;
     model->num_weights++;
     layer->num_weights++;
@@ -182,10 +183,11 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     if (!layer->options) return liana__fail_memory(error, "a model");
     LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
                                  layer->options, error));
-    if (!request->type->check) return LIANA_OK;
     liana__layer_check check = {
         .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    return request->type->check(&check);
+    LIANA_TRY(liana__check_rules(&check, request->type->options));
+    LIANA_TRY(liana__read_activity_rule(model, layer, error));
+    return request->type->check ? request->type->check(&check) : LIANA_OK;
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */

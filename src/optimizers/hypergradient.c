@@ -64,18 +64,29 @@ static double adapt(const void *options, double rate, const float *sums)
     return rate > own->maximum_learning_rate ? own->maximum_learning_rate : rate;
 }
 
-static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+static liana_status fail_at_key(const liana__value *value, const char *where, const char *name,
+                                const hypergradient_options *own, liana__error *error)
 {
-    const hypergradient_options *own = options;
-    if (own->minimum_learning_rate < own->maximum_learning_rate) return LIANA_OK;
     char key[256];
-    const char *name =
-        liana__value_get(value, "minimum_learning_rate") ? "minimum_learning_rate" : "maximum_learning_rate";
     snprintf(key, sizeof key, "%s.%s", where, name);
     const liana__value *given = liana__value_get(value, name);
     return liana__fail_at(error, given ? &given->place : &value->place, key,
-                          "found a minimum of %g and a maximum of %g, expected a minimum below the maximum",
-                          own->minimum_learning_rate, own->maximum_learning_rate);
+                          "found the rates %g (first), %g (minimum) and %g (maximum), expected a minimum below the "
+                          "maximum, and the first rate between them",
+                          own->common.initial_learning_rate, own->minimum_learning_rate, own->maximum_learning_rate);
+}
+
+static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+{
+    const hypergradient_options *own = options;
+    const double first = own->common.initial_learning_rate, least = own->minimum_learning_rate,
+                 most = own->maximum_learning_rate;
+    if (least >= most) {
+        bool given = liana__value_get(value, "minimum_learning_rate") != NULL;
+        return fail_at_key(value, where, given ? "minimum_learning_rate" : "maximum_learning_rate", own, error);
+    }
+    if (first < least || first > most) return fail_at_key(value, where, "initial_learning_rate", own, error);
+    return LIANA_OK;
 }
 
 const liana__schedule liana__schedule_Hypergradient = {

@@ -46,24 +46,36 @@ static liana_status read_number(const liana__schedule *schedule, const liana__va
     return LIANA_OK;
 }
 
+/* {name: SCHEDULE, ...}, or {online: SCHEDULE, ...} for one that follows the training. */
+static liana_status find_schedule(const liana_context *context, const liana__value *value, const char *key,
+                                  const liana__schedule **schedule, liana__error *error)
+{
+    static const char expected[] = "a number, or a schedule such as {name: CosineDecay, ...}";
+    const liana__value *online = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "online") : NULL;
+    const liana__value *name = online;
+    const char *nearest = NULL;
+    if (!online || online->kind != LIANA__VALUE_STRING) LIANA_TRY(read_name(value, key, expected, &name, error));
+    *schedule = liana__schedule_find(context, name->string, &nearest);
+    if (!*schedule) return fail_unknown(name, key, "schedule", nearest, error);
+    if (name != online || (*schedule)->adapt) return LIANA_OK;
+    return liana__fail_at(error, &name->place, key,
+                          "online: found '%s', whose rate does not follow the training, expected Hypergradient; other "
+                          "schedules have the key 'name'",
+                          (*schedule)->name);
+}
+
 /* `where` is the optimizer's key. */
 static liana_status read_learning_rate(const liana_context *context, const liana__value *value, const char *where,
                                        liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
-    static const char *const ignored[] = {"name", NULL};
+    static const char *const ignored[] = {"name", "online", NULL};
     const liana__schedule *schedule = &liana__schedule_Constant;
     const double usual = choice->optimizer->default_learning_rate;
     if (value && value->kind == LIANA__VALUE_NULL) value = NULL;
     bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
     char key[256];
     snprintf(key, sizeof key, "%s.learning_rate", where);
-    if (value && !is_number) {
-        const liana__value *name;
-        const char *nearest = NULL;
-        LIANA_TRY(read_name(value, key, "a number, or a schedule such as {name: CosineDecay, ...}", &name, error));
-        schedule = liana__schedule_find(context, name->string, &nearest);
-        if (!schedule) return fail_unknown(name, key, "schedule", nearest, error);
-    }
+    if (value && !is_number) LIANA_TRY(find_schedule(context, value, key, &schedule, error));
     liana__schedule_common *options = liana__arena_allocate(arena, schedule->options->size);
     if (!options) return liana__fail_memory(error, "the learning rate");
     LIANA_TRY(liana__fields_read(schedule->options, is_number ? NULL : value, key, ignored, arena, options, error));

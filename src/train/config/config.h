@@ -167,6 +167,7 @@ typedef struct liana__train_config {
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* batches of a validation, at most; 0: all */
     int64_t prediction_batch_size; /* 0: validation_batch_size */
+    const liana__value *control;   /* as liana__control_read takes it, or NULL */
     const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
     int64_t microbatch;            /* examples of one shard; 0: chosen from the graph */
     int remainder;                 /* liana__remainder: the examples left at the end of an epoch */

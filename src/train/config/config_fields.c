@@ -539,6 +539,11 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(callbacks),
      .doc = "what runs after epochs and updates: a list of NAME or {NAME: {option: value}} (liana list callbacks)"},
+    {.name = "control",
+     .kind = LIANA__FIELD_VALUE,
+     AT(control),
+     .doc = "what decides after some updates whether to go on or back to an earlier state: NAME or {name: NAME, ...} "
+            "(liana list controls); null: nothing"},
     {.name = "seed", .kind = LIANA__FIELD_INT, AT(seed), .maximum = INFINITY, .doc = "the seed of all random choices"},
     {.name = "device",
      .kind = LIANA__FIELD_STRING,

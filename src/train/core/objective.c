@@ -286,6 +286,8 @@ static liana_status lay_out(const reading *own)
         objective->num_sums += metric->num_sums;
         if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
     }
+    objective->is_regularized = liana__model_is_regularized(own->request->model);
+    if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
     return LIANA_OK;
 }
 

@@ -51,6 +51,10 @@ typedef struct liana__objective {
     size_t num_metrics;
     size_t num_masked; /* outputs */
     size_t num_sums;
+    /* Of a model with regularisers: which sum their penalties are, times the number of examples. They are part of the
+     * loss. */
+    bool is_regularized;
+    size_t penalty_sum;
     /* What is reported: value_names[0] is "loss". */
     const char *value_names[LIANA__MAX_VALUES];
     size_t num_values;
@@ -97,6 +101,7 @@ typedef struct liana__objective_call {
     liana_tensor present;       /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
     liana_tensor loss_weights;  /* f32 [size]: of the examples' losses; invalid: all 1 */
     liana_tensor class_weights; /* f32 [classes] of the first output's loss; invalid: all 1 */
+    liana_tensor penalties;     /* [size]: of the activity regularisers; invalid: none */
     /* Filled in. */
     liana_tensor predictions[LIANA__MAX_OUTPUTS];
     liana_tensor sums; /* f32 [num_sums] */

@@ -166,9 +166,19 @@ static liana_tensor nothing(liana_graph *graph)
     return liana_op_reshape(liana_graph_scalar(graph, LIANA_F32, 0), liana_shape_of(1));
 }
 
+/* Adds the activities' penalties to the loss, and gives their sum, f32 [1]. The weights' are the trainer's. */
+static liana_tensor add_penalties(liana__objective_call *call, liana_graph *graph)
+{
+    if (!call->penalties.id) return nothing(graph);
+    liana_tensor sum = sum_all(liana__by_example(call->penalties, call->present));
+    if (call->loss.id) call->loss = liana_op_add(call->loss, sum);
+    if (liana_tensor_dtype(sum) != LIANA_F32) sum = liana_op_cast(sum, LIANA_F32);
+    return liana_op_reshape(sum, liana_shape_of(1));
+}
+
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call)
 {
-    liana_tensor parts[LIANA__MAX_OUTPUTS + 1 + LIANA__MAX_METRICS];
+    liana_tensor parts[LIANA__MAX_OUTPUTS + 2 + LIANA__MAX_METRICS];
     liana_graph *graph = call->outputs[0].graph;
     size_t count = 0;
     for (size_t i = 0; i < objective->num_outputs; i++) {
@@ -189,5 +199,6 @@ void liana__objective_build(const liana__objective *objective, liana__objective_
         parts[count++] = item->choice.metric->elements ? sum_of_elements(objective, item, call)
                                                        : sums_of_metric(objective, item, call);
     }
+    if (objective->is_regularized) parts[count++] = add_penalties(call, graph);
     call->sums = liana_op_concat(parts, count, 0);
 }

@@ -153,6 +153,7 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     made.results = liana__model_call(options->model, inputs, &mode);
     if (liana_graph_status(graph) != LIANA_OK) return made;
     take_results(&made.results, call);
+    call->penalties = made.results.penalties;
     liana__objective_build(options->objective, call);
     liana_graph_output(graph, "sums", call->sums);
     return made;

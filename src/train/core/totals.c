@@ -42,8 +42,7 @@ static double mean_of(const liana__totals *totals, size_t sum, const liana__obje
 static double whole_loss(const liana__totals *totals)
 {
     const liana__objective *objective = totals->objective;
-    if (objective->num_outputs == 1) return objective->outputs[0].weight * mean_of(totals, 0, &objective->outputs[0]);
-    double loss = 0;
+    double loss = objective->is_regularized ? totals->sums[objective->penalty_sum] / (double)totals->count : 0;
     for (size_t i = 0; i < objective->num_outputs; i++) {
         loss += objective->outputs[i].weight * mean_of(totals, i, &objective->outputs[i]);
     }

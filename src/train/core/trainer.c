@@ -2,6 +2,7 @@
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"
+#include "train/core/penalty.h"
 #include "train/core/trainer_update.h"
 
 #include <stdlib.h>
@@ -17,12 +18,13 @@ struct liana__trainer {
     liana__component_name names[LIANA__NUM_COMPONENTS];
     liana__leaf_sums sums;
     liana__trainer_update update;
-    float *first_sum;    /* on the host: loss and metrics */
-    char *no_targets;    /* zeros for a batch: predictions come without targets, and nobody reads their sums */
-    float *no_weights;   /* ones for a batch */
-    float *counts;       /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
-    float *scales;       /* LIANA__COMPONENT_SCALES */
-    liana__leaf *leaves; /* of the running batch: those that have examples */
+    liana__program *penalty; /* of the weights; NULL: they have none */
+    float *first_sum;        /* on the host: loss and metrics */
+    char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
+    float *no_weights;       /* ones for a batch */
+    float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
+    float *scales;           /* LIANA__COMPONENT_SCALES */
+    liana__leaf *leaves;     /* of the running batch: those that have examples */
 };
 
 /* Builders leave their message in the context. */
@@ -41,6 +43,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     if (!trainer) return;
     if (trainer->instance) trainer->strategy->destroy(trainer->instance);
     liana__trainer_update_free(&trainer->update);
+    liana__program_destroy(trainer->penalty);
     liana__leaf_sums_free(&trainer->sums);
     free(trainer->first_sum);
     free(trainer->no_targets);
@@ -313,6 +316,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     LIANA_TRY(make_stand_ins(trainer, error));
     LIANA_TRY(liana__leaf_sums_create(options->model, &trainer->sums, error));
     LIANA_TRY(add_variables(trainer, error));
+    LIANA_TRY(liana__penalty_create(trainer->device, options->model, trainer->variables, &trainer->penalty, error));
     LIANA_TRY(make_strategy(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
@@ -470,7 +474,9 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
-    return trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error);
+    LIANA_TRY(trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
+    if (!trainer->penalty) return LIANA_OK;
+    return liana__penalty_add(trainer->penalty, batch->count, &trainer->first_sum[objective->penalty_sum], error);
 }
 
 /* On the callers' track. */

@@ -414,8 +414,13 @@ static liana_status check_decay(const session *own, const liana__training_length
 static liana_status add_callbacks(session *own, const liana_fit_options *options, liana__error *error)
 {
     const char *text = options->named_callbacks;
-    liana__value *list = NULL;
+    const char *control_text = options->control;
+    liana__value *list = NULL, *control = NULL;
     LIANA_TRY(liana__callbacks_begin(&own->callbacks, error));
+    if (control_text) {
+        LIANA_TRY(liana__yaml_parse(control_text, strlen(control_text), "control", &own->arena, &control, error));
+    }
+    LIANA_TRY(liana__control_read(&own->callbacks, control, "control", &own->arena, error));
     if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->arena, &list, error));
     LIANA_TRY(
         liana__callback_list_read(&own->callbacks, own->model->context, list, "named_callbacks", &own->arena, error));

@@ -8,7 +8,7 @@
 static bool keeps_averages(const liana__training *training)
 {
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
-    if (!options->optimizer) return false;
+    if (!options->optimizer || (options->function && options->function->build_update)) return false;
     const liana__update_rule rule = liana__trainer_rule(options);
     return liana__rule_keeps_averages(&rule);
 }

@@ -85,6 +85,8 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
 {
     liana__trainer *own = user;
     *graph = NULL;
+    const liana__leaf_function *function = own->options.function;
+    if (function && function->build_update) return function->build_update(function->user, graph, error);
     LIANA_TRY(prepare_update(own, error));
     return take_context_error(own, liana__trainer_update_build(&own->update, graph), error);
 }
@@ -107,6 +109,8 @@ static const float *finish_sums(void *user, size_t round, const float *chunk_sum
 static size_t find_sum(void *user, const char *input)
 {
     const liana__trainer *own = user;
+    const liana__leaf_function *function = own->options.function;
+    if (function && function->build_update) return function->find_sum(function->user, input);
     size_t weight = (size_t)liana__model_find_weight(own->options.model, input), sum = 0;
     while (own->sums.weights[sum] != weight) sum++;
     return 1 + sum;
@@ -132,7 +136,8 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
         .num_components = LIANA__NUM_COMPONENTS,
         .leaf_size = trainer->microbatch,
         .max_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count,
-        .gives_rows = kind == LIANA__STEP_EVALUATION,
+        .gives_rows =
+            kind == LIANA__STEP_EVALUATION && (!trainer->options.function || trainer->options.function->gives_rows),
         .variables = trainer->variables,
     };
     for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = trainer->names[i].text;
@@ -155,7 +160,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
                                  .num_scalars = LIANA__NUM_UPDATE_SCALARS,
                                  .variables = trainer->variables,
                                  .num_leaf_variables = options->model->num_weights};
-    if (options->optimizer) {
+    if (options->optimizer && !(options->function && options->function->build_update)) {
         const liana__update_rule rule = liana__trainer_rule(options);
         plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
     }
@@ -222,6 +227,16 @@ static liana_status add_slots(liana__trainer *trainer, liana__error *error)
     return LIANA_OK;
 }
 
+static liana_status add_update_variables(const liana__trainer *trainer, const liana__leaf_function *function,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < function->num_update_variables; i++) {
+        const liana__update_variable *one = &function->update_variables[i];
+        LIANA_TRY(liana__variables_add(trainer->variables, one->name, one->dtype, &one->shape, NULL, error));
+    }
+    return LIANA_OK;
+}
+
 static liana_status add_variables(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -236,7 +251,11 @@ static liana_status add_variables(liana__trainer *trainer, liana__error *error)
         free(values);
         LIANA_TRY(status);
     }
-    return options->optimizer ? add_slots(trainer, error) : LIANA_OK;
+    if (!options->optimizer) return LIANA_OK;
+    if (options->function && options->function->build_update) {
+        return add_update_variables(trainer, options->function, error);
+    }
+    return add_slots(trainer, error);
 }
 
 static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
@@ -258,7 +277,7 @@ static liana_status check_inputs(const liana__trainer_options *options, liana__e
 
 static liana_status check_model(const liana__trainer_options *options, liana__error *error)
 {
-    LIANA_TRY(liana__model_check(options->model, error));
+    if (!options->function) LIANA_TRY(liana__model_check(options->model, error));
     LIANA_TRY(check_inputs(options, error));
     if (!options->optimizer) return LIANA_OK;
     bool learns = false;

@@ -70,8 +70,8 @@ liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *c
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Finds which components of the data are which inputs and targets. */
 liana_status liana__run_find_match(liana__run *run, liana__error *error);
-liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,
-                                       liana__error *error);
+liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
+                                       const liana__objective **objective, liana__error *error);
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
  * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */

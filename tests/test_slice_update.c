@@ -50,6 +50,7 @@ typedef struct fixture {
     void *options;
     liana__arena arena; /* of the options */
     size_t num_slots;
+    const liana__rate_multipliers *multipliers;
     liana__update_items items;
 } fixture;
 
@@ -175,6 +176,7 @@ static void list_items(fixture *f)
 {
     liana__error error = {0};
     assert_ok(liana__update_items_create(f->model, &f->rule, f->averages, f->updated, &f->items, &error), &error);
+    f->items.rate_multipliers = f->multipliers;
     assert_true(f->items.num_items <= MAX_ITEMS);
 }
 
@@ -531,7 +533,7 @@ static void test_options_of_every_optimizer(void **state)
     check_optimizer(&liana__test_clip_and_trust, "{clipnorm: 0.5, weight_decay: 0.01}", (formula){0}, false);
 }
 
-/* Regularisers and constraints with optimizers that read elements, sums, and whole variables. */
+/* Regularisers, constraints and multipliers with optimizers that read elements, sums, and whole variables. */
 static void test_regularizers_and_constraints(void **state)
 {
     (void)state;
@@ -539,6 +541,8 @@ static void test_regularizers_and_constraints(void **state)
                                               &liana__test_clip_and_trust, &liana__test_centre};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
         fixture f = make_fixture_of(build_ruled_model(), chosen[i], "{}");
+        f.multipliers =
+            &(liana__rate_multipliers){"", (liana__rate_multiplier[]){{.pattern = "dense*", .factor = 0.3}}, 1};
         check_slices(&f, NULL);
     }
 }

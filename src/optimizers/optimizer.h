@@ -4,6 +4,7 @@
 #define LIANA_OPTIMIZERS_OPTIMIZER_H
 
 #include "base/context.h"
+#include "optimizers/rate_multipliers.h"
 #include "optimizers/schedule.h"
 
 #include <liana/ops.h>
@@ -57,7 +58,8 @@ typedef struct liana__optimizer_step {
     bool excluded;       /* from weight decay, by its name */
     liana_tensor variable;
     liana_tensor gradient;                /* of the mean loss of the update */
-    liana_tensor learning_rate;           /* f32 scalar, from the schedule */
+    liana_tensor learning_rate;           /* f32 scalar: of this variable */
+    liana_tensor common_rate;             /* of the schedule, before the variable's multiplier */
     liana_tensor iteration;               /* f32 scalar: 1 at the first update */
     liana_tensor slots[LIANA__MAX_SLOTS]; /* the slots' old values */
     /* Finished sums, f32 scalars, by round and term; see liana__update_reads. */
@@ -123,6 +125,7 @@ typedef struct liana__optimizer_choice {
     const liana__optimizer *optimizer;
     const void *options;
     liana__learning_rate learning_rate;
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none */
 } liana__optimizer_choice;
 
 /* Building blocks. A number of the tensor's type. */
@@ -136,8 +139,8 @@ liana_tensor liana__optimizer_ratio(liana_tensor a, liana_tensor b);
 /* Ends an update: the new variable is the old one less `descent`. */
 void liana__optimizer_descend(liana__optimizer_step *step, liana_tensor descent);
 
-/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}, and finds all errors
- * in it. The names may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, rate_multipliers: {PATTERN: FACTOR, ...}, and the
+ * optimizer's options}, and finds all errors in it; whether patterns match weights is not known yet. The names may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
 liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
                                    liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
     LIANA_MUST_USE;

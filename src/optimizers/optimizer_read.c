@@ -90,7 +90,7 @@ static liana_status read_learning_rate(const liana_context *context, const liana
 liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
                                    liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
-    static const char *const ignored[] = {"name", "learning_rate", NULL};
+    static const char *const ignored[] = {"name", "learning_rate", "rate_multipliers", NULL};
     const char *nearest = NULL;
     const liana__value *name;
     LIANA_TRY(
@@ -102,5 +102,9 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
     LIANA_TRY(liana__optimizer_check_common(options, value, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
+    char key[256];
+    snprintf(key, sizeof key, "%s.rate_multipliers", where);
+    const liana__value *multipliers = liana__value_get(value, "rate_multipliers");
+    LIANA_TRY(liana__rate_multipliers_read(multipliers, key, arena, &choice->rate_multipliers, error));
     return read_learning_rate(context, liana__value_get(value, "learning_rate"), where, arena, choice, error);
 }

@@ -202,9 +202,10 @@ static liana_tensor direction(const liana__update_rule *rule, const liana__optim
     liana_tensor descent = inner->descent.id  ? inner->descent
                            : inner->change.id ? liana_op_negate(inner->change)
                                               : liana_op_subtract(inner->variable, inner->new_variable);
-    liana_tensor taken = liana_op_divide(descent, step->learning_rate);
+    liana_tensor taken = liana_op_divide(descent, step->common_rate);
     if (!decays_before(rule, step)) return taken;
     liana_tensor decay = liana__optimizer_scalar(step->variable, step->weight_decay);
+    decay = liana_op_multiply(decay, liana_op_divide(step->learning_rate, step->common_rate));
     return liana_op_add(taken, liana_op_multiply(step->variable, decay));
 }
 

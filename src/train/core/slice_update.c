@@ -377,10 +377,12 @@ static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row
     const liana_shape shape = liana__piece_shape(items, piece);
     char name[512];
     liana__piece_name(items, piece, name, sizeof name);
-    liana__optimizer_step step = liana__rule_begin(&items->rule, weight_of(items, piece)->name);
+    const char *weight = weight_of(items, piece)->name;
+    liana__optimizer_step step = liana__rule_begin(&items->rule, weight);
     step.variable = liana_graph_variable(b->graph, name, LIANA_F32, shape);
+    step.learning_rate = liana__multiply_rate(items->rate_multipliers, weight, b->learning_rate);
+    step.common_rate = b->learning_rate;
     step.gradient = gradient_of(b, index, step.variable);
-    step.learning_rate = b->learning_rate;
     step.iteration = b->iteration;
     size_t num_slots = liana__rule_num_slots(&items->rule);
     for (size_t slot = 0; slot < num_slots; slot++) {

@@ -45,6 +45,7 @@ liana_status liana__trainer_update_prepare(liana__trainer_update *update, liana_
     const liana__update_rule rule = liana__trainer_rule(options);
     LIANA_TRY(
         liana__update_items_create(options->model, &rule, sums->averages, update->updated, &update->items, error));
+    update->items.rate_multipliers = options->rate_multipliers;
     return make_room(update, error);
 }
 

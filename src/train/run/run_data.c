@@ -494,6 +494,7 @@ static liana_status find_training_data(liana__run *run, const liana__run_options
     LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
     LIANA_TRY(split_training(run, error));
     LIANA_TRY(find_shapes(run, run->training.source, options, error));
+    LIANA_TRY(liana__run_thin_classes(run, options, error));
     return find_augmentation(run, error);
 }
 

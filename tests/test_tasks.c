@@ -153,8 +153,7 @@ static void fill_words(int32_t *words, float *good)
 {
     for (int k = 0; k < 7 * EXAMPLES; k++) {
         words[k] = k % 7 < 1 + class_of("length", 7, k / 7) ? 1 + class_of("words", 8, k) : 0;
-        if (good && k % 7 == 0) good[k / 7] = 0;
-        if (good && words[k] == 3) good[k / 7] = 1;
+        if (good) good[k / 7] = (k % 7 && good[k / 7] > 0) || words[k] == 3;
     }
 }
 
@@ -236,8 +235,7 @@ static keras_task labels(void)
     return own;
 }
 
-/* Sequences padded with 0; a class for each step, and examples of different weight. Padding has classes as well, which
- * must count nowhere. */
+/* A class for each step of padded sequences; padding has one too, which must count nowhere. Examples have weights. */
 static void build_steps(liana_model *model)
 {
     liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);

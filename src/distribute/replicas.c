@@ -6,7 +6,7 @@
 #include "backends/leaf_programs.h"
 #include "base/threads.h"
 #include "distribute/exchange/local.h"
-#include "exec/program.h"
+#include "distribute/replica_update.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +31,8 @@ typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: the members have copies */
     member *members;
     size_t count;
-    double *speeds; /* NULL: all are equally fast */
-    liana__program *update;
-    size_t *sums_read; /* by input of the update: a leaf's sum */
-    size_t num_read;
+    double *speeds;               /* NULL: all are equally fast */
+    liana__replica_update update; /* on the first device */
     liana__finite_check sums_check, new_values; /* of what the update reads, and of what it assigns to */
     /* Of several members. */
     liana__pool *pool;
@@ -68,12 +66,11 @@ void liana__replicas_destroy(liana__strategy_instance *instance)
     if (!own) return;
     liana__finite_check_free(&own->sums_check);
     liana__finite_check_free(&own->new_values);
-    liana__program_destroy(own->update);
+    liana__replica_update_free(&own->update);
     for (size_t i = 0; own->members && i < own->count; i++) free_member(&own->members[i]);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
     liana__tree_plan_free(&own->tree);
     liana__pool_destroy(own->pool);
-    free(own->sums_read);
     free(own->ranges);
     free(own->copied);
     free(own->speeds);
@@ -207,8 +204,9 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
 static liana_status make_checks(replicas *own, liana__error *error)
 {
     liana__device *device = own->members[0].device;
-    const liana_graph *update = own->update->graph;
-    LIANA_TRY(liana__finite_check_create(device, update->inputs, own->num_read, NULL, &own->sums_check, error));
+    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    const liana_graph *update = last->program->graph;
+    LIANA_TRY(liana__finite_check_create(device, update->inputs, last->num_read, NULL, &own->sums_check, error));
     liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
     if (!assigned) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < update->num_assignments; i++) assigned[i] = update->assignments[i].variable;
@@ -216,21 +214,6 @@ static liana_status make_checks(replicas *own, liana__error *error)
                                                      &own->new_values, error);
     free(assigned);
     return status;
-}
-
-static liana_status make_update(replicas *own, liana__error *error)
-{
-    liana_graph *graph;
-    LIANA_TRY(own->plan.build_update(own->plan.user, &graph, error));
-    LIANA_TRY(liana__program_create(own->members[0].device, graph, "update", own->plan.variables, &own->update, error));
-    own->num_read = graph->num_inputs - own->plan.num_scalars;
-    own->sums_read = calloc(own->num_read + 1, sizeof *own->sums_read);
-    if (!own->sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < own->num_read; i++) {
-        own->sums_read[i] = own->plan.find_sum(own->plan.user, graph->inputs[i]->name);
-    }
-    LIANA_TRY(make_checks(own, error));
-    return liana__program_prepare(own->update, error);
 }
 
 /* The graph of any leaf: all have the same sums. Destroy it. */
@@ -261,7 +244,9 @@ liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__
         LIANA_TRY(each->device->backend->replica_prepare(each->replicas[kind], &each->batch, error));
     }
     LIANA_TRY(prepare_exchange(own, kind, error));
-    return kind == LIANA__STEP_TRAINING && !own->update ? make_update(own, error) : LIANA_OK;
+    if (kind != LIANA__STEP_TRAINING || own->update.programs) return LIANA_OK;
+    LIANA_TRY(liana__replica_update_create(own->members[0].device, &own->plan, &own->update, error));
+    return make_checks(own, error);
 }
 
 /* ---- running ---- */
@@ -353,8 +338,9 @@ liana_status liana__replicas_check(liana__strategy_instance *instance, liana__ch
 {
     replicas *own = (replicas *)instance;
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < own->num_read; i++) {
-        LIANA_TRY(feed_sum(own, check->program, i, own->sums_read[i], error));
+    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
+        LIANA_TRY(feed_sum(own, check->program, i, last->sums_read[i], error));
     }
     return liana__finite_check_run(check, found, error);
 }
@@ -373,13 +359,7 @@ liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, 
 liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    for (size_t i = 0; i < own->num_read; i++) {
-        LIANA_TRY(feed_sum(own, own->update, i, own->sums_read[i], error));
-    }
-    for (size_t i = 0; i < own->plan.num_scalars; i++) {
-        LIANA_TRY(liana__program_feed(own->update, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &scalars[i], error));
-    }
-    return liana__program_run(own->update, error);
+    return liana__replica_update_run(&own->update, &(liana__sum_feed){feed_sum, own}, scalars, error);
 }
 
 void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,

@@ -60,6 +60,9 @@ liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
     LIANA_MUST_USE;
 
+/* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
+double liana__trainer_learning_rate(const liana__trainer *trainer);
+
 /* Runs the model as in inference. `outputs` [count, liana__trainer_row_size] receives the predictions; NULL if not
  * wanted. *sums is as above. */
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,

@@ -1,5 +1,6 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
+#include "train/core/averaged_weights.h"
 #include "train/model/compiled.h"
 #include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
@@ -215,7 +216,7 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
                            "steps_per_epoch",
                            schedule.schedule->name);
     }
-    *rate = liana__learning_rate_at(&schedule, training->state.iteration) * training->state.rate_factor;
+    *rate = liana__training_rate(training, &schedule, training->state.iteration) * training->state.rate_factor;
     return LIANA_OK;
 }
 
@@ -226,6 +227,7 @@ static liana_status train(liana_model *model, liana__training *training, const l
     double rate = 0;
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
+    LIANA_TRY(liana__averaged_weights_return(training, error));
     liana_status status =
         liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error);
     const liana__fault *fault = liana__trainer_fault(training->trainer);
@@ -233,6 +235,7 @@ static liana_status train(liana_model *model, liana__training *training, const l
         return liana__watch_explain(training, batch, rate, error);
     }
     LIANA_TRY(status);
+    rate = liana__training_keep_rate(training, rate);
     training->state.iteration++;
     if (results) LIANA_TRY(set_results(training->objective, sums, batch->count, results, error));
     LIANA_TRY(liana__compiled_take_weights(model, training, error));

@@ -92,7 +92,7 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
 {
     static const char *const ignored[] = {"name", "learning_rate", "rate_multipliers", NULL};
     const char *nearest = NULL;
-    const liana__value *name;
+    const liana__value *name = NULL;
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
     const liana__optimizer *optimizer = liana__optimizer_find(context, name->string, &nearest);

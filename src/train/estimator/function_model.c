@@ -183,7 +183,7 @@ static liana_status add_port(liana__function_model *own, size_t component, int64
     liana_model *model = own->model;
     const liana__fn_component *data = &own->data->items[component];
     liana_dtype dtype = data->is_image ? LIANA_F32 : data->dtype;
-    size_t layer, node = model->num_nodes;
+    size_t layer = 0, node = model->num_nodes;
     LIANA_TRY(add_layer(model, &liana__layer_input_layer, liana__arena_string(&model->arena, data->data.name), NULL,
                         &layer, error));
     LIANA_TRY(add_node(model, (liana__layer_node){.layer = layer, .shape = data->shape, .dtype = dtype}, error));

@@ -38,7 +38,7 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
-        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
+        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".damaged", error));
         liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
     }
     return LIANA_OK;

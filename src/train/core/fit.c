@@ -68,7 +68,21 @@ static liana_status save_checkpoint(fit_run *fit)
     context->seconds = context->wait = 0;
     context->images = 0;
     context->validation = &NO_TOTALS;
+    fit->state->keeps_checkpoint = false;
     return call(fit, LIANA__ON_CHECKPOINT);
+}
+
+/* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
+ * those from before the validation, which a training that goes on from there does again. */
+liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error)
+{
+    fit_run *fit = context->loop;
+    const double factor = fit->state->rate_factor;
+    if (!fit->options->save) return LIANA_OK;
+    fit->state->rate_factor = fit->kept_factor;
+    liana_status status = fit->options->save(fit->options->user, error);
+    fit->state->rate_factor = factor;
+    return status;
 }
 
 /* ---- an update ---- */
@@ -264,8 +278,10 @@ static void next_epoch(liana__training_state *state)
 static liana_status end_training(fit_run *fit, bool whole)
 {
     liana__training_state *state = fit->state;
-    const liana_fit_context *context = &fit->context;
+    liana_fit_context *context = &fit->context;
+    context->saves_before_change = context->is_best && !state->changed_after_update;
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_END));
+    context->saves_before_change = false;
     if (context->stopping) {
         liana__note(&fit->options->notes, "%s ended the training in epoch %lld, after update %lld: %s",
                     context->stopped_by, (long long)context->epoch, (long long)state->iteration, context->reason);
@@ -287,6 +303,7 @@ static liana_status finish_epoch(fit_run *fit)
     bool whole = state->step >= fit->steps_per_epoch;
     LIANA_TRY(keep_states(fit));
     LIANA_TRY(validate(fit));
+    fit->context.is_best = false;
     LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_END));
     if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
     next_epoch(state);

@@ -7,6 +7,7 @@
 #include "models/preprocessing.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
@@ -47,6 +48,7 @@ typedef struct session {
     liana__mixer mixer;
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
+    liana__checkpoint_writer *writer; /* NULL: none */
     liana__callback_list callbacks;
     bool resumed; /* from a checkpoint */
 } session;
@@ -318,9 +320,15 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
-    LIANA_TRY(
-        liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS, error));
-    return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
+    return liana__checkpoint_writer_save(own->own->writer, &training->variables, &training->state, error);
+}
+
+static liana_status open_writer(session *own, liana__error *error)
+{
+    const liana__checkpoint_writer_options options = {
+        .folder = own->checkpoints, .keep = KEPT_CHECKPOINTS, .outlet = own->outlet};
+    if (!own->checkpoints) return LIANA_OK;
+    return liana__checkpoint_writer_create(&options, &own->training->variables, &own->writer, error);
 }
 
 /* Divides the training data, before they are read. */
@@ -451,6 +459,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress};
     LIANA_TRY(add_callbacks(own, options, error));
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
+    LIANA_TRY(open_writer(own, error));
     liana__fit_options wanted = {.training = own->fitted.loader,
                                  .validation = own->measured.loader,
                                  .batch_size = own->batch_size,
@@ -465,6 +474,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .callbacks = &own->callbacks,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(own->training, &wanted, error);
+    status = liana__checkpoint_writer_close(own->writer, status, error);
     own->training->state.data = NULL;
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
     LIANA_TRY(learn_preprocessing(own, options->training, error));

@@ -9,7 +9,7 @@
 
 typedef struct best_checkpoint {
     bool began;
-    double best;   /* NaN: none yet */
+    double best; /* NaN: none yet */
     char name[LIANA__CHECKPOINT_NAME];
 } best_checkpoint;
 

@@ -104,8 +104,8 @@ struct liana_fit_context {
     bool wants_checkpoint;
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
     bool saves_before_change; /* its checkpoint is written before weights are changed */
-    bool recovered; /* from a loss that is not finite */
-    void *loop;     /* for liana__fit_validate */
+    bool recovered;           /* from a loss that is not finite */
+    void *loop;               /* for liana__fit_validate */
     char stopped_by[64];
     char reason[256];
     liana__error *error;

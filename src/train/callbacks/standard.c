@@ -19,8 +19,8 @@ liana_status liana__callbacks_finish(liana__callback_list *list, const liana__st
     const liana__checkpointing_options *saves = options->checkpointing;
     if (!saves) return LIANA_OK;
     if (saves->best.monitor) {
-        LIANA_TRY(liana__callback_list_add(list, &liana__callback_best_checkpoint, &saves->best, "best_checkpoint", NULL,
-                                           error));
+        LIANA_TRY(liana__callback_list_add(list, &liana__callback_best_checkpoint, &saves->best, "best_checkpoint",
+                                           NULL, error));
     }
     const char *name = saves->keep_every_hours > 0 ? "checkpointing" : NULL;
     return liana__callback_list_add(list, &liana__callback_checkpointing, saves, name, NULL, error);

@@ -311,9 +311,10 @@ static liana_status fail_to_find(const char *folder, const char *wanted, liana__
     const char *known = names.data ? names.data : "none";
     liana_status status =
         strcmp(wanted, "best") == 0
-            ? liana__fail(error, LIANA_NOT_FOUND,
-                          "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
-                          folder, known)
+            ? liana__fail(
+                  error, LIANA_NOT_FOUND,
+                  "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
+                  folder, known)
             : liana__fail(error, LIANA_NOT_FOUND,
                           "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted, folder,
                           known);

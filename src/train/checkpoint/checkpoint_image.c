@@ -238,6 +238,8 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     bool exists = liana__folder_exists(final);
     if (exists && liana__checkpoint_is_at(final, image->epoch, image->step, image->ended)) return LIANA_OK;
+    if (exists) image->kept |= liana__file_exists(liana__arena_format(&image->arena, "%s/%s", final, KEPT));
+    if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     LIANA_TRY(liana__folder_remove(unfinished, error));
     liana_status status = write_parts(image, unfinished, error);
     if (status == LIANA_OK) {

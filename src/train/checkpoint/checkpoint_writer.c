@@ -67,8 +67,8 @@ liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_opti
     liana_status status = liana__checkpoint_image_reserve(&own->image, variables, error);
     int code = status == LIANA_OK ? pthread_create(&own->thread, NULL, thread_main, own) : 0;
     if (code != 0) {
-        status = liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread can be started for checkpoints: %s",
-                             strerror(code));
+        status =
+            liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread can be started for checkpoints: %s", strerror(code));
     }
     if (status == LIANA_OK) {
         *writer = own;

@@ -11,9 +11,9 @@
 typedef struct liana__checkpoint_writer liana__checkpoint_writer;
 
 typedef struct liana__checkpoint_writer_options {
-    const char *folder;     /* for checkpoints; borrowed */
-    int64_t keep;           /* the newest ones; 0: all */
-    liana__outlet *outlet;  /* is told of each checkpoint that was written; NULL: none */
+    const char *folder;    /* for checkpoints; borrowed */
+    int64_t keep;          /* the newest ones; 0: all */
+    liana__outlet *outlet; /* is told of each checkpoint that was written; NULL: none */
 } liana__checkpoint_writer_options;
 
 /* Allocates what the variables need, and starts the thread. Errors: OUT_OF_MEMORY. */
@@ -22,8 +22,8 @@ liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_opti
                                              liana__error *error) LIANA_MUST_USE;
 /* Waits for the thread and frees all. Returns what a training came to that ended with `status`: that, or the failure to
  * write its last checkpoint, if the training itself did not fail. NULL: there is no writer. */
-liana_status liana__checkpoint_writer_close(liana__checkpoint_writer *writer, liana_status status,
-                                            liana__error *error) LIANA_MUST_USE;
+liana_status liana__checkpoint_writer_close(liana__checkpoint_writer *writer, liana_status status, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Begins to write a checkpoint of the state as it is now. Errors: those of copying it; the failure to write the one
  * before. */

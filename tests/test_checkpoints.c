@@ -65,31 +65,35 @@ static double number_at(const char *file, const char *list, size_t index, const 
     return number;
 }
 
-/* A rate that rises until nothing is learnt any more. */
-#define WORSENING                                                                                             \
-    "train.optimizer={name: SGD, learning_rate: {name: CosineDecay, initial_learning_rate: 4, warmup_steps: 60"  \
-    ", warmup_learning_rate: 0.01}}"
-
 /* ---- the best one ---- */
 
-/* The epoch with the smallest val_loss in history.json, from 1. */
+/* The epoch with the smallest loss in history.json, from 1. */
 static int best_epoch(const char *run, int epochs)
 {
     int best = 0;
     double least = 1e30;
     for (int i = 0; i < epochs; i++) {
-        double loss = number_at(in_run(run, "history.json"), "epochs", (size_t)i, "val_loss");
+        double loss = number_at(in_run(run, "history.json"), "epochs", (size_t)i, "loss");
         if (loss < least) best = i + 1, least = loss;
     }
     return best;
 }
 
+/* Weights stay as they are, and dropout alone makes the loss of each epoch another one. */
 static void test_the_best_one_is_kept(void **state)
 {
     (void)state;
     make_data();
-    assert_code(TRAIN("run", "train.epochs=8", "checkpoint.keep=2", "checkpoint.best=val_loss", WORSENING), 0);
-    int best = best_epoch("run", 8);
+    int best = 0;
+    for (int seed = 1; seed <= 20 && (best == 0 || best > 6); seed++) {
+        char text[32];
+        snprintf(text, sizeof text, "train.seed=%d", seed);
+        assert_ok(liana__folder_remove(liana__test_path("run"), NULL), NULL);
+        assert_code(TRAIN("run", text, "train.epochs=8", "checkpoint.keep=2", "checkpoint.best=loss",
+                          "train.optimizer={name: SGD, learning_rate: 1.0e-30}"),
+                    0);
+        best = best_epoch("run", 8);
+    }
     assert_in_range(best, 1, 6);
     char name[64], expected[256];
     snprintf(name, sizeof name, "step-%010d", 4 * best);
@@ -146,10 +150,11 @@ static void train_until_they_differ(void)
     char seed[32];
     for (int i = 1; i <= 40; i++) {
         snprintf(seed, sizeof seed, "train.seed=%d", i);
-        assert_code(TRAIN("run", seed, "train.epochs=3", "checkpoint.best=loss",
-                          "train.callbacks=[EarlyStopping: {monitor: val_loss, patience: 9, restore_best_weights: true}]",
-                          "train.optimizer={name: SGD, learning_rate: 0.003}"),
-                    0);
+        assert_code(
+            TRAIN("run", seed, "train.epochs=3", "checkpoint.best=loss",
+                  "train.callbacks=[EarlyStopping: {monitor: val_loss, patience: 9, restore_best_weights: true}]",
+                  "train.optimizer={name: SGD, learning_rate: 0.003}"),
+            0);
         const char *history = in_run("run", "history.json");
         double last = number_at(history, "epochs", 2, "loss");
         bool found = strstr(names_of("run"), "-changed") && last < number_at(history, "epochs", 0, "loss") &&
@@ -168,8 +173,7 @@ static void test_the_best_one_is_saved_before_weights_are_restored(void **state)
     train_until_they_differ();
     const char *names = names_of("run");
     assert_non_null(strstr(names, "step-0000000012 step-0000000012-changed"));
-    liana__test_result got =
-        liana__test_command("evaluate", liana__test_path("run"), "--checkpoint", "best", "--json");
+    liana__test_result got = liana__test_command("evaluate", liana__test_path("run"), "--checkpoint", "best", "--json");
     liana__arena arena = {0};
     liana__value *event;
     assert_ok(liana__json_parse(got.out, strcspn(got.out, "\n"), "out", &arena, &event, NULL), NULL);

@@ -82,15 +82,34 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes)");
 }
 
-static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,
-                              liana__arena *arena, liana__config *config, liana__error *error)
+/* What is changed in the tree of a file. */
+typedef struct edits {
+    const char *const *overrides;
+    size_t num_overrides;
+    const liana__config_change *changes;
+    size_t num_changes;
+} edits;
+
+static liana_status apply_edits(const edits *made, liana__value **root, liana__arena *arena, liana__error *error)
+{
+    for (size_t i = 0; i < made->num_overrides; i++) {
+        LIANA_TRY(liana__config_override(root, made->overrides[i], arena, error));
+    }
+    for (size_t i = 0; i < made->num_changes; i++) {
+        LIANA_TRY(liana__config_apply(root, &made->changes[i], arena, error));
+        /* The next one may change a part of this one. */
+        LIANA_TRY(liana__config_spell_out(*root, arena, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_tree(liana__value *root, const edits *made, liana__arena *arena, liana__config *config,
+                              liana__error *error)
 {
     if (root->kind == LIANA__VALUE_NULL) root->kind = LIANA__VALUE_MAP;
     if (root->kind == LIANA__VALUE_MAP) {
         LIANA_TRY(liana__config_spell_out(root, arena, error));
-        for (size_t i = 0; i < num_overrides; i++) {
-            LIANA_TRY(liana__config_override(&root, overrides[i], arena, error));
-        }
+        LIANA_TRY(apply_edits(made, &root, arena, error));
         LIANA_TRY(liana__config_spell_out(root, arena, error));
         LIANA_TRY(liana__config_check_homes(root, error));
         LIANA_TRY(liana__config_read_class_names(root, arena, error));
@@ -108,20 +127,26 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
-liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
-                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                                 liana__config *config, liana__error *error)
+static liana_status parse(liana_context *context, const char *text, size_t size, const char *file, const edits *made,
+                          liana__arena *arena, liana__config *config, liana__error *error)
 {
     liana__value *root;
     *config = (liana__config){.context = context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
-    LIANA_TRY(read_tree(root, overrides, num_overrides, arena, config, error));
+    LIANA_TRY(read_tree(root, made, arena, config, error));
     config->file = root->place.file;
     return LIANA_OK;
 }
 
-liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
-                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
+                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                 liana__config *config, liana__error *error)
+{
+    return parse(context, text, size, file, &(edits){overrides, num_overrides, NULL, 0}, arena, config, error);
+}
+
+static liana_status load(liana_context *context, const char *path, const edits *made, liana__arena *arena,
+                         liana__config *config, liana__error *error)
 {
     char *text;
     size_t size;
@@ -134,10 +159,22 @@ liana_status liana__config_load(liana_context *context, const char *path, const 
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? liana__config_parse(context, text, size, shown, overrides, num_overrides, arena, config, error)
-                   : liana__fail_memory(error, path);
+    status = shown ? parse(context, text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
     free(text);
     return status;
+}
+
+liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
+                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+{
+    return load(context, path, &(edits){overrides, num_overrides, NULL, 0}, arena, config, error);
+}
+
+liana_status liana__config_load_changed(liana_context *context, const char *path, const liana__config_change *changes,
+                                        size_t num_changes, liana__arena *arena, liana__config *config,
+                                        liana__error *error)
+{
+    return load(context, path, &(edits){NULL, 0, changes, num_changes}, arena, config, error);
 }
 
 liana__place liana__config_place(const liana__config *config, const char *key)

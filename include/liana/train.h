@@ -158,6 +158,10 @@ typedef struct liana_evaluate_options {
     const char *metrics[LIANA_MAX_METRICS];
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
+    /* Called at the end for each metric that has several numbers, which are none of liana_results; valid during the call.
+     * May be NULL. */
+    void (*on_values)(void *user, const liana_metric_values *values);
+    void *user;
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. */

@@ -72,6 +72,12 @@ typedef struct liana__oversample_config {
     int64_t target_count; /* about this many examples of each class in an epoch, at least; 0: no oversampling */
 } liana__oversample_config;
 
+/* Fewer training examples of each class than of the one before it. */
+typedef struct liana__imbalance_config {
+    double ratio;    /* of the largest class to the smallest; 1: the data stay as they are */
+    int64_t largest; /* examples of the first class; 0: as many as give the ratio */
+} liana__imbalance_config;
+
 /* What happens if a record cannot be used. */
 typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_FAIL, /* the run ends */
@@ -123,6 +129,7 @@ typedef struct liana__data_config {
     int64_t threads;             /* threads that decode; 0: as many as compute */
     const liana__value *augment; /* augmentation of training images: a list of stages (data/augment/augment.h), or
                                   * NULL */
+    liana__imbalance_config imbalance;
     liana__oversample_config oversample;
     const char *remote_cache;           /* folder for copies of remote files; NULL: as in remote/remote.h */
     int64_t remote_cache_limit;         /* limit for them in MiB; 0: as much as the file system has */

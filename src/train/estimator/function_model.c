@@ -81,9 +81,11 @@ static liana_status find_objective(liana__function_model *own, liana__error *err
         objective->metrics[i] = (liana__objective_metric){.choice = metric->choice,
                                                           .name = metric->name,
                                                           .first_sum = objective->num_sums,
-                                                          .num_sums = metric->num_sums};
+                                                          .num_sums = metric->num_sums,
+                                                          .num_values = metric->num_values};
         objective->num_sums += metric->num_sums;
-        if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
+        if (!metric->choice.metric->is_matrix) objective->num_listed += metric->num_values;
+        if (!metric->num_values) objective->value_names[objective->num_values++] = metric->name;
     }
     objective->is_regularized = built->is_regularized && built->kind != LIANA_MODE_PREDICT;
     if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;

@@ -32,7 +32,8 @@ typedef struct liana__fn_metric {
     const char *name;
     liana__metric_choice choice; /* of a mean: that of liana__fn_mean */
     size_t num_sums;
-    bool is_mean; /* the first sum is of what examples give */
+    size_t num_values; /* liana__objective_metric.num_values */
+    bool is_mean;      /* the first sum is of what examples give */
 } liana__fn_metric;
 
 typedef struct liana__fn_prediction {

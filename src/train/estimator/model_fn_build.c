@@ -102,6 +102,7 @@ static liana_tensor own_sums(const liana__fn_call *call, liana__metric_call *wan
     liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
     one.dims[0] = 1;
     made->num_sums = metric->size(made->choice.options, &one);
+    made->num_values = metric->num_values ? metric->num_values(made->choice.options, &one) : 0;
     if (call->present.id) {
         shape.rank--;
         liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(call->present, 1), shape);

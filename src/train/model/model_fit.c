@@ -20,6 +20,7 @@
 #include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A dataset as what a training reads. */
@@ -688,6 +689,23 @@ static void forget_targets(liana__data_match *match)
     match->has_label = false;
 }
 
+/* Tells the caller what the metrics with several numbers are. */
+static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
+{
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; options->on_values && objective && i < objective->num_metrics; i++) {
+        const liana__objective_metric *metric = &objective->metrics[i];
+        if (!metric->num_values) continue;
+        double *values = malloc(metric->num_values * sizeof *values);
+        if (!values) return liana__fail_memory(error, metric->name);
+        liana__totals_values(totals, i, values);
+        int64_t rows = liana__metric_num_rows(metric), columns = rows ? rows : (int64_t)metric->num_values;
+        options->on_values(options->user, &(liana_metric_values){metric->name, rows ? rows : 1, columns, values});
+        free(values);
+    }
+    return LIANA_OK;
+}
+
 /* Runs over the data once; if outputs are wanted, to predict. */
 static liana_status measure(liana__compile_request *request, const liana_dataset *data,
                             const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs,
@@ -718,6 +736,7 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
         status = liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
+    if (status == LIANA_OK && !on_outputs) status = tell_values(options, &totals, error);
     liana__totals_free(&totals);
     close_session(&own);
     return status;

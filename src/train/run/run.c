@@ -62,7 +62,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         wanted.trainer.weighted = data->match.weight != NULL;
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
-    LIANA_TRY(liana__run_find_objective(run, options->training, &wanted.trainer.objective, error));
+    LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
     LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));

@@ -9,6 +9,7 @@
 
 typedef struct predictions {
     const liana__run *run;
+    liana__strings class_names;
     const liana__run_options *options; /* who may stop it; NULL: nobody */
     liana__totals totals;
     int64_t batches;
@@ -18,9 +19,9 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-static void add_class(const liana__run *run, liana__text *text, int64_t label)
+static void add_class(const predictions *own, liana__text *text, int64_t label)
 {
-    if (label >= 0 && (size_t)label < run->class_names.count) liana__csv_add(text, run->class_names.items[label]);
+    if (label >= 0 && (size_t)label < own->class_names.count) liana__csv_add(text, own->class_names.items[label]);
 }
 
 static void add_id(const liana__batch *batch, int64_t index, liana__text *text)
@@ -66,7 +67,8 @@ static void add_values(predictions *own, const liana__batch *batch, int64_t inde
     liana__text_add(&own->text, "\n");
 }
 
-static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output,
+                           const int32_t *truth)
 {
     int64_t num_classes = liana__trainer_num_classes(own->run->core.trainer), best = 0;
     for (int64_t i = 1; i < num_classes; i++) {
@@ -78,11 +80,11 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
     case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
     case LIANA__PREDICTIONS_FULL:
         liana__text_add(text, ",%lld,", (long long)best);
-        add_class(own->run, text, best);
+        add_class(own, text, best);
         liana__text_add(text, ",%.6f\n", (double)output[best]);
         return;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%lld,%.6f\n", batch->labels[index], (long long)best, (double)output[best]);
+        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? truth[index] : -1, (long long)best, (double)output[best]);
         return;
     }
 }
@@ -109,8 +111,11 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
 {
     predictions *own = user;
     int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
+    const liana__trainer_batch data = liana__trainer_batch_of(own->run->core.trainer, batch);
     for (int64_t i = 0; i < batch->count; i++) {
-        (own->of_values ? add_values : add_prediction)(own, batch, i, outputs + i * row_size);
+        const float *output = outputs + i * row_size;
+        if (own->of_values) add_values(own, batch, i, output);
+        if (!own->of_values) add_prediction(own, batch, i, output, data.targets[0]);
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
@@ -128,6 +133,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
         [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence\n",
     };
     predictions own = {.run = run,
+                       .class_names = liana__run_output_names(run, 0),
                        .columns = columns,
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};

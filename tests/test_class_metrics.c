@@ -200,6 +200,57 @@ static void test_history_has_each_class(void **state)
     free(text);
 }
 
+/* ---- predictions of each epoch ---- */
+
+/* The share of rows "id,label,predicted,..." that are right. */
+static double share_right(const char *text)
+{
+    int truth, said, id, right = 0, rows = 0;
+    for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+        assert_int_equal(sscanf(line + 1, "%d,%d,%d", &id, &truth, &said), 3);
+        assert_int_equal(id, rows++);
+        right += truth == said;
+    }
+    assert_int_equal(rows, EXAMPLES * 2 / 5);
+    return (double)right / rows;
+}
+
+static void test_predictions_of_each_epoch(void **state)
+{
+    (void)state;
+    make_config();
+    char *file = path_of("config.yaml"), *whole = path_of("run"), *parts = path_of("parts");
+    const char *logged = "train.callbacks=[PredictionsLogger]";
+    assert_code(liana__test_command("train", file, "--out", whole, logged), 0);
+    assert_code(liana__test_command("train", file, "--out", parts, logged, "train.steps=9"), 0);
+    assert_code(liana__test_command("train", file, "--out", parts, logged, "--resume"), 0);
+    char *history = read_text("run/history.json");
+    json_t *json = parse(history), *epochs = json_object_get(json, "epochs");
+    for (size_t epoch = 0; epoch < 4; epoch++) {
+        char name[2][64];
+        snprintf(name[0], sizeof name[0], "run/predictions/epoch-%04zu-validation.csv", epoch + 1);
+        snprintf(name[1], sizeof name[1], "parts/predictions/epoch-%04zu-validation.csv", epoch + 1);
+        char *text = read_text(name[0]), *again = read_text(name[1]);
+        double accuracy = json_number_value(json_object_get(json_array_get(epochs, epoch), "val_accuracy"));
+        assert_true(fabs(share_right(text) - accuracy) < 1e-12);
+        assert_string_equal(text, again);
+        /* The weights at the end are those of the last epoch. */
+        char *last = read_text("run/validation_predictions.csv");
+        if (epoch == 3) assert_string_equal(text, last);
+        if (epoch == 0) assert_string_not_equal(text, last);
+        free(last);
+        free(again);
+        free(text);
+    }
+    json_decref(json);
+    free(history);
+    assert_refused(liana__test_command("train", file, "--out", path_of("none"), logged, "data.validation_split=0"), 2,
+                   "PredictionsLogger", "no validation data");
+    assert_refused(liana__test_command("train", file, "--out", path_of("none"),
+                                       "train.callbacks=[PredictionsLogger: {folder: ''}]"),
+                   2, "train.callbacks", "the folder is empty");
+}
+
 /* ---- predict and report ---- */
 
 static void test_names_of_a_column(void **state)
@@ -338,9 +389,10 @@ static void test_metrics_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evaluate_by_class), cmocka_unit_test(test_history_has_each_class),
-        cmocka_unit_test(test_names_of_a_column), cmocka_unit_test(test_report_draws_the_matrix),
-        cmocka_unit_test(test_values_from_c),     cmocka_unit_test(test_metrics_that_do_not_fit),
+        cmocka_unit_test(test_evaluate_by_class),         cmocka_unit_test(test_history_has_each_class),
+        cmocka_unit_test(test_predictions_of_each_epoch), cmocka_unit_test(test_names_of_a_column),
+        cmocka_unit_test(test_report_draws_the_matrix),   cmocka_unit_test(test_values_from_c),
+        cmocka_unit_test(test_metrics_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/field.h"
 #include "data/loader/loader.h"
+#include "train/core/training_stages.h"
 
 #include <liana/model.h>
 
@@ -210,7 +211,8 @@ typedef struct liana__config {
     liana__model_config model;
     liana__train_config train;
     liana__checkpoint_config checkpoint;
-    const char *output; /* the run folder, or NULL */
+    const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
+    const char *output;         /* the run folder, or NULL */
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
@@ -265,6 +267,10 @@ liana_status liana__config_keep_columns(liana__config *config, const liana__colu
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model
  * has just one of its kind. */
 const char *liana__component_for(const liana__component_map *map, const char *name, bool only);
+
+/* Reads config->stages, which are given. Everything is in the arena. Errors: those of liana__training_stages_read. */
+liana_status liana__config_read_stages(const liana__config *config, liana__arena *arena, liana__training_stages *stages,
+                                       liana__error *error) LIANA_MUST_USE;
 
 /* Refuses a configuration without training data. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;

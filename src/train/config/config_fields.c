@@ -666,6 +666,10 @@ static const liana__field config_items[] = {
      AT(checkpoint),
      .section = &checkpoint_fields,
      .doc = "when the state is saved"},
+    {.name = "stages",
+     .kind = LIANA__FIELD_VALUE,
+     AT(stages),
+     .doc = "parts of the training with an optimizer and trained layers of their own (null: one part)"},
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};

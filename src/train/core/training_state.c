@@ -30,6 +30,7 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     state->rate_factor = 1;
     state->best_checkpoint[0] = 0;
     state->keeps_checkpoint = false;
+    state->stage = state->stage_epoch = state->stage_updates = 0;
     state->ended = state->changed_after_update = false;
     state->stopped_by[0] = 0;
 }
@@ -51,6 +52,7 @@ static bool same_measured(const liana__measured *a, const liana__measured *b)
 static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
+           a->stage == b->stage && a->stage_epoch == b->stage_epoch && a->stage_updates == b->stage_updates &&
            a->iteration == b->iteration && a->taken_back == b->taken_back && a->rate_factor == b->rate_factor &&
            a->ended == b->ended && same_totals(&a->running, &b->running);
 }

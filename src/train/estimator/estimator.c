@@ -97,6 +97,11 @@ static liana_status find_folder(liana_estimator *own, liana__error *error)
 {
     const char *temporary = getenv("TMPDIR");
     own->folder = own->options.config.model_dir;
+    if (own->folder && liana__path_is_remote(own->folder)) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: config.model_dir is the URL '%s', expected a folder of this machine", own->options.name,
+                           own->folder);
+    }
     if (!own->folder) {
         char *made =
             liana__arena_format(&own->arena, "%s/liana-estimator-XXXXXX", temporary && *temporary ? temporary : "/tmp");
@@ -243,6 +248,13 @@ liana_status liana__estimator_blame(const liana_estimator *own, liana__error *er
 {
     return liana__fail_within(error, "%s: model_dir '%s' does not fit this model function", own->options.name,
                               own->folder);
+}
+
+liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena)
+{
+    const liana_precision asked = own->options.config.precision;
+    const char *recorded = asked == LIANA_PRECISION_AUTO ? liana__checkpoint_precision(own->checkpoints, arena) : NULL;
+    return recorded ? liana__precision_named(recorded) : asked;
 }
 
 /* The number behind "step-" in the name of a checkpoint. */

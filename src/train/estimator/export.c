@@ -80,7 +80,7 @@ static liana_status build_graph(export_run *own, int64_t batch_size, liana__erro
 {
     liana_estimator *estimator = own->estimator;
     const liana__precision_choice precision =
-        liana__precision_choose(estimator->device->device, estimator->options.config.precision);
+        liana__precision_choose(estimator->device->device, liana__estimator_precision(estimator, &own->arena));
     LIANA_TRY(liana_graph_create(estimator->context, &own->graph));
     own->graph->mixed_precision = precision.precision == LIANA_MIXED_BFLOAT16 && !precision.evaluates_in_float32;
     liana__fn_call call = {.fn = &estimator->fn,
@@ -128,6 +128,11 @@ static liana_status export_to(export_run *own, const char *folder, const liana_e
     if (spec->batch_size < 0 || spec->batch_size > INT32_MAX) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: batch_size is %lld, expected 0 to %d",
                            own->estimator->options.name, (long long)spec->batch_size, INT32_MAX);
+    }
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: the folder of the export is the URL '%s', expected a folder of this machine",
+                           own->estimator->options.name, folder);
     }
     LIANA_TRY(liana__fn_input_describe(&spec->input, own->estimator->options.labels, "export", &own->input, error));
     LIANA_TRY(build_graph(own, spec->batch_size ? spec->batch_size : 1, error));

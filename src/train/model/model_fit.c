@@ -16,6 +16,7 @@
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/model/compiled.h"
+#include "train/model/fit_stages.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
 
@@ -54,7 +55,8 @@ typedef struct session {
     liana__folder_lock lock;
     liana__checkpoint_writer *writer; /* NULL: none */
     liana__callback_list callbacks;
-    bool resumed; /* from a checkpoint */
+    liana__training_stages stages; /* count 0: none */
+    bool resumed;                  /* from a checkpoint */
 } session;
 
 /* ---- options ---- */
@@ -428,8 +430,12 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     return LIANA_OK;
 }
 
-static liana__training_length length_of(const liana_fit_options *options)
+static liana__training_length length_of(const session *own, const liana_fit_options *options)
 {
+    if (own->stages.count) {
+        return (liana__training_length){liana__training_stages_epochs(&own->stages), options->steps,
+                                        options->max_minutes};
+    }
     bool is_limited = options->epochs || options->steps || options->max_minutes > 0;
     return (liana__training_length){.epochs = is_limited ? options->epochs : 1 + options->initial_epoch,
                                     .steps = options->steps,
@@ -471,7 +477,7 @@ static liana_status add_callbacks(session *own, const liana_fit_options *options
 
 static liana_status run_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const liana__training_length length = length_of(options);
+    const liana__training_length length = length_of(own, options);
     LIANA_TRY(check_decay(own, &length, error));
     LIANA_TRY(open_data(own, options, error));
     watcher watched = {own,
@@ -594,9 +600,12 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .memory = options->memory,
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
+    LIANA_TRY(liana__fit_stages_begin(own->model, options, &own->arena, &own->stages, error));
+    if (own->stages.count) request.stages = &own->stages;
     LIANA_TRY(find_precision(resumed_from, &own->arena, &request.precision, error));
     find_recomputation(resumed_from, &own->arena, &request);
     LIANA_TRY(liana__compiled_get(&request, &own->training, error));
+    own->training->stages = request.stages;
     liana__training_state_next_fit(&own->training->state, options->initial_epoch);
     return LIANA_OK;
 }
@@ -633,6 +642,15 @@ static liana_status send_checkpoints(const session *own, liana_status status, li
     return sent;
 }
 
+/* The model trains again what it says itself, so that the next fit compiles it again. */
+static void end_stages(session *own, liana_status status)
+{
+    bool kept = status == LIANA_OK || status == LIANA_CANCELLED;
+    if (kept && own->training) own->training->stages = NULL;
+    if (!kept) liana__compiled_forget(own->model);
+    liana__training_stages_restore(&own->stages, own->model);
+}
+
 static session session_of(liana_model *model, const liana_fit_options *options)
 {
     session own = {.model = model,
@@ -653,6 +671,7 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     liana_status status = open_fit(&own, options, error);
     if (status == LIANA_OK) status = open_data(&own, options, error);
     if (status == LIANA_OK) status = run(user, own.training, own.fitted.loader, error);
+    if (own.stages.count) liana__training_stages_restore(&own.stages, model);
     close_session(&own);
     liana__compiled_put_back(model, aside);
     return status;
@@ -669,6 +688,7 @@ static liana_status fit_model(liana_model *model, const liana_fit_options *optio
         if (status != LIANA_OK && status != LIANA_CANCELLED) liana__compiled_forget(model);
         status = send_checkpoints(&own, status, error);
     }
+    if (own.stages.count) end_stages(&own, status);
     close_session(&own);
     return status;
 }

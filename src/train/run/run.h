@@ -40,6 +40,7 @@ typedef struct liana__run {
     liana__training core; /* the model compiled, and all that changes while it trains */
     liana__warnings warnings;
     liana__callback_list callbacks;       /* of a training: the history and those of the configuration */
+    liana__training_stages stages;        /* of a training, bound to the model; count 0: none */
     bool resumed;                         /* from a checkpoint */
     liana__training_length length_before; /* of the run that is in the folder */
     liana__run_data training;

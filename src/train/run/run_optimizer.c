@@ -7,6 +7,14 @@ liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice 
                                  error);
 }
 
+liana_status liana__run_find_stages(liana__run *run, liana__error *error)
+{
+    LIANA_TRY(liana__config_read_stages(run->config, &run->arena, &run->stages, error));
+    LIANA_TRY(liana__training_stages_bind(&run->stages, run->model, "stages", &run->arena, error));
+    liana__training_stage_apply(&run->stages, 0, run->model);
+    return LIANA_OK;
+}
+
 liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error)
 {
     return liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error);

@@ -245,7 +245,7 @@ static void test_a_resume_keeps_it(void **state)
     assert_code(train("avx2", "parts", MIXED, "train.epochs=1"), 0);
     edit_config("parts", "epochs: 1\n", "epochs: 2\n");
     assert_refused(train("avx2", "parts", "train.precision=float32", "train.epochs=2", "--resume"), 2,
-                   "'train.precision' differs from the beginning of this run");
+                   "--resume: 'train.precision': ", "differs from the beginning of this run");
     assert_says(train("avx2", "parts", "train.precision=auto", "train.epochs=2", "--resume"),
                 "precision: mixed_bfloat16");
     assert_same_file(liana__test_path("parts/history.json"), liana__test_path("whole/history.json"));
@@ -261,7 +261,7 @@ static void test_a_run_without_the_key_goes_on(void **state)
     edit_config("run", "epochs: 1\n", "epochs: 2\n");
     edit_config("run", "  precision: float32\n", "");
     assert_refused(train(NULL, "run", MIXED, "train.epochs=2", "--resume"), 2,
-                   "'train.precision' differs from the beginning of this run");
+                   "--resume: 'train.precision': ", "differs from the beginning of this run");
     assert_code(train(NULL, "run", "train.precision=auto", "train.epochs=2", "--resume"), 0);
     assert_true(history("run", 2, "loss") > 0);
     assert_true(in_config("run", "precision: float32\n"));

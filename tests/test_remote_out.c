@@ -130,7 +130,7 @@ static void test_runs_in_buckets(void **state)
         assert_same_run(served, "local", true);
     }
     assert_refused(liana__test_command("train", config, "--out", "s3://bucket/one", "--resume", "train.seed=8"), 2,
-                   "'train.seed' differs", "s3://bucket/one/config.yaml");
+                   "'train.seed': 7 -> 8", "s3://bucket/one/config.yaml");
     assert_refused(liana__test_command("evaluate", "gs://bucket/none"), 1, "'gs://bucket/none' is not a run folder");
     assert_refused(liana__test_command("evaluate", "https://example.com/run"), 1, "https://example.com/run",
                    "web servers");

@@ -22,7 +22,7 @@
 
 static struct {
     bool counting;
-    long count;
+    _Atomic long count; /* checkpoints are written by a thread */
     long kill_at;
 } changes;
 
@@ -141,7 +141,8 @@ static int run_child(const char *run, const char *threads, long kill_at, long *c
             liana__test_command("train", config_path, SMALL, "data.threads=2", "--resume", "--out", folder);
         changes.counting = false;
         if (got.code) fprintf(stderr, "%s", got.err);
-        if (write(ends[1], &changes.count, sizeof changes.count) < 0) _exit(99);
+        const long total = changes.count;
+        if (write(ends[1], &total, sizeof total) < 0) _exit(99);
         _exit(got.code);
     }
     close(ends[1]);
@@ -209,9 +210,13 @@ static void test_processes_killed_at_random(void **state)
     assert_code(liana__test_wait(start("whole", 0, more)), 0);
     double whole = liana__clock_seconds() - begin;
     liana__philox_key key = liana__philox_make_key((uint64_t)getpid(), LIANA__STREAM_TEST, 2);
-    int num_killed = 0;
+    uint32_t num_killed = 0;
+    /* LIANA_TEST_KILLS: so many runs, each killed until it comes to its end. */
+    const char *asked = getenv("LIANA_TEST_KILLS");
+    const uint32_t wanted = asked ? (uint32_t)strtoul(asked, NULL, 10) : 0;
     /* A busy machine may make it slow: then fewer trials do, if one of them was killed. */
-    for (uint32_t trial = 0; num_killed == 0 || (trial < 12 && (trial < 3 || liana__clock_seconds() - begin < 12));
+    for (uint32_t trial = 0; num_killed == 0 || (wanted && trial < wanted) ||
+                             (!wanted && trial < 12 && (trial < 3 || liana__clock_seconds() - begin < 12));
          trial++) {
         liana__test_result got = {.code = -1};
         for (uint32_t attempt = 0; got.code != 0; attempt++) {
@@ -231,6 +236,7 @@ static void test_processes_killed_at_random(void **state)
         assert_same_run("run", "whole");
         remove_run("run");
     }
+    if (wanted) print_message("%u runs, killed %u times, ended in the same bytes\n", wanted, num_killed);
 }
 
 /* ---- stopped in good order ---- */

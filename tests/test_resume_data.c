@@ -281,7 +281,7 @@ static void make_old(const char *checkpoint)
     liana__value_write_json(state, 0, &text);
     liana__value_set(&arena, state, "crc32c", liana__value_int(&arena, liana__crc32c(text.data, text.length)));
     text.length = 0;
-    liana__value_write_json(state, 0, &text);
+    liana__value_write_json(state, 2, &text); /* as every liana wrote it */
     assert_ok(liana__file_replace(path, text.data, text.length, &error), &error);
     liana__text_free(&text);
     liana__arena_free(&arena);

@@ -120,6 +120,14 @@ typedef struct liana_fit_options {
      * next checkpoint or at its end, with IO_ERROR. NULL: none. */
     const char *checkpoints;
     bool resume;
+    /* Goes on from this checkpoint: a name in the folder ("step-0000000120"), "best", or the path of any. Newer ones in the
+     * folder are set aside (renamed to NAME.rewound). `resume` need not be set. NULL: none. */
+    const char *resume_from;
+    int64_t keep_checkpoints; /* the newest ones that are kept; 0: 3, less than 0: all */
+    double keep_every_hours;  /* after so many hours a checkpoint is kept for good; 0: none */
+    /* The metric that tells the best checkpoint, such as "val_accuracy" (smaller losses and errors are better, greater
+     * other metrics). It is saved after its epoch, and kept. NULL: none. */
+    const char *best_checkpoint;
     int64_t checkpoint_steps; /* also a checkpoint after every this many updates; 0: only after epochs */
     /* Leave out records that cannot be used, in training and validation. Other examples keep their places. false: such
      * a record is an error. With a stream among the stages it is always an error: see liana_dataset_ignore_errors. */

@@ -8,7 +8,7 @@ static const liana__option options[] = {
     LIANA__OPTION_DATA,
     LIANA__OPTION_MODEL,
     LIANA__OPTION_WEIGHTS,
-    {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
     {"by-class", NULL,
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     LIANA__OPTION_JSON,

@@ -6,6 +6,9 @@
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
     LIANA__OPTION_RESUME,
+    {"resume-from", "CHECKPOINT",
+     "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
+    {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
     LIANA__OPTION_JSON,
     {0},
 };
@@ -107,6 +110,8 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     liana__run_options wanted = {.folder = folder,
                                  .training = true,
                                  .resume = liana__invocation_has(invocation, "resume"),
+                                 .resume_from = liana__invocation_text(invocation, "resume-from"),
+                                 .allow_changed = liana__invocation_has(invocation, "allow-changed"),
                                  .on_event = watch,
                                  .on_note = note,
                                  .stop = stop,

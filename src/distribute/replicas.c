@@ -31,8 +31,8 @@ typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: the members have copies */
     member *members;
     size_t count;
-    double *speeds;               /* NULL: all are equally fast */
-    liana__replica_update update; /* on the first device */
+    double *speeds;                             /* NULL: all are equally fast */
+    liana__replica_update update;               /* on the first device */
     liana__finite_check sums_check, new_values; /* of what the update reads, and of what it assigns to */
     /* Of several members. */
     liana__pool *pool;

@@ -106,8 +106,10 @@ struct liana_fit_context {
     bool stopping;    /* the training ends well */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
-    bool recovered; /* from a loss that is not finite */
-    void *loop;     /* for liana__fit_validate */
+    bool is_best;             /* the state is the best so far, as checkpoint.best says */
+    bool saves_before_change; /* its checkpoint is written before weights are changed */
+    bool recovered;           /* from a loss that is not finite */
+    void *loop;               /* for liana__fit_validate */
     char stopped_by[64];
     char reason[256];
     liana__error *error;
@@ -134,6 +136,9 @@ void liana__fit_set_rate_factor(liana_fit_context *context, double factor);
 /* Puts other values into a weight, such as those of an earlier epoch: [bytes of the variable], host memory. */
 liana_status liana__fit_write_variable(liana_fit_context *context, liana__variable *variable, const void *data,
                                        liana__error *error) LIANA_MUST_USE;
+
+/* Saves the state of the last update, as liana__fit_write_variable needs it. */
+liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
 /* A decision that depends on a clock or a signal: `own` is what this process would decide. Returns what is decided for
  * all processes. Every process must ask at the same event. This is the one place where the chief of a cluster tells the

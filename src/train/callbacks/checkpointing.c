@@ -3,10 +3,32 @@
 #include "train/callbacks/standard.h"
 
 typedef struct checkpointing {
-    double last; /* when the state was saved, or the training began, in seconds */
+    double last;   /* when the state was saved, or the training began, in seconds */
+    double begin;  /* of the time until one is kept for good */
+    double before; /* what earlier parts of the run have of it */
+    bool began;
 } checkpointing;
 
-static liana_status begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static double seconds_since_kept(const checkpointing *own)
+{
+    return own->before + (own->began ? liana__clock_seconds() - own->begin : 0);
+}
+
+static void keep_time(const liana__callback_item *item, liana_callback_state *state)
+{
+    liana__keep_number(state, "seconds_since_kept", seconds_since_kept(item->self));
+}
+
+static liana_status load_time(liana__callback_item *item, const liana_fit_context *context,
+                              const liana_callback_state *state, liana__error *error)
+{
+    (void)context;
+    (void)error;
+    liana__kept_number(state, "seconds_since_kept", &((checkpointing *)item->self)->before);
+    return LIANA_OK;
+}
+
+static liana_status saved(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     (void)context;
     (void)error;
@@ -14,13 +36,33 @@ static liana_status begin(liana__callback_item *item, liana_fit_context *context
     return LIANA_OK;
 }
 
+static liana_status begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    checkpointing *own = item->self;
+    own->begin = liana__clock_seconds();
+    own->began = true;
+    return saved(item, context, error);
+}
+
+/* The time of the next one begins when this one is asked for: it is in the state that is saved. */
+static void keep_for_good(const liana__checkpointing_options *options, checkpointing *own, liana_fit_context *context)
+{
+    if (options->keep_every_hours <= 0) return;
+    bool due = seconds_since_kept(own) >= 3600 * options->keep_every_hours;
+    if (!liana__fit_clock_decision(context, due)) return;
+    own->before = 0;
+    own->begin = liana__clock_seconds();
+    context->training->state.keeps_checkpoint = context->wants_checkpoint = true;
+}
+
 static liana_status step_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     (void)error;
     const liana__checkpointing_options *options = item->options;
-    const checkpointing *own = item->self;
+    checkpointing *own = item->self;
     const int64_t iteration = context->training->state.iteration;
     if (options->every_steps > 0 && iteration % options->every_steps == 0) context->wants_checkpoint = true;
+    keep_for_good(options, own, context);
     if (options->every_minutes <= 0) return LIANA_OK;
     bool due = liana__clock_seconds() - own->last >= 60 * options->every_minutes;
     if (liana__fit_clock_decision(context, due)) context->wants_checkpoint = true;
@@ -39,8 +81,10 @@ const liana__callback liana__callback_checkpointing = {
     .name = "Checkpointing",
     .doc = "Asks for checkpoints after epochs, updates or minutes.",
     .size = sizeof(checkpointing),
+    .save = keep_time,
+    .load = load_time,
     .on = {[LIANA__ON_TRAIN_BEGIN] = begin,
            [LIANA__ON_STEP_END] = step_end,
            [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_CHECKPOINT] = begin},
+           [LIANA__ON_CHECKPOINT] = saved},
 };

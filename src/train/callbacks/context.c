@@ -78,6 +78,10 @@ void liana__fit_set_rate_factor(liana_fit_context *context, double factor)
 liana_status liana__fit_write_variable(liana_fit_context *context, liana__variable *variable, const void *data,
                                        liana__error *error)
 {
+    if (context->saves_before_change) {
+        context->saves_before_change = false;
+        LIANA_TRY(liana__fit_save_update(context, error));
+    }
     LIANA_TRY(liana__variable_write(variable, data, error));
     context->training->state.changed_after_update = true;
     return LIANA_OK;

@@ -11,13 +11,14 @@ void liana__snapshot_free(liana__snapshot *snapshot)
 {
     for (size_t i = 0; snapshot->values && i < snapshot->count; i++) free(snapshot->values[i]);
     free(snapshot->values);
-    free(snapshot->places);
     *snapshot = (liana__snapshot){.everything = snapshot->everything};
 }
 
+/* Weights are found by name: another stage of a training has other variables beside them. */
 static liana__variable *variable_of(const liana__snapshot *snapshot, size_t index)
 {
-    return &snapshot->variables->items[snapshot->places[index]];
+    if (snapshot->everything) return &snapshot->variables->items[index];
+    return liana__variables_find(snapshot->variables, snapshot->model->weights[index].name);
 }
 
 static size_t size_of(const liana__snapshot *snapshot, size_t index)
@@ -25,28 +26,15 @@ static size_t size_of(const liana__snapshot *snapshot, size_t index)
     return variable_of(snapshot, index)->buffer->size;
 }
 
-/* Which variables are copied. */
-static void find_places(liana__snapshot *snapshot, const liana__training *training)
-{
-    const liana_model *model = training->model;
-    snapshot->variables = &training->variables;
-    snapshot->count = snapshot->everything ? training->variables.count : model->num_weights;
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const liana__variable *found = snapshot->everything
-                                           ? &training->variables.items[i]
-                                           : liana__variables_find(&training->variables, model->weights[i].name);
-        snapshot->places[i] = (size_t)(found - training->variables.items);
-    }
-}
-
 static liana_status allocate(liana__snapshot *snapshot, const liana__training *training, liana__error *error)
 {
     if (snapshot->values) return LIANA_OK;
     const size_t most = training->variables.count + 1;
-    snapshot->places = calloc(most, sizeof *snapshot->places);
     snapshot->values = calloc(most, sizeof *snapshot->values);
-    if (!snapshot->places || !snapshot->values) return liana__fail_memory(error, "a copy of the weights");
-    find_places(snapshot, training);
+    if (!snapshot->values) return liana__fail_memory(error, "a copy of the weights");
+    snapshot->variables = &training->variables;
+    snapshot->model = training->model;
+    snapshot->count = snapshot->everything ? training->variables.count : training->model->num_weights;
     for (size_t i = 0; i < snapshot->count; i++) {
         snapshot->values[i] = malloc(size_of(snapshot, i) + 1);
         if (!snapshot->values[i]) return liana__fail_memory(error, "a copy of the weights");

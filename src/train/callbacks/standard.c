@@ -20,6 +20,12 @@ liana_status liana__callbacks_finish(liana__callback_list *list, const liana__st
     if (options->progress) {
         LIANA_TRY(liana__callback_list_add(list, &liana__callback_progress, options->progress, NULL, NULL, error));
     }
-    if (!options->checkpointing) return LIANA_OK;
-    return liana__callback_list_add(list, &liana__callback_checkpointing, options->checkpointing, NULL, NULL, error);
+    const liana__checkpointing_options *saves = options->checkpointing;
+    if (!saves) return LIANA_OK;
+    if (saves->best.monitor) {
+        LIANA_TRY(liana__callback_list_add(list, &liana__callback_best_checkpoint, &saves->best, "best_checkpoint",
+                                           NULL, error));
+    }
+    const char *name = saves->keep_every_hours > 0 ? "checkpointing" : NULL;
+    return liana__callback_list_add(list, &liana__callback_checkpointing, saves, name, NULL, error);
 }

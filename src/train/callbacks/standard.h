@@ -4,17 +4,20 @@
 #define LIANA_TRAIN_STANDARD_H
 
 #include "train/callbacks/callback.h"
+#include "train/callbacks/monitor.h"
 #include "train/callbacks/progress.h"
 
 /* When the state is saved, besides the end and a stop. Borrowed. */
 typedef struct liana__checkpointing_options {
     bool every_epoch;
-    int64_t every_steps;  /* 0: not by steps */
-    double every_minutes; /* 0: not by time */
+    int64_t every_steps;         /* 0: not by steps */
+    double every_minutes;        /* 0: not by time */
+    double keep_every_hours;     /* after so many hours of training one is saved that is kept for good; 0: none is */
+    liana__monitor_options best; /* what tells the best one; monitor NULL: none is */
 } liana__checkpointing_options;
 
 extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_checkpointing,
-    liana__callback_bad_numbers;
+    liana__callback_bad_numbers, liana__callback_best_checkpoint;
 
 /* Options may be NULL where nobody asks for them. */
 typedef struct liana__standard_callbacks {

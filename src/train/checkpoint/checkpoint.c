@@ -37,10 +37,10 @@ static liana_status list_checkpoints(const char *folder, liana__arena *arena, li
     return LIANA_OK;
 }
 
-liana_status liana__checkpoint_set_aside(const char *path, liana__error *error)
+liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error)
 {
     liana__arena arena = {0};
-    const char *aside = liana__arena_format(&arena, "%s.damaged", path);
+    const char *aside = liana__arena_format(&arena, "%s%s", path, ending);
     liana_status status = aside ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
     if (status == LIANA_OK) status = liana__folder_rename(path, aside, error);
     liana__arena_free(&arena);
@@ -202,15 +202,22 @@ static liana_status read_callbacks(const liana__value *value, liana__training_st
     return state->callbacks.arena.failed ? liana__fail_memory(error, "the states of the callbacks") : LIANA_OK;
 }
 
+static liana_status check_version(const liana__value *state, liana__error *error)
+{
+    int64_t version;
+    LIANA_TRY(read_count(state, "version", &version, error));
+    if (version == LIANA__CHECKPOINT_VERSION) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       version > LIANA__CHECKPOINT_VERSION
+                           ? "a newer liana wrote it: its version is %lld, but this liana reads version %d; use the "
+                             "newer one"
+                           : "its version is %lld, but this liana reads version %d",
+                       (long long)version, LIANA__CHECKPOINT_VERSION);
+}
+
 static liana_status read_state(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     *state = (liana__training_state){.data = state->data, .running = state->running};
-    int64_t version;
-    LIANA_TRY(read_count(value, "version", &version, error));
-    if (version != LIANA__CHECKPOINT_VERSION) {
-        return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, but this liana reads version %d",
-                           (long long)version, LIANA__CHECKPOINT_VERSION);
-    }
     /* Older checkpoints are of a first fit. */
     if (liana__value_get(value, "earlier_epochs")) {
         LIANA_TRY(read_count(value, "earlier_epochs", &state->earlier_epochs, error));
@@ -231,6 +238,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
     snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
+    const liana__value *best = liana__value_get(value, "best");
+    if (best && best->kind == LIANA__VALUE_STRING) {
+        snprintf(state->best_checkpoint, sizeof state->best_checkpoint, "%s", best->string);
+    }
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
     LIANA_TRY(read_callbacks(value, state, error));
     LIANA_TRY(
@@ -241,12 +252,25 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     return liana__decisions_read(liana__value_get(value, "decisions"), &state->decisions, error);
 }
 
+/* Writing is deterministic. So a byte that is another one is found also where it changes no value, such as 1E5 for 1e5. */
+static bool is_as_written(const liana__value *value, const char *bytes, size_t size)
+{
+    liana__text text = {0};
+    liana__value_write_json(value, 2, &text);
+    bool same = !text.failed && text.length == size && memcmp(text.data, bytes, size) == 0;
+    liana__text_free(&text);
+    return same;
+}
+
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
 {
     char *text;
     size_t size;
     LIANA_TRY(liana__file_read(path, STATE_LIMIT, &text, &size, error));
     liana_status status = liana__json_parse(text, size, path, arena, value, error);
+    if (status == LIANA_OK && !is_as_written(*value, text, size)) {
+        status = liana__fail(error, LIANA_INVALID_DATA, "it is not as it was written");
+    }
     free(text);
     LIANA_TRY(status);
     int64_t expected;
@@ -287,6 +311,42 @@ static const liana__value *newest_state(const char *folder, liana__arena *arena)
     return NULL;
 }
 
+static liana_status fail_to_find(const char *folder, const char *wanted, liana__arena *arena, liana__error *error)
+{
+    liana__paths all;
+    liana__text names = {0};
+    LIANA_TRY(list_checkpoints(folder, arena, &all, error));
+    for (size_t i = 0; i < all.count; i++) liana__text_add(&names, "%s%s", i ? ", " : "", all.items[i]);
+    const char *known = names.data ? names.data : "none";
+    liana_status status =
+        strcmp(wanted, "best") == 0
+            ? liana__fail(
+                  error, LIANA_NOT_FOUND,
+                  "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
+                  folder, known)
+            : liana__fail(error, LIANA_NOT_FOUND,
+                          "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted, folder,
+                          known);
+    liana__text_free(&names);
+    return status;
+}
+
+liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
+                                    liana__error *error)
+{
+    const char *name = wanted;
+    if (strcmp(wanted, "best") == 0) {
+        const liana__value *state = newest_state(folder, arena), *best = liana__value_get(state, "best");
+        name = best && best->kind == LIANA__VALUE_STRING ? best->string : NULL;
+    } else if (liana__folder_exists(wanted)) {
+        *path = wanted;
+        return LIANA_OK;
+    }
+    *path = name ? liana__path_join(arena, folder, name) : NULL;
+    if (arena->failed) return liana__fail_memory(error, "the name of a checkpoint");
+    return *path && liana__folder_exists(*path) ? LIANA_OK : fail_to_find(folder, wanted, arena, error);
+}
+
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
 {
     const liana__value *state = newest_state(folder, arena);
@@ -322,7 +382,8 @@ static liana_status load(const char *path, liana__variables *variables, liana__t
     liana_status status = read_state_file(state_path, arena, &value, error);
     if (status != LIANA_OK) return call_damaged(state_path, status, error);
     int64_t checksum;
-    status = read_count(value, "variables_crc32", &checksum, error);
+    status = check_version(value, error);
+    if (status == LIANA_OK) status = read_count(value, "variables_crc32", &checksum, error);
     if (status == LIANA_OK && state) status = read_state(value, state, error);
     if (status != LIANA_OK) {
         if (state) liana__kept_values_free(&state->callbacks);

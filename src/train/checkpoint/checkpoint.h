@@ -11,7 +11,8 @@
 #include "train/core/training_state.h"
 
 /* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
- * number), and removes all but the newest `keep` ones (0: keeps all). */
+ * number), and removes all but the newest `keep` ones (0: keeps all), the best one (state->best_checkpoint) and those that
+ * are kept for good. */
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
                                     const liana__training_state *state, int64_t keep, liana__error *error)
     LIANA_MUST_USE;
@@ -19,6 +20,15 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
 /* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;
+
+/* The name of the checkpoint that the state as it is now is saved as. */
+enum { LIANA__CHECKPOINT_NAME = 64 };
+void liana__checkpoint_name(const liana__training_state *state, char name[LIANA__CHECKPOINT_NAME]);
+
+/* A checkpoint that a user named: "best" (the one that checkpoint.best chose), a name in the folder, or a path to any.
+ * *path is in the arena. Errors: NOT_FOUND, with the names that there are. */
+liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
+                                    liana__error *error) LIANA_MUST_USE;
 
 /* The paths of all checkpoints, oldest first. */
 liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
@@ -30,8 +40,8 @@ extern const char *const liana__checkpoint_state;
 /* Whether a name is that of a checkpoint ("step-0000000123"). */
 bool liana__checkpoint_is_name(const char *name);
 
-/* Renames a damaged checkpoint to its name and ".damaged". So it is no longer the newest. */
-liana_status liana__checkpoint_set_aside(const char *path, liana__error *error) LIANA_MUST_USE;
+/* Renames a checkpoint to its name and `ending`, such as ".damaged". So it is no longer the newest. */
+liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error) LIANA_MUST_USE;
 
 /* The precision of the newest readable checkpoint in a folder, in the arena; NULL: there is none. */
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena);

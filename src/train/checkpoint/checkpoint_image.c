@@ -6,6 +6,7 @@
 #include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,12 @@ void liana__checkpoint_image_free(liana__checkpoint_image *image)
     liana__arena_free(&image->arena);
     free(image->bytes);
     *image = (liana__checkpoint_image){0};
+}
+
+void liana__checkpoint_name(const liana__training_state *state, char name[LIANA__CHECKPOINT_NAME])
+{
+    snprintf(name, LIANA__CHECKPOINT_NAME, "%s%010lld%s", LIANA__CHECKPOINT_PREFIX, (long long)state->iteration,
+             state->changed_after_update ? LIANA__CHECKPOINT_CHANGED : "");
 }
 
 /* ---- taking ---- */
@@ -107,6 +114,9 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
     liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
     liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
+    if (*state->best_checkpoint) {
+        liana__value_set(arena, map, "best", liana__value_string(arena, state->best_checkpoint));
+    }
     liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
@@ -138,9 +148,11 @@ liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const 
 {
     liana__arena_free(&image->arena);
     image->state = state_value(variables, state, &image->arena);
-    image->name =
-        liana__arena_format(&image->arena, "%s%010lld%s", LIANA__CHECKPOINT_PREFIX, (long long)state->iteration,
-                            state->changed_after_update ? LIANA__CHECKPOINT_CHANGED : "");
+    char name[LIANA__CHECKPOINT_NAME];
+    liana__checkpoint_name(state, name);
+    image->name = liana__arena_string(&image->arena, name);
+    image->best = liana__arena_string(&image->arena, state->best_checkpoint);
+    image->kept = state->keeps_checkpoint;
     image->epoch = state->epoch;
     image->step = state->step;
     image->ended = state->ended;
@@ -195,6 +207,15 @@ static liana_status write_state(liana__checkpoint_image *image, const char *path
     return status;
 }
 
+/* An empty file in a checkpoint says that it is kept for good. */
+static const char KEPT[] = "kept";
+
+static liana_status mark_kept(liana__checkpoint_image *image, const char *folder, liana__error *error)
+{
+    const char *path = liana__path_join(&image->arena, folder, KEPT);
+    return path ? liana__file_replace(path, "", 0, error) : liana__fail_memory(error, "a checkpoint");
+}
+
 static liana_status write_parts(liana__checkpoint_image *image, const char *unfinished, liana__error *error)
 {
     const char *variables_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_variables);
@@ -203,15 +224,20 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *unfi
     uint32_t checksum;
     LIANA_TRY(liana__folder_make(unfinished, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
+    if (image->kept) LIANA_TRY(mark_kept(image, unfinished, error));
     return write_state(image, state_path, checksum, error);
 }
 
-static liana_status remove_old(const char *folder, int64_t keep, liana__arena *arena, liana__error *error)
+static liana_status remove_old(liana__checkpoint_image *image, const char *folder, int64_t keep, liana__error *error)
 {
     liana__paths paths;
+    liana__arena *arena = &image->arena;
     LIANA_TRY(liana__checkpoint_list(folder, arena, &paths, error));
     for (size_t i = 0; keep > 0 && i + (size_t)keep < paths.count; i++) {
-        LIANA_TRY(liana__folder_remove(paths.items[i], error));
+        const char *mark = liana__path_join(arena, paths.items[i], KEPT);
+        if (!mark) return liana__fail_memory(error, "a checkpoint");
+        bool stays = strcmp(liana__path_name(paths.items[i]), image->best) == 0 || liana__file_exists(mark);
+        if (!stays) LIANA_TRY(liana__folder_remove(paths.items[i], error));
     }
     return LIANA_OK;
 }
@@ -223,6 +249,8 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     bool exists = liana__folder_exists(final);
     if (exists && liana__checkpoint_is_at(final, image->epoch, image->step, image->ended)) return LIANA_OK;
+    if (exists) image->kept |= liana__file_exists(liana__arena_format(&image->arena, "%s/%s", final, KEPT));
+    if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     LIANA_TRY(liana__folder_remove(unfinished, error));
     liana_status status = write_parts(image, unfinished, error);
     if (status == LIANA_OK) {
@@ -234,7 +262,7 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
         liana_status cleaned = liana__folder_remove(unfinished, NULL);
         (void)cleaned;
     }
-    return status == LIANA_OK ? remove_old(folder, keep, &image->arena, error) : status;
+    return status == LIANA_OK ? remove_old(image, folder, keep, error) : status;
 }
 
 liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,

@@ -15,6 +15,8 @@ typedef struct liana__checkpoint_image {
     uint8_t *bytes; /* of the tensors */
     size_t capacity;
     const char *name; /* of the checkpoint */
+    const char *best; /* the name of the best one; "": none is */
+    bool kept;        /* for good */
     int64_t epoch, step;
     bool ended;
 } liana__checkpoint_image;
@@ -28,7 +30,8 @@ liana_status liana__checkpoint_image_reserve(liana__checkpoint_image *image, con
 liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const liana__variables *variables,
                                           const liana__training_state *state, liana__error *error) LIANA_MUST_USE;
 
-/* Writes the checkpoint into a folder, and removes what `keeping` does not keep. A checkpoint that is there already is
+/* Writes the checkpoint into a folder, and removes those before the newest `keep` (0: none), but for the best one
+ * and those that are kept for good. A checkpoint that is there already is
  * replaced if it is of another place in the training, such as before the validation that this one is after. Errors:
  * IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,

@@ -36,7 +36,8 @@ typedef struct liana__data_state {
     liana__data_list others; /* images of folders and lists, labels of IDX files; all files if there are thousands */
     int64_t num_others;      /* files among these */
     bool samples;            /* contents are samples, since the files are too large to read them completely */
-    char note[512];          /* what the check cannot decide; "": nothing */
+    bool may_change;         /* other data are no error: the note says what differs */
+    char note[512];          /* what the check cannot decide, or what differs; "": nothing */
 } liana__data_state;
 
 /* Finds the state, without the contents. Errors: OUT_OF_MEMORY. */

@@ -153,7 +153,7 @@ static liana_status check_number(const liana__value *recorded, const liana__data
     return fail_changed(what, error);
 }
 
-liana_status liana__data_state_check(const liana__value *recorded, liana__data_state *now, liana__error *error)
+static liana_status check_state(const liana__value *recorded, liana__data_state *now, liana__error *error)
 {
     if (!recorded || recorded->kind != LIANA__VALUE_MAP) return LIANA_OK;
     bool same_way = strcmp(text_at(recorded, "contents"), now->samples ? "samples" : "whole") == 0;
@@ -174,4 +174,16 @@ liana_status liana__data_state_check(const liana__value *recorded, liana__data_s
     snprintf(what, sizeof what, "there were %lld examples, now there are %lld", (long long)records,
              (long long)now->num_records);
     return fail_changed(what, error);
+}
+
+liana_status liana__data_state_check(const liana__value *recorded, liana__data_state *now, liana__error *error)
+{
+    liana__error changed = {0};
+    liana_status status = check_state(recorded, now, &changed);
+    if (status == LIANA_INVALID_DATA && now->may_change) {
+        snprintf(now->note, sizeof now->note, "other training data, which is allowed: %.400s", changed.message);
+        return LIANA_OK;
+    }
+    if (status != LIANA_OK && error) *error = changed;
+    return status;
 }

@@ -3,6 +3,8 @@
 
 #include "remote/remote.h"
 
+#include <sys/stat.h>
+
 /* The training goes to the stage of a checkpoint, whose variables it then has. */
 static liana_status find_stage(const char *path, liana__training *training, liana__error *error)
 {
@@ -52,8 +54,43 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
-        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], error));
+        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".damaged", error));
         liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
+    }
+    return LIANA_OK;
+}
+
+/* The place of the chosen one in the list; its end: it is in another folder. */
+static size_t find_place(const liana__paths *all, const char *path)
+{
+    struct stat own, found;
+    size_t i = 0;
+    if (stat(path, &own) != 0) return all->count;
+    for (; i < all->count; i++) {
+        if (stat(all->items[i], &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino) break;
+    }
+    return i;
+}
+
+liana_status liana__checkpoint_resume_from(const char *folder, const char *path, liana__training *training,
+                                           const liana__notes *notes, liana__arena *arena, liana__error *error)
+{
+    liana__paths all;
+    LIANA_TRY(liana__checkpoint_list(folder, arena, &all, error));
+    size_t place = find_place(&all, path);
+    if (place == all.count && all.count) {
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "'%s' is a checkpoint of another folder, and '%s' has checkpoints of its own: choose another "
+            "folder for the run that goes on from there",
+            path, liana__remote_name(folder));
+    }
+    LIANA_TRY(find_stage(path, training, error));
+    LIANA_TRY(liana__checkpoint_load(path, &training->variables, &training->state, error));
+    training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
+    for (size_t i = all.count; i-- > place + 1;) {
+        LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".rewound", error));
+        liana__note(notes, "the newer checkpoint was set aside as '%s.rewound'", liana__remote_name(all.items[i]));
     }
     return LIANA_OK;
 }

@@ -200,9 +200,12 @@ typedef struct liana__train_config {
 
 typedef struct liana__checkpoint_config {
     bool every_epoch;
-    int64_t every_steps;  /* 0: not by steps */
-    double every_minutes; /* 0: not by time */
-    int64_t keep;         /* number of newest checkpoints to keep; 0: all */
+    int64_t every_steps;     /* 0: not by steps */
+    double every_minutes;    /* 0: not by time */
+    int64_t keep;            /* number of newest checkpoints to keep; 0: all */
+    double keep_every_hours; /* 0: none is kept for good */
+    const char *best;        /* the metric that tells the best one; NULL: none is kept for that */
+    int best_mode;           /* liana__monitor_mode */
 } liana__checkpoint_config;
 
 typedef struct liana__config {

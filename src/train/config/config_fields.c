@@ -1,4 +1,5 @@
 /* The tables of all options of a configuration. */
+#include "train/callbacks/monitor.h"
 #include "train/config/config_internal.h"
 
 #include "data/dataset/turns.h"
@@ -657,6 +658,21 @@ static const liana__field checkpoint_items[] = {
      .default_text = "3",
      .maximum = 1e9,
      .doc = "number of newest checkpoints to keep (0: all)"},
+    {.name = "keep_every_hours",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(keep_every_hours),
+     .maximum = 1e6,
+     .doc = "after every N hours, save a checkpoint that is kept for good (0: none)"},
+    {.name = "best",
+     .kind = LIANA__FIELD_STRING,
+     AT(best),
+     .doc = "the metric that tells the best checkpoint, such as val_accuracy: it is saved after its epoch, and kept"},
+    {.name = "best_mode",
+     .kind = LIANA__FIELD_ENUM,
+     AT(best_mode),
+     .default_text = "auto",
+     .names = liana__monitor_modes,
+     .doc = "which values of it are better: min, max, or auto: smaller losses and errors, greater other metrics"},
 };
 static const liana__fields checkpoint_fields = {"checkpoint", sizeof(liana__checkpoint_config), COUNT(checkpoint_items),
                                                 checkpoint_items};

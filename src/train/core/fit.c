@@ -73,7 +73,21 @@ static liana_status save_checkpoint(fit_run *fit)
     context->seconds = context->wait = 0;
     context->images = 0;
     context->validation = &NO_TOTALS;
+    fit->state->keeps_checkpoint = false;
     return call(fit, LIANA__ON_CHECKPOINT);
+}
+
+/* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
+ * those from before the validation, which a training that goes on from there does again. */
+liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error)
+{
+    fit_run *fit = context->loop;
+    const double factor = fit->state->rate_factor;
+    if (!fit->options->save) return LIANA_OK;
+    fit->state->rate_factor = fit->kept_factor;
+    liana_status status = fit->options->save(fit->options->user, error);
+    fit->state->rate_factor = factor;
+    return status;
 }
 
 /* ---- an update ---- */
@@ -332,6 +346,12 @@ static liana_status take_averages(fit_run *fit)
 {
     liana__training_state *state = fit->state;
     if (state->changed_after_update) return LIANA_OK;
+    LIANA_TRY(liana__averaged_weights_take(fit->training, fit->error));
+    if (!state->averaged || !fit->context.is_best) return LIANA_OK;
+    /* The best checkpoint is that of the weights which were measured. */
+    LIANA_TRY(liana__averaged_weights_return(fit->training, fit->error));
+    LIANA_TRY(liana__fit_save_update(&fit->context, fit->error));
+    fit->context.is_best = false;
     return liana__averaged_weights_take(fit->training, fit->error);
 }
 
@@ -350,9 +370,11 @@ static liana_status mind_restored_weights(fit_run *fit)
 static liana_status end_training(fit_run *fit, bool whole)
 {
     liana__training_state *state = fit->state;
-    const liana_fit_context *context = &fit->context;
+    liana_fit_context *context = &fit->context;
     LIANA_TRY(take_averages(fit));
+    context->saves_before_change = context->is_best && !state->changed_after_update;
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_END));
+    context->saves_before_change = false;
     LIANA_TRY(mind_restored_weights(fit));
     if (context->stopping) {
         liana__note(&fit->options->notes, "%s ended the training in epoch %lld, after update %lld: %s",
@@ -375,6 +397,7 @@ static liana_status finish_epoch(fit_run *fit)
     bool whole = state->step >= fit->steps_per_epoch;
     LIANA_TRY(keep_states(fit));
     LIANA_TRY(validate_epoch(fit));
+    fit->context.is_best = false;
     LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_END));
     if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
     next_epoch(state);

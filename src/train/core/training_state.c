@@ -28,6 +28,8 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     liana__kept_values_free(&state->callbacks);
     liana__decisions_free(&state->decisions);
     state->rate_factor = 1;
+    state->best_checkpoint[0] = 0;
+    state->keeps_checkpoint = false;
     state->stage = state->stage_epoch = state->stage_updates = 0;
     state->ended = state->changed_after_update = false;
     state->stopped_by[0] = 0;

@@ -34,6 +34,8 @@ typedef struct liana__training_state {
     bool averaged;                /* weights and averages have changed places: liana__averaged_weights_take */
     liana__kept_values callbacks; /* their states, as of the last checkpoint or validation */
     bool changed_after_update;    /* by a callback: the weights are no longer those that the update gave */
+    char best_checkpoint[64];     /* the name of the one that checkpoint.best chose; "": none did */
+    bool keeps_checkpoint;        /* the next one that is saved is kept for good */
     /* Whether the training ended well, how long it was to be, and the callback that ended it ("": none did). */
     bool ended;
     liana__training_length ended_length;

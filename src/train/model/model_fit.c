@@ -8,7 +8,9 @@
 #include "models/preprocessing.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/data_state.h"
+#include "train/checkpoint/folder_lock.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/core/fit.h"
@@ -51,6 +53,8 @@ typedef struct session {
     liana__mixer mixer;
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
+    liana__folder_lock lock;
+    liana__checkpoint_writer *writer; /* NULL: none */
     liana__callback_list callbacks;
     liana__training_stages stages; /* count 0: none */
     bool resumed;                  /* from a checkpoint */
@@ -163,6 +167,7 @@ static void close_session(session *own)
     liana__callback_list_free(&own->callbacks);
     liana__bad_records_free(&own->bad_records);
     liana__outlet_close(own->outlet);
+    liana__folder_lock_end(&own->lock);
     liana__arena_free(&own->arena);
 }
 
@@ -319,13 +324,38 @@ static bool watch(void *user, const liana__fit_event *event)
 
 enum { KEPT_CHECKPOINTS = 3 };
 
+/* 0: all. */
+static int64_t kept_checkpoints(const liana_fit_options *options)
+{
+    if (options->keep_checkpoints < 0) return 0;
+    return options->keep_checkpoints ? options->keep_checkpoints : KEPT_CHECKPOINTS;
+}
+
+static bool resumes(const liana_fit_options *options)
+{
+    return options->resume || options->resume_from;
+}
+
 static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
-    LIANA_TRY(
-        liana__checkpoint_save(own->own->checkpoints, &training->variables, &training->state, KEPT_CHECKPOINTS, error));
-    return own->own->outlet ? liana__outlet_changed(own->own->outlet, error) : LIANA_OK;
+    return liana__checkpoint_writer_save(own->own->writer, &training->variables, &training->state, error);
+}
+
+/* A folder that is not there yet is locked when it is made. */
+static liana_status lock_checkpoints(session *own, liana__error *error)
+{
+    return liana__folder_lock_take(&own->lock, own->checkpoints, "choose another folder", error);
+}
+
+static liana_status open_writer(session *own, int64_t kept, liana__error *error)
+{
+    const liana__checkpoint_writer_options options = {.folder = own->checkpoints, .keep = kept, .outlet = own->outlet};
+    if (!own->checkpoints) return LIANA_OK;
+    LIANA_TRY(liana__folder_make(own->checkpoints, error));
+    if (!own->outlet) LIANA_TRY(lock_checkpoints(own, error));
+    return liana__checkpoint_writer_create(&options, &own->training->variables, &own->writer, error);
 }
 
 static liana__numbers_options numbers_options(const liana_fit_options *options)
@@ -371,18 +401,21 @@ static liana_status open_data(session *own, const liana_fit_options *options, li
 static liana_status open_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
     own->checkpoints = options->checkpoints;
-    if (!options->checkpoints || !liana__path_is_remote(options->checkpoints)) return LIANA_OK;
+    if (!options->checkpoints) return LIANA_OK;
+    if (!liana__path_is_remote(options->checkpoints)) {
+        return lock_checkpoints(own, error);
+    }
     LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = options->checkpoints,
                                                           .last = liana__checkpoint_state,
-                                                          .fresh = !options->resume,
+                                                          .fresh = !resumes(options),
                                                           .hint = "the same fit with resume sends it and goes on"},
                                  &own->outlet, error));
     own->checkpoints = liana__outlet_folder(own->outlet);
-    if (!options->resume) return LIANA_OK;
+    if (!resumes(options)) return LIANA_OK;
     liana__paths names;
     liana__newest_checkpoint newest;
     LIANA_TRY(liana__outlet_list(own->outlet, &own->arena, &names, error));
-    return liana__checkpoints_fetch(own->outlet, "", &names, KEPT_CHECKPOINTS, &newest, error);
+    return liana__checkpoints_fetch(own->outlet, "", &names, kept_checkpoints(options), &newest, error);
 }
 
 /* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
@@ -396,9 +429,12 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     state->data = data;
     LIANA_TRY(liana__data_state_find(own->fitted.source, &own->arena, data, error));
     const char *path = NULL;
-    if (options->resume) {
-        LIANA_TRY(
-            liana__checkpoint_resume(own->checkpoints, own->training, &(liana__notes){0}, &own->arena, &path, error));
+    const liana__notes notes = {options->on_note, options->user};
+    if (options->resume_from) {
+        LIANA_TRY(liana__checkpoint_find(own->checkpoints, options->resume_from, &own->arena, &path, error));
+        LIANA_TRY(liana__checkpoint_resume_from(own->checkpoints, path, own->training, &notes, &own->arena, error));
+    } else if (options->resume) {
+        LIANA_TRY(liana__checkpoint_resume(own->checkpoints, own->training, &notes, &own->arena, &path, error));
     }
     own->resumed = path != NULL;
     if (*data->note && options->on_note) options->on_note(options->user, data->note);
@@ -466,12 +502,16 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
     LIANA_TRY(prepare_checkpoints(own, options, error));
     liana__warn_of_warmup(&watched.warnings, own->fitted.loader, &length);
-    const liana__checkpointing_options checkpointing = {.every_epoch = true, .every_steps = options->checkpoint_steps};
+    const liana__checkpointing_options checkpointing = {.every_epoch = true,
+                                                        .every_steps = options->checkpoint_steps,
+                                                        .keep_every_hours = options->keep_every_hours,
+                                                        .best = {.monitor = options->best_checkpoint}};
     const liana__progress_options progress = {watch, &watched};
     const liana__numbers_options numbers = numbers_options(options);
     const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress, &numbers};
     LIANA_TRY(add_callbacks(own, options, error));
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
+    LIANA_TRY(open_writer(own, kept_checkpoints(options), error));
     liana__fit_options wanted = {.training = own->fitted.loader,
                                  .validation = own->measured.loader,
                                  .batch_size = own->batch_size,
@@ -486,6 +526,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .callbacks = &own->callbacks,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(own->training, &wanted, error);
+    status = liana__checkpoint_writer_close(own->writer, status, error);
     own->training->state.data = NULL;
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
     LIANA_TRY(learn_preprocessing(own, options->training, error));
@@ -513,6 +554,15 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
         if (counts[i].value >= 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s is %lld, expected 0 or more", counts[i].name,
                            (long long)counts[i].value);
+    }
+    if (!(options->keep_every_hours >= 0)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "keep_every_hours is %g, expected 0 or more",
+                           options->keep_every_hours);
+    }
+    if (options->resume_from && !options->checkpoints) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "resume_from is '%s', but no folder for checkpoints is given; set checkpoints",
+                           options->resume_from);
     }
     if (!(options->max_minutes >= 0)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "max_minutes is %g, expected 0 or more",
@@ -552,7 +602,7 @@ enum { DEFAULT_BATCH_SIZE = 32 };
 
 static liana_status compile_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const char *resumed_from = options->resume ? own->checkpoints : NULL;
+    const char *resumed_from = resumes(options) ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
                                       .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",

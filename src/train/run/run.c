@@ -18,7 +18,7 @@ void liana__run_close(liana__run *run)
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
     liana__outlet_close(run->outlet);
-    if (run->locked) close(run->lock);
+    liana__folder_lock_end(&run->lock);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
 }
@@ -116,13 +116,8 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
         LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &path, error));
     } else if (liana__path_is_remote(checkpoint)) {
         LIANA_TRY(fetch_checkpoint(run, checkpoint, &path, error));
-    } else if (!liana__folder_exists(checkpoint)) {
-        path = liana__path_join(&run->arena, checkpoints, checkpoint);
-        if (!path) return liana__fail_memory(error, "the run folder");
-        if (!liana__folder_exists(path)) {
-            return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint '%s', and none with that name in '%s'",
-                               checkpoint, checkpoints);
-        }
+    } else {
+        LIANA_TRY(liana__checkpoint_find(checkpoints, checkpoint, &run->arena, &path, error));
     }
     if (!path) {
         return liana__fail(error, LIANA_NOT_FOUND, "'%s' has no checkpoint yet; train it with 'liana train' first",
@@ -149,7 +144,13 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
     const char *checkpoints = liana__run_checkpoints(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
     const liana__notes notes = {options->on_note, options->user};
-    LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
+    if (run->core.state.data) run->core.state.data->may_change = options->allow_changed;
+    if (options->resume_from) {
+        LIANA_TRY(liana__checkpoint_find(checkpoints, options->resume_from, &run->arena, &path, error));
+        LIANA_TRY(liana__checkpoint_resume_from(checkpoints, path, &run->core, &notes, &run->arena, error));
+    } else {
+        LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
+    }
     run->resumed = path != NULL;
     if (!path) {
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning",
@@ -183,8 +184,8 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
         const liana__remote_options remote = liana__run_remote_options(run);
-        LIANA_TRY(liana__run_open_outlet(run, options->resume, &remote, error));
-        LIANA_TRY(liana__run_check_folder(run, options->resume, error));
+        LIANA_TRY(liana__run_open_outlet(run, options->resume || options->resume_from, &remote, error));
+        LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
     return liana__run_build_model(run, error);
@@ -201,7 +202,8 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
         LIANA_TRY(liana__run_find_callbacks(run, error));
     }
-    if (options->training && options->resume && run->folder) LIANA_TRY(resume(run, options, error));
+    const bool resumes = options->resume || options->resume_from;
+    if (options->training && resumes && run->folder) LIANA_TRY(resume(run, options, error));
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !run->resumed) {
         LIANA_TRY(liana__run_adapt(run, options, error));

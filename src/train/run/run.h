@@ -9,6 +9,7 @@
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
 #include "train/callbacks/standard.h"
+#include "train/checkpoint/folder_lock.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
@@ -56,8 +57,7 @@ typedef struct liana__run {
     size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
     liana__remote *remote;          /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
-    bool locked; /* the folder, by `lock` */
-    int lock;
+    liana__folder_lock lock; /* of the folder */
 } liana__run;
 
 typedef struct liana__run_options {
@@ -66,6 +66,9 @@ typedef struct liana__run_options {
     bool validation;    /* open the validation data, which must exist */
     bool by_class;      /* measure each class, too (liana__objective_request.by_class) */
     bool resume;        /* with training: resume from the newest undamaged checkpoint, if there is one */
+    /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL: none. */
+    const char *resume_from;
+    bool allow_changed; /* a resume with other settings or data, where the state still fits, is told and not refused */
     /* Called for events; see liana__progress_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* Called a few times a second while remote files are fetched. True ends the fetch with CANCELLED. May be NULL. */

@@ -5,11 +5,8 @@
 #include "formats/yaml.h"
 #include "train/core/recompute.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,9 +65,44 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
     return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, NULL, error) : LIANA_OK;
 }
 
-/* The first dotted key at which two trees differ, or NULL. */
-static const char *first_difference(const liana__value *a, const liana__value *b, const char *where,
-                                    liana__arena *arena)
+/* The dotted keys at which two trees differ. */
+typedef struct differences {
+    liana__text allowed, refused; /* "key: before -> now" */
+    liana__arena *arena;
+    bool allows; /* what is safe */
+} differences;
+
+/* Settings of a training whose state fits whatever they are. They change results. */
+static const char *const SAFE_KEYS[] = {"train.optimizer",
+                                        "train.control",
+                                        "train.class_weights",
+                                        "train.validation_freq",
+                                        "train.validation_steps",
+                                        "train.validation_batch_size",
+                                        "train.prediction_batch_size",
+                                        "train.microbatch",
+                                        "data.validation",
+                                        "data.test",
+                                        "data.augment",
+                                        "data.sample_weights"};
+
+static bool is_safe(const char *key)
+{
+    for (size_t i = 0; i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
+        size_t length = strlen(SAFE_KEYS[i]);
+        if (strncmp(key, SAFE_KEYS[i], length) == 0 && (!key[length] || key[length] == '.')) return true;
+    }
+    return false;
+}
+
+static void add_difference(differences *all, const char *key, const char *before, const char *now)
+{
+    liana__text *text = all->allows && is_safe(key) ? &all->allowed : &all->refused;
+    liana__text_add(text, "%s'%s': %.80s -> %.80s", text->length ? "; " : "", key, before ? before : "not there",
+                    now ? now : "not there");
+}
+
+static void compare_trees(differences *all, const liana__value *a, const liana__value *b, const char *where)
 {
     bool both_maps = a && b && a->kind == LIANA__VALUE_MAP && b->kind == LIANA__VALUE_MAP;
     if (!both_maps) {
@@ -78,19 +110,20 @@ static const char *first_difference(const liana__value *a, const liana__value *b
         if (a) liana__value_write_json(a, 0, &left);
         if (b) liana__value_write_json(b, 0, &right);
         bool same = left.data && right.data ? strcmp(left.data, right.data) == 0 : left.data == right.data;
+        if (!same) add_difference(all, where, left.data, right.data);
         liana__text_free(&left);
         liana__text_free(&right);
-        return same ? NULL : where;
+        return;
     }
     for (int pass = 0; pass < 2; pass++) {
         const liana__value *outer = pass ? b : a, *other = pass ? a : b;
         for (size_t i = 0; i < outer->count; i++) {
-            const char *key = liana__arena_format(arena, "%s%s%s", where, *where ? "." : "", outer->keys[i]);
-            const char *found = first_difference(outer->items[i], liana__value_get(other, outer->keys[i]), key, arena);
-            if (found) return found;
+            const liana__value *found = liana__value_get(other, outer->keys[i]);
+            if (pass && found) continue; /* compared before */
+            const char *key = liana__arena_format(all->arena, "%s%s%s", where, *where ? "." : "", outer->keys[i]);
+            compare_trees(all, pass ? NULL : outer->items[i], pass ? outer->items[i] : found, key ? key : where);
         }
     }
-    return NULL;
 }
 
 /* Keys that may change between the parts of a run: they change no result, or say how long it is and what watches it.
@@ -145,45 +178,42 @@ static liana_status complete_tree(const liana__config *config, liana__arena *are
     return status;
 }
 
-static liana_status check_same_config(const liana__run *run, const liana__config *before, const char *old_path,
-                                      liana__arena *arena, liana__error *error)
+static liana_status check_same_config(const liana__run *run, const liana__run_options *options,
+                                      const liana__config *before, const char *old_path, liana__arena *arena,
+                                      liana__error *error)
 {
     liana__value *old, *new;
     LIANA_TRY(complete_tree(run->config, arena, &new, error));
     LIANA_TRY(complete_tree(before, arena, &old, error));
     drop_free_keys(old, arena);
     drop_free_keys(new, arena);
-    const char *key = first_difference(old, new, "", arena);
-    if (!key) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "--resume: '%s' differs from the beginning of this run (see '%s'), which would change its "
-                       "results; restore the old value, or begin another run with another --out",
-                       key, liana__remote_name(old_path));
+    differences all = {.arena = arena, .allows = options->allow_changed};
+    compare_trees(&all, old, new, "");
+    liana_status status = LIANA_OK;
+    if (all.refused.length) {
+        status = liana__fail(error, LIANA_INVALID_CONFIG,
+                             "--resume: %s; this differs from the beginning of this run (see '%s'), which would change "
+                             "its results; restore the old values, begin another run with another --out%s",
+                             all.refused.data, liana__remote_name(old_path),
+                             options->allow_changed ? "" : ", or allow what is safe with --allow-changed");
+    } else if (all.allowed.length) {
+        liana__run_note(options, "other settings than before, which is allowed: %s", all.allowed.data);
+    }
+    liana__text_free(&all.allowed);
+    liana__text_free(&all.refused);
+    return status;
 }
 
-/* Two runs in one folder would save over each other. The lock ends with the process, however that ends; file systems
- * without locks go without, and a folder that is not there yet is locked when it is made. */
+/* Two runs in one folder would save over each other. A folder that is not there yet is locked when it is made. */
 static liana_status lock_folder(liana__run *run, liana__error *error)
 {
-    if (run->locked) return LIANA_OK;
-    int descriptor = open(run->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return LIANA_OK;
-    bool busy = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (busy) {
-        close(descriptor);
-        return liana__fail(error, LIANA_IO_ERROR,
-                           "another process is training in '%s'; wait for it, or choose another folder with --out",
-                           run->folder);
-    }
-    run->lock = descriptor;
-    run->locked = true;
-    return LIANA_OK;
+    return liana__folder_lock_take(&run->lock, run->folder, "choose another folder with --out", error);
 }
 
 liana_status liana__run_check_there(const liana__run *run, liana__error *error)
 {
     struct stat held, found;
-    if (!run->folder || !run->locked || fstat(run->lock, &held) != 0) return LIANA_OK;
+    if (!run->folder || !run->lock.taken || fstat(run->lock.descriptor, &held) != 0) return LIANA_OK;
     bool there = stat(run->folder, &found) == 0;
     if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND,
@@ -215,7 +245,7 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
 }
 
-liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error)
+liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const char *path = in_folder(&run->arena, run, "config.yaml");
     if (!path) return liana__fail_memory(error, "the run folder");
@@ -226,7 +256,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
     LIANA_TRY(liana__checkpoint_newest(checkpoints, &run->arena, &checkpoint, error));
     if (!checkpoint) return LIANA_OK;
-    if (!resume) {
+    if (!options->resume && !options->resume_from) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "'%s' already holds a run; continue it with --resume, or choose another folder with --out",
                            run->folder);
@@ -239,7 +269,7 @@ liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error 
     if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
     run->length_before = (liana__training_length){old.train.epochs, old.train.steps, old.train.max_minutes};
     liana__arena arena = {0};
-    liana_status status = check_same_config(run, &old, path, &arena, error);
+    liana_status status = check_same_config(run, options, &old, path, &arena, error);
     liana__arena_free(&arena);
     return status;
 }

@@ -90,7 +90,7 @@ liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIA
 
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */
-liana_status liana__run_check_folder(liana__run *run, bool resume, liana__error *error);
+liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
 /* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
  * beginning. Errors: NOT_FOUND. */

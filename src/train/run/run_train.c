@@ -2,6 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/numbers/watch.h"
 
 char *liana__run_checkpoints(liana__run *run, const char *folder)
@@ -27,7 +28,7 @@ liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
 typedef struct watcher {
     liana__run *run;
     const liana__run_options *options;
-    const char *checkpoints; /* the folder */
+    liana__checkpoint_writer *writer; /* NULL: the run has no folder */
     liana__error *error;
     liana_status status;
 } watcher;
@@ -43,9 +44,16 @@ static liana_status save(void *user, liana__error *error)
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_check_there(run, error));
-    LIANA_TRY(liana__checkpoint_save(own->checkpoints, &run->core.variables, &run->core.state,
-                                     run->config->checkpoint.keep, error));
-    return liana__run_send(run, error);
+    return liana__checkpoint_writer_save(own->writer, &run->core.variables, &run->core.state, error);
+}
+
+static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writer, liana__error *error)
+{
+    const liana__checkpoint_writer_options options = {.folder = liana__run_checkpoints(run, run->folder),
+                                                      .keep = run->config->checkpoint.keep,
+                                                      .outlet = run->outlet};
+    if (!options.folder) return liana__fail_memory(error, "the run folder");
+    return liana__checkpoint_writer_create(&options, &run->core.variables, writer, error);
 }
 
 static bool watch(void *user, const liana__fit_event *event)
@@ -66,18 +74,19 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__config *config = run->config;
     liana__error write_error = {0};
     watcher own = {.run = run, .options = options, .error = &write_error};
-    if (run->folder) {
-        own.checkpoints = liana__run_checkpoints(run, run->folder);
-        if (!own.checkpoints) return liana__fail_memory(error, "the run folder");
-    }
     const liana__train_config *train = &config->train;
-    const liana__checkpointing_options checkpointing = {config->checkpoint.every_epoch, config->checkpoint.every_steps,
-                                                        config->checkpoint.every_minutes};
+    const liana__checkpoint_config *saves = &config->checkpoint;
+    const liana__checkpointing_options checkpointing = {.every_epoch = saves->every_epoch,
+                                                        .every_steps = saves->every_steps,
+                                                        .every_minutes = saves->every_minutes,
+                                                        .keep_every_hours = saves->keep_every_hours,
+                                                        .best = {.monitor = saves->best, .mode = saves->best_mode}};
     const liana__progress_options progress = {watch, &own};
     const liana__numbers_options numbers = {(liana__on_bad_numbers)train->on_bad_numbers, train->max_bad_numbers,
                                             train->bad_numbers_factor, run->folder};
     const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &progress, &numbers};
     LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
+    if (run->folder) LIANA_TRY(open_writer(run, &own.writer, error));
     liana__fit_options wanted = {.training = run->training.loader,
                                  .validation = run->validation.loader,
                                  .batch_size = train->batch_size,
@@ -93,6 +102,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .folder = run->folder,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(&run->core, &wanted, error);
+    status = liana__checkpoint_writer_close(own.writer, status, error);
     if (own.status != LIANA_OK) {
         *error = write_error;
         return own.status;

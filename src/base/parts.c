@@ -1,6 +1,8 @@
 /* Finds own parts beside the built-in ones. */
 #include "base/parts.h"
 
+#include "base/own_part.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -13,7 +15,9 @@ static const void *find_own(const liana_context *context, const char *kind, bool
 {
     int (*compare)(const char *, const char *) = any_case ? strcasecmp : strcmp;
     for (const liana__registered *own = context ? context->registered : NULL; own; own = own->next) {
-        if (is_of_kind(own, kind) && compare(own->name, name) == 0) return own->user;
+        if (is_of_kind(own, kind) && compare(own->name, name) == 0) {
+            return ((const liana__own_part *)own->user)->thing;
+        }
     }
     return NULL;
 }
@@ -40,13 +44,6 @@ const void *liana__part_find(const liana_context *context, const char *kind, lia
 
 const void *liana__part_at(const liana_context *context, const char *kind, size_t index)
 {
-    /* The newest is the first of the list. */
-    size_t count = 0;
-    for (const liana__registered *own = context ? context->registered : NULL; own; own = own->next) {
-        count += is_of_kind(own, kind);
-    }
-    for (const liana__registered *own = context ? context->registered : NULL; own; own = own->next) {
-        if (is_of_kind(own, kind) && --count == index) return own->user;
-    }
-    return NULL;
+    const liana__own_part *own = liana__own_part_at(context, kind, index);
+    return own ? own->thing : NULL;
 }

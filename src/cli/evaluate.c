@@ -2,9 +2,13 @@
 #include "cli/session.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,    LIANA__OPTION_MODEL,
-    LIANA__OPTION_WEIGHTS, {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
-    LIANA__OPTION_JSON,    {0},
+    LIANA__OPTION_DATA,
+    LIANA__OPTION_MODEL,
+    LIANA__OPTION_WEIGHTS,
+    {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_PLUGINS,
+    LIANA__OPTION_JSON,
+    {0},
 };
 
 /* A row for each true class. */

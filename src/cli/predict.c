@@ -9,6 +9,7 @@ static const liana__option options[] = {
     LIANA__OPTION_WEIGHTS,
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

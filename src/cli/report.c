@@ -9,6 +9,7 @@
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)"),
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

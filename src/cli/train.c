@@ -6,6 +6,7 @@
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
     LIANA__OPTION_RESUME,
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

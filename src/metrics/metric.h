@@ -20,8 +20,9 @@ typedef struct liana__metric_call {
 } liana__metric_call;
 
 typedef struct liana__metric {
-    const char *name;  /* Keras's */
-    const char *alias; /* Keras's short name; NULL: it has none */
+    const char *name;                  /* Keras's */
+    const struct liana__own_part *own; /* of a program's own metric (own_metric.c) */
+    const char *alias;                 /* Keras's short name; NULL: it has none */
     const char *doc;
     const liana__fields *options;
     unsigned targets; /* liana__target_kinds that it takes */

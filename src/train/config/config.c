@@ -2,11 +2,13 @@
 #include "train/config/config.h"
 
 #include "base/file.h"
+#include "base/plugin.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 #include "train/config/config_internal.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,8 +84,40 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes)");
 }
 
-static liana_status read_tree(liana__value *root, const char *const *overrides, size_t num_overrides,
-                              liana__arena *arena, liana__config *config, liana__error *error)
+/* Plugins are loaded before anything that may name their parts is checked. */
+static liana_status load_plugins(liana_context *context, liana__plugin_rule rule, const liana__config *config,
+                                 liana__error *error)
+{
+    const liana__value *list = liana__value_get(config->root, "plugins");
+    for (size_t i = 0; context && i < config->plugins.count; i++) {
+        const char *path = config->plugins.items[i];
+        const liana__value *value = list->kind == LIANA__VALUE_LIST ? list->items[i] : list;
+        const bool own = value->place.file && strcmp(value->place.file, "command line") == 0 && !value->place.line;
+        char key[32];
+        snprintf(key, sizeof key, "plugins[%zu]", i);
+        if (rule == LIANA__PLUGINS_IGNORED && !own) continue;
+        if (liana__path_is_remote(path)) {
+            return liana__fail_at(error, &value->place, key,
+                                  "found the URL '%.200s', expected a local shared library (.so)", path);
+        }
+        if (rule == LIANA__PLUGINS_REFUSED && !own && !liana__plugin_is_loaded(context, path)) {
+            return liana__fail_at(
+                error, &value->place, key,
+                "the plugin '%.200s' is not loaded, since its code would run in this program and a run "
+                "folder or a URL names it; give --allow-plugins if you trust it",
+                path);
+        }
+        liana__error found = {0};
+        liana_status status = liana__plugin_load(context, path, &found);
+        if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, path);
+        if (status != LIANA_OK) return liana__fail_at(error, &value->place, key, "%s", found.message);
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_tree(liana_context *context, liana__plugin_rule plugins, liana__value *root,
+                              const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                              liana__config *config, liana__error *error)
 {
     if (root->kind == LIANA__VALUE_NULL) root->kind = LIANA__VALUE_MAP;
     if (root->kind == LIANA__VALUE_MAP) {
@@ -95,10 +129,10 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
         LIANA_TRY(liana__config_check_homes(root, error));
         LIANA_TRY(liana__config_read_class_names(root, arena, error));
     }
-    const liana_context *context = config->context;
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
     config->context = context;
     config->root = root;
+    LIANA_TRY(load_plugins(context, plugins, config, error));
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
     LIANA_TRY(find_length(config, error));
@@ -108,20 +142,21 @@ static liana_status read_tree(liana__value *root, const char *const *overrides, 
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
-liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
-                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                                 liana__config *config, liana__error *error)
+liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
+                                 const char *file, const char *const *overrides, size_t num_overrides,
+                                 liana__arena *arena, liana__config *config, liana__error *error)
 {
     liana__value *root;
     *config = (liana__config){.context = context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
-    LIANA_TRY(read_tree(root, overrides, num_overrides, arena, config, error));
+    LIANA_TRY(read_tree(context, plugins, root, overrides, num_overrides, arena, config, error));
     config->file = root->place.file;
     return LIANA_OK;
 }
 
-liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
-                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                liana__config *config, liana__error *error)
 {
     char *text;
     size_t size;
@@ -134,8 +169,9 @@ liana_status liana__config_load(liana_context *context, const char *path, const 
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? liana__config_parse(context, text, size, shown, overrides, num_overrides, arena, config, error)
-                   : liana__fail_memory(error, path);
+    status =
+        shown ? liana__config_parse(context, plugins, text, size, shown, overrides, num_overrides, arena, config, error)
+              : liana__fail_memory(error, path);
     free(text);
     return status;
 }

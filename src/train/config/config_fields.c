@@ -618,6 +618,10 @@ static const liana__field config_items[] = {
      AT(checkpoint),
      .section = &checkpoint_fields,
      .doc = "when the state is saved"},
+    {.name = "plugins",
+     .kind = LIANA__FIELD_PATHS,
+     AT(plugins),
+     .doc = "shared libraries with layers, losses, ... of your own"},
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};

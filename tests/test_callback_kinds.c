@@ -73,7 +73,7 @@ static void play_epoch(stage *own, double loss, double validation_loss)
     liana__totals_clear(&own->validation);
     liana__totals_add(&own->totals, (const float[]){(float)loss, 0.5F}, 1, 0);
     if (!isnan(validation_loss)) {
-        liana__totals_add(&own->validation, (const float[]){(float)validation_loss, 0.5F}, 1, 0);
+        liana__totals_add(&own->validation, (const float[]){(float)validation_loss, (float)validation_loss}, 1, 0);
     }
     own->context.learning_rate = 0.1 * own->training.state.rate_factor;
     assert_ok(liana__callback_list_call(&own->list, LIANA__ON_EPOCH_END, &own->context, &error), &error);
@@ -107,7 +107,8 @@ static void test_early_stopping_rules(void **state)
     assert_int_equal(stopped_in("{\"patience\": 5}", losses, COUNT), 0);
     /* Nothing improves by 0.2. */
     assert_int_equal(stopped_in("{\"patience\": 3, \"min_delta\": 0.2}", losses, COUNT), 4);
-    assert_int_equal(stopped_in("{\"patience\": 1, \"mode\": \"max\"}", losses, COUNT), 2);
+    assert_int_equal(stopped_in("{\"patience\": 1, \"mode\": \"max\", \"monitor\": \"val_accuracy\"}", losses, COUNT),
+                     2);
     assert_int_equal(stopped_in("{\"patience\": 1, \"start_from_epoch\": 4}", losses, COUNT), 6);
     /* Improvements that do not pass the baseline do not end the wait: 2 of them, then a third epoch. */
     assert_int_equal(stopped_in("{\"patience\": 3, \"baseline\": 0.5}", losses, COUNT), 3);

@@ -90,6 +90,7 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_relu(model), NULL);
     assert_builder_defaults(liana_softmax(model), NULL);
     assert_builder_defaults(liana_dropout(model, .rate = 0.5), "rate", NULL);
+    assert_builder_defaults(liana_activity_regularization(model), NULL);
     assert_builder_defaults(liana_max_pooling2d(model), NULL);
     assert_builder_defaults(liana_average_pooling2d(model), NULL);
     assert_builder_defaults(liana_zero_padding2d(model), NULL);

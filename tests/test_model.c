@@ -269,6 +269,8 @@ static void assert_round_trip(void)
         assert_int_equal(liana__weight_trainable(copy, i), liana__weight_trainable(model, i));
         assert_memory_equal(&copy->weights[i].initializer, &model->weights[i].initializer,
                             sizeof model->weights[i].initializer);
+        assert_ptr_equal(copy->weights[i].regularizer.type, model->weights[i].regularizer.type);
+        assert_ptr_equal(copy->weights[i].constraint.type, model->weights[i].constraint.type);
     }
     liana_model_destroy(copy);
 }
@@ -283,11 +285,16 @@ static void test_keras_json_round_trip_of_every_layer(void **state)
     liana_conv2d(model, .filters = 6, .kernel_size = {3, 2}, .groups = 2, .dilation_rate = {2, 1},
                  .activation = "swish",
                  .kernel_initializer = "variance_scaling(scale=3, mode=fan_out, distribution=uniform)",
-                 .bias_initializer = "constant(0.1)");
+                 .bias_initializer = "constant(0.1)", .kernel_regularizer = "l1_l2(l1=0.1, l2=0.2)",
+                 .bias_regularizer = "L2(0.5)", .activity_regularizer = "l1",
+                 .kernel_constraint = "max_norm(3, axis=[0, 1, 2])", .bias_constraint = "non_neg");
+    liana_activity_regularization(model, .l1 = 0.25);
     liana_depthwise_conv2d(model, .kernel_size = 2, .strides = 2, .padding = LIANA_PADDING_SAME, .use_bias = false);
     liana_separable_conv2d(model, .filters = 5, .kernel_size = 3, .padding = LIANA_PADDING_SAME, .depth_multiplier = 2,
-                           .pointwise_initializer = "he_normal");
-    liana_batch_normalization(model, .momentum = 0.9, .epsilon = 1e-5, .scale = false, .trainable = false);
+                           .pointwise_initializer = "he_normal", .depthwise_regularizer = "l2",
+                           .pointwise_regularizer = "l1(0.125)", .pointwise_constraint = "unit_norm(axis=-1)");
+    liana_batch_normalization(model, .momentum = 0.9, .epsilon = 1e-5, .scale = false, .trainable = false,
+                              .beta_regularizer = "l1", .beta_constraint = "min_max_norm(0.5, 1.5, rate=0.25)");
     x = liana_relu(model, .max_value = 6, .negative_slope = 0.1, .threshold = 0.5);
     liana_layer y = liana_zero_padding2d(model, .padding = LIANA_INTS(1, 2, 3, 4));
     y = liana_max_pooling2d(model, .pool_size = {3, 2}, .strides = 1);
@@ -304,7 +311,9 @@ static void test_keras_json_round_trip_of_every_layer(void **state)
     liana_flatten(model);
     liana_layer words = liana_input(model, .shape = LIANA_INTS(7), .dtype = LIANA_S32, .name = "words");
     liana_layer rows = liana_embedding(model, .input_dim = 9, .output_dim = 3, .mask_zero = true,
-                                       .embeddings_initializer = "random_normal(stddev=0.5)");
+                                       .embeddings_initializer = "random_normal(stddev=0.5)",
+                                       .embeddings_regularizer = "orthogonal_regularizer(0.5, mode=columns)",
+                                       .embeddings_constraint = "max_norm", .activity_regularizer = "l2");
     y = liana_global_max_pooling1d(model, .input = rows);
     rows = liana_global_average_pooling1d(model, .input = rows);
     x = liana_category_encoding(model, .num_tokens = 9, .output_mode = LIANA_COUNT, .input = words);
@@ -429,8 +438,11 @@ static void test_what_liana_has_not_is_refused(void **state)
                                          " \"axis\": 1}}"),
                         LIANA_UNIMPLEMENTED, "layer 'b'", "axis", "the last axis");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 2,"
-                                         " \"kernel_regularizer\": {\"class_name\": \"L2\"}}}"),
-                        LIANA_UNIMPLEMENTED, "layer 'd'", "kernel_regularizer");
+                                         " \"kernel_regularizer\": {\"class_name\": \"MyOwn\"}}}"),
+                        LIANA_INVALID_CONFIG, "kernel_regularizer", "MyOwn", "l1, l2, l1_l2");
+    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Flatten\", \"config\": {\"name\": \"f\","
+                                         " \"kernel_constraint\": {\"class_name\": \"NonNeg\"}}}"),
+                        LIANA_UNIMPLEMENTED, "layer 'f'", "kernel_constraint");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 2,"
                                          " \"kernel_initializer\": {\"class_name\": \"Orthogonal\"}}}"),
                         LIANA_UNIMPLEMENTED, "layer 'd'", "kernel_initializer");

@@ -487,6 +487,128 @@ static void test_yaml_inputs_and_outputs(void **state)
                  "dtype", "int8");
 }
 
+/* An encoder that is used for two inputs; the second use has a name, and both outputs are read. */
+static const char yaml_pair[] = "- InputLayer: {name: a, shape: [4]}\n"
+                                "- InputLayer: {name: b, shape: [4]}\n"
+                                "- Functional:\n"
+                                "    name: encoder\n"
+                                "    inputs: a\n"
+                                "    outputs: [dropout, dense]\n"
+                                "    layers:\n"
+                                "      - InputLayer: {name: text, shape: [4]}\n"
+                                "      - Dense: {units: 3, activation: relu}\n"
+                                "      - BatchNormalization\n"
+                                "      - Dropout: {rate: 0.5}\n"
+                                "- Reuse: {layer: encoder, inputs: b, name: of_b}\n"
+                                "- Dense: {name: joint, units: 3, inputs: encoder}\n"
+                                "- Reuse: {layer: joint, inputs: of_b/dense, name: joined}\n"
+                                "- Dense: {name: first, units: 3, inputs: encoder/dropout}\n"
+                                "- Add: {inputs: [joint, joined, first]}\n";
+
+static void test_yaml_nests_and_calls_again(void **state)
+{
+    (void)state;
+    liana_model *encoder = new_encoder();
+    liana_layer a = liana_input(model, .shape = LIANA_INTS(4), .name = "a");
+    liana_layer b = liana_input(model, .shape = LIANA_INTS(4), .name = "b");
+    liana_layer x = liana_nested(model, .nested = encoder, .inputs = {a});
+    liana_layer y = liana_nested(model, .nested = encoder, .inputs = {b});
+    liana_layer joint = liana_dense(model, .name = "joint", .units = 3, .input = x);
+    liana_layer joined = liana_layer_reuse(joint, liana_nested_output(y, 1));
+    liana_layer first = liana_dense(model, .name = "first", .units = 3, .input = x);
+    liana_add(model, .inputs = {joint, joined, first});
+    assert_whole(model);
+    const char *built = to_json(model);
+    start_again();
+    assert_ok(from_yaml(yaml_pair, NULL), &model->error);
+    assert_round_trip();
+    model->name = "model";
+    assert_string_equal(to_json(model), built);
+    start_again();
+    assert_ok(from_yaml(yaml_pair, "[joined, encoder/dense, add]"), &model->error);
+    assert_round_trip();
+    assert_string_equal(liana__model_output(model, 0).name, "joined");
+    assert_string_equal(liana__model_output(model, 1).name, "encoder/dense");
+    liana_model_destroy(encoder);
+}
+
+static void test_yaml_of_a_sequential_within(void **state)
+{
+    (void)state;
+    static const char *const layers = "- InputLayer: {name: words, shape: [6], dtype: int32}\n"
+                                      "- Sequential:\n"
+                                      "    name: reader\n"
+                                      "    trainable: false\n"
+                                      "    layers:\n"
+                                      "      - Embedding: {input_dim: 9, output_dim: 4}\n"
+                                      "      - Sequential: {name: pool, layers: [GlobalAveragePooling1D]}\n"
+                                      "- Dense: {units: 2}\n";
+    assert_ok(from_yaml(layers, NULL), &model->error);
+    assert_whole(model);
+    assert_port(liana__model_input(model, 0), "words", LIANA_S32, liana_shape_of(1, 6));
+    assert_int_equal(liana__model_input(model, 0).num_ids, 9);
+    assert_false(
+        liana__weight_trainable(model, (size_t)liana__model_find_weight(model, "reader/embedding/embeddings")));
+    assert_true(liana__model_find_nested(model, "reader/pool") >= 0);
+    assert_true(liana__weight_trainable(model, (size_t)liana__model_find_weight(model, "dense/kernel")));
+    assert_round_trip();
+}
+
+/* Without .input a layer reads the first output of a nested model, though its last node may be another. */
+static void test_the_layer_after_a_nested_model_reads_its_first_output(void **state)
+{
+    (void)state;
+    liana_model *inner = new_model("inner");
+    liana_layer in = liana_input(inner, .shape = LIANA_INTS(4));
+    liana_layer narrow = liana_dense(inner, .units = 2, .input = in);
+    liana_layer wide = liana_dense(inner, .units = 5, .input = in);
+    liana_model_outputs(inner, narrow, wide);
+    liana_input(model, .shape = LIANA_INTS(4));
+    liana_layer nested = liana_nested(model, .nested = inner);
+    assert_port(liana__model_output(model, 0), "inner", LIANA_F32, liana_shape_of(1, 2));
+    liana_dense(model, .units = 1);
+    assert_whole(model);
+    assert_int_equal(model->nodes[model->num_nodes - 1].inputs[0], nested.id - 1);
+    assert_round_trip();
+    liana_model_destroy(inner);
+}
+
+static void test_wrong_nesting_in_yaml_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layers, *place, *word, *other;
+        liana_status status;
+    } cases[] = {
+        {"- Functional: {name: f}\n", "run.yaml:1:", "model.layers[0].Functional", "layers", LIANA_INVALID_CONFIG},
+        {"- Functional: {layers: 3}\n", "run.yaml:1:", "Functional.layers", "a list of layers", LIANA_INVALID_CONFIG},
+        {"- Sequential: {layers: [Dense: {unit: 3}]}\n", "run.yaml:1:", "Sequential.layers[0].Dense", "units",
+         LIANA_INVALID_CONFIG},
+        {"- Sequential: {layers: [Dense: {units: 3}], outputs: dens}\n", "run.yaml:1:", "Sequential.outputs", "dens",
+         LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 3}\n- Reuse: {inputs: dense}\n", "run.yaml:2:", "Reuse", "layer", LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 3}\n- Reuse: {layer: dens}\n", "run.yaml:2:", "Reuse", "there is no layer 'dens'",
+         LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 3}\n- Reuse: {layer: input_1}\n", "run.yaml:2:", "Reuse", "is an input",
+         LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 3}\n- Reuse: {layer: dense, name: dense}\n", "run.yaml:2:", "Reuse", "'dense' already",
+         LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 3}\n- Reuse: {layer: dense, name: x}\n- Dense: {units: 3, name: x}\n", "run.yaml:3",
+         "'x' already", "another name", LIANA_INVALID_CONFIG},
+        {"- Dense: {units: 4}\n- Reuse: {layer: dense}\n", "run.yaml:2", "kernel", "these inputs need",
+         LIANA_INVALID_ARGUMENT},
+        {"- Sequential: {name: s, layers: [Dense: {units: 3}]}\n- Reuse: {layer: s/dense}\n", "run.yaml:2:", "Reuse",
+         "'s/dense'", LIANA_INVALID_CONFIG},
+        {"- Sequential: {name: s, layers: [Dense: {units: 3}, Flatten]}\n- Dense: {units: 1, inputs: s/dense}\n",
+         "run.yaml:2:", "inputs", "'s/dense'", LIANA_INVALID_CONFIG},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start_again();
+        assert_fails(from_yaml(cases[i].layers, NULL), cases[i].status, &model->error, cases[i].place, cases[i].word,
+                     cases[i].other);
+    }
+}
+
 /* ---- summaries ---- */
 
 static void test_summary_of_calls_and_nested_models(void **state)
@@ -540,6 +662,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unread_nested_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json_round_trips, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_yaml_inputs_and_outputs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_yaml_nests_and_calls_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_yaml_of_a_sequential_within, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_layer_after_a_nested_model_reads_its_first_output, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_nesting_in_yaml_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_summary_of_calls_and_nested_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_train_from_a_nested_model, set_up, tear_down),
     };

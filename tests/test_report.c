@@ -122,7 +122,8 @@ static void test_curves_follow_their_values(void **state)
     liana__test_folder();
     const double loss[] = {2.0, 1.0, 0.5, 0.25, 0.2}, validation[] = {2.5, 1.5, NAN, NAN, 1.2};
     const double accuracy[] = {0.1, 0.4, 0.7, 0.8, 0.9};
-    const liana__curve_panel panels[] = {{"loss", loss, validation, false}, {"accuracy", accuracy, NULL, true}};
+    const liana__curve_panel panels[] = {{.name = "loss", .train = loss, .validation = validation},
+                                         {.name = "accuracy", .train = accuracy, .higher_is_better = true}};
     const char *path = liana__test_path("curves.png");
     assert_ok(liana__curves_write(path, NULL, panels, 2, 5, &error), &error);
     liana__image image = read_picture(path);
@@ -142,6 +143,42 @@ static void test_curves_follow_their_values(void **state)
     liana__image_free(&image);
 }
 
+/* Grey pixels around a point of the first plot: `epoch` from 0, `height` the share of the plot's height from its bottom. */
+static int64_t count_grey(const liana__image *image, double epoch, double height)
+{
+    int64_t count = 0, at_x = (int64_t)(2 * (52 + 420 * epoch / 4)), at_y = (int64_t)(2 * (58 + 260 * (1 - height)));
+    for (int64_t y = at_y - 8; y <= at_y + 8; y++) {
+        for (int64_t x = at_x - 8; x <= at_x + 8; x++) {
+            const uint8_t *pixel = image->pixels + (y * image->width + x) * 3;
+            count += pixel[0] < 160 && abs(pixel[0] - pixel[2]) < 40;
+        }
+    }
+    return count;
+}
+
+/* Decisions lie where they were made, at what they measured. */
+static void test_decisions_are_drawn(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    const double loss[] = {1, 1, 0, 0, 0};
+    const liana__curve_mark marks[] = {{1.5, 0.5, true}, {3.5, 0.7, false}, {4.5, NAN, false}};
+    liana__curve_panel panel = {.name = "loss", .train = loss};
+    const double places[][2] = {{0.5, 0.5}, {2.5, 0.7}, {3.5, 1}};
+    for (int with = 0; with < 2; with++) {
+        panel.marks = with ? marks : NULL;
+        panel.num_marks = with ? 3 : 0;
+        assert_ok(liana__curves_write(liana__test_path("marks.png"), NULL, &panel, 1, 5, &error), &error);
+        liana__image image = read_picture(liana__test_path("marks.png"));
+        for (size_t i = 0; i < 3; i++) {
+            int64_t grey = count_grey(&image, places[i][0], places[i][1]);
+            assert_true(with ? grey >= 12 : grey < 12);
+        }
+        liana__image_free(&image);
+    }
+}
+
 static void test_curves_take_odd_values(void **state)
 {
     (void)state;
@@ -155,7 +192,7 @@ static void test_curves_take_odd_values(void **state)
                                       {1e-12, 2e-12, 3e-12},
                                       {123456789, 123456790, 123456791}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const liana__curve_panel panel = {"loss", cases[i], cases[i], false};
+        const liana__curve_panel panel = {.name = "loss", .train = cases[i], .validation = cases[i]};
         for (size_t num_epochs = 0; num_epochs <= 3; num_epochs++) {
             assert_ok(liana__curves_write(liana__test_path("odd.png"), "\xff", &panel, 1, num_epochs, &error), &error);
             assert_ok(liana__curves_write(liana__test_path("odd.svg"), "t", &panel, 1, num_epochs, &error), &error);
@@ -184,8 +221,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grid_shows_images_and_frames), cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
-        cmocka_unit_test(test_curves_follow_their_values),   cmocka_unit_test(test_curves_take_odd_values),
-        cmocka_unit_test(test_axis_steps_are_round),
+        cmocka_unit_test(test_decisions_are_drawn),          cmocka_unit_test(test_curves_follow_their_values),
+        cmocka_unit_test(test_curves_take_odd_values),       cmocka_unit_test(test_axis_steps_are_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

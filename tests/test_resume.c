@@ -77,10 +77,13 @@ static char config_path[256];
 
 /* Two epochs of 4 updates, the last of which is partial; a checkpoint every 3 updates and after each epoch. Callbacks
  * keep a text, numbers and weights. */
-#define CALLBACKS                                                                                       \
-    "train.callbacks=[CSVLogger, EarlyStopping: {patience: 5, mode: max, restore_best_weights: true}, " \
-    "ReduceLROnPlateau: {patience: 0, min_delta: 9}]"
-#define SMALL "train.epochs=2", "checkpoint.every_steps=3", CALLBACKS
+#define CALLBACKS                                                                      \
+    "train.callbacks=[CSVLogger, EarlyStopping: {patience: 5, monitor: val_accuracy, " \
+    "restore_best_weights: true}, ReduceLROnPlateau: {patience: 0, min_delta: 9}]"
+/* Some of its decisions go on, some back, some are drawn. */
+#define CONTROL \
+    "train.control={name: annealing, monitor: loss, every_steps: 2, energy: 1, cooling_rate: 0.1, factor_high: 2}"
+#define SMALL "train.epochs=2", "checkpoint.every_steps=3", CALLBACKS, CONTROL
 
 static void make_data(void)
 {
@@ -151,12 +154,24 @@ static int run_child(const char *run, const char *threads, long kill_at, long *c
     return status;
 }
 
+/* Decisions of both kinds are among those of the run. */
+static void assert_went_on_and_back(const char *run)
+{
+    char *text;
+    size_t size;
+    assert_ok(liana__file_read(in_run(run, "history.json"), 1 << 20, &text, &size, NULL), NULL);
+    assert_non_null(strstr(text, "\"accepted\": true"));
+    assert_non_null(strstr(text, "\"accepted\": false"));
+    free(text);
+}
+
 static void test_killed_at_each_change_of_the_file_system(void **state)
 {
     (void)state;
     make_data();
     long total;
     assert_int_equal(run_child("whole", "1", 0, &total), 0);
+    assert_went_on_and_back("whole");
     assert_true(total > 100);
     static const char *const threads[] = {"1", "2", "3"};
     for (long at = 1; at <= total; at += 3) {
@@ -480,9 +495,9 @@ static void test_a_checkpoint_of_another_model_is_refused(void **state)
     assert_code(liana__test_command("train", config_path, SMALL, "--out", run), 0);
     assert_code(liana__test_command("train", config_path, SMALL, "--out", other, "model.layers[0].Conv2D.filters=9"),
                 0);
-    snprintf(newest, sizeof newest, "%s", liana__test_newest_checkpoint("run"));
     remove_run("run/checkpoints");
     assert_int_equal(rename(liana__test_path("other/checkpoints"), liana__test_path("run/checkpoints")), 0);
+    snprintf(newest, sizeof newest, "%s", liana__test_newest_checkpoint("run"));
     assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "--resume"), 1, newest,
                    "conv2d/kernel", "9", "8");
     assert_true(liana__folder_exists(newest));

@@ -70,6 +70,27 @@ static liana_model *build_model(void)
     return model;
 }
 
+/* The same layers with regularisers and constraints: some by element, some of whole variables. */
+static liana_model *build_ruled_model(void)
+{
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, "ruled", &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(5, 5, 8));
+    liana_conv2d(model, .filters = 64, .kernel_size = 3, .kernel_regularizer = "l2(0.1)", .bias_regularizer = "l1",
+                 .bias_constraint = "non_neg");
+    liana_batch_normalization(model, .momentum = 0.9, .gamma_regularizer = "l2");
+    liana_global_average_pooling2d(model);
+    liana_dense(model, .units = 200, .kernel_regularizer = "l1_l2(0.01, 0.02)", .kernel_constraint = "non_neg");
+    liana_batch_normalization(model, .momentum = 0.8, .scale = false);
+    liana_dense(model, .units = 30, .kernel_regularizer = "orthogonal_regularizer(0.5)",
+                .kernel_constraint = "max_norm(0.7)");
+    liana_dense(model, .units = 200, .kernel_constraint = "unit_norm(axis=1)");
+    liana_dense(model, .units = 10, .trainable = false, .kernel_regularizer = "l2");
+    assert_ok(liana__model_check(model, &context->error), &context->error);
+    assert_true(model->num_weights <= MAX_WEIGHTS);
+    return model;
+}
+
 /* Which weights have sums, as a training shard has them. */
 static void find_updated(fixture *f)
 {
@@ -128,9 +149,9 @@ static void draw_sums(const fixture *f, numbers *n, uint32_t update)
 }
 
 /* `yaml` as a configuration would give the options. */
-static fixture make_fixture(const liana__optimizer *optimizer, const char *yaml)
+static fixture make_fixture_of(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
 {
-    fixture f = {.model = build_model(), .optimizer = optimizer};
+    fixture f = {.model = model, .optimizer = optimizer};
     liana__error error = {0};
     liana__arena arena = {0};
     liana__value *map = NULL;
@@ -142,6 +163,11 @@ static fixture make_fixture(const liana__optimizer *optimizer, const char *yaml)
     f.num_slots = liana__optimizer_num_slots(optimizer, f.options);
     find_updated(&f);
     return f;
+}
+
+static fixture make_fixture(const liana__optimizer *optimizer, const char *yaml)
+{
+    return make_fixture_of(build_model(), optimizer, yaml);
 }
 
 /* Borrows the fixture, which stays where it is from now on. */
@@ -438,21 +464,26 @@ static numbers run_updates(fixture *f, liana__device *device, const liana__slice
     return n;
 }
 
-static void check_optimizer(const liana__optimizer *optimizer, const char *yaml, formula what, bool by_hand)
+static void check_slices(fixture *f, const formula *what)
 {
     static const size_t counts[] = {2, 3, 7, 33};
-    fixture f = make_fixture(optimizer, yaml);
-    list_items(&f);
+    list_items(f);
     for (int d = 0; d < 2; d++) {
-        numbers whole = run_updates(&f, devices[d], NULL, 1, by_hand ? &what : NULL);
+        numbers whole = run_updates(f, devices[d], NULL, 1, what);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            numbers cut = run_updates(&f, devices[d], NULL, counts[i], NULL);
-            assert_same_numbers(&f, &cut, &whole);
+            numbers cut = run_updates(f, devices[d], NULL, counts[i], NULL);
+            assert_same_numbers(f, &cut, &whole);
             free_numbers(&cut);
         }
         free_numbers(&whole);
     }
-    free_fixture(&f);
+    free_fixture(f);
+}
+
+static void check_optimizer(const liana__optimizer *optimizer, const char *yaml, formula what, bool by_hand)
+{
+    fixture f = make_fixture(optimizer, yaml);
+    check_slices(&f, by_hand ? &what : NULL);
 }
 
 static void test_elements_only(void **state)
@@ -467,6 +498,39 @@ static void test_every_optimizer_of_the_library(void **state)
 {
     (void)state;
     for (size_t i = 0; liana__optimizers[i]; i++) check_optimizer(liana__optimizers[i], "{}", (formula){0}, false);
+}
+
+/* Regularisers and constraints with optimizers that read elements, sums, and whole variables. */
+static void test_regularizers_and_constraints(void **state)
+{
+    (void)state;
+    const liana__optimizer *const chosen[] = {&liana__optimizer_SGD, &liana__optimizer_Adam,
+                                              &liana__test_clip_and_trust, &liana__test_centre};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        fixture f = make_fixture_of(build_ruled_model(), chosen[i], "{}");
+        check_slices(&f, NULL);
+    }
+}
+
+/* A slice does not end within a variable that a rule reads whole. */
+static void test_whole_variables_of_rules(void **state)
+{
+    (void)state;
+    fixture f = make_fixture_of(build_ruled_model(), &liana__optimizer_Adam, "{}");
+    list_items(&f);
+    for (size_t i = 0; i < f.items.num_variables; i++) {
+        const char *name = f.items.items[i].name;
+        bool is_whole = strcmp(name, "dense_1/kernel") == 0 || strcmp(name, "dense_2/kernel") == 0;
+        bool is_variable = liana__weight_trainable(f.model, f.items.weights[i]);
+        if (is_variable) assert_int_equal(f.items.items[i].whole, is_whole);
+        if (!is_whole || !is_variable) continue;
+        const liana__slice_piece piece = {i, 0, LIANA__CHUNK};
+        const liana__update_slice slice = {&piece, 1};
+        liana_graph *graph;
+        assert_int_equal(liana__build_slice_update(context, &f.items, &slice, &graph), LIANA_INVALID_ARGUMENT);
+        assert_non_null(strstr(context->error.message, "its regularizer or constraint reads the whole variable"));
+    }
+    free_fixture(&f);
 }
 
 static void test_sums_over_all(void **state)
@@ -696,6 +760,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements_only),
         cmocka_unit_test(test_every_optimizer_of_the_library),
+        cmocka_unit_test(test_regularizers_and_constraints),
+        cmocka_unit_test(test_whole_variables_of_rules),
         cmocka_unit_test(test_sums_over_all),
         cmocka_unit_test(test_sums_over_a_variable),
         cmocka_unit_test(test_sums_of_what_other_sums_changed),

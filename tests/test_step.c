@@ -18,6 +18,7 @@ typedef struct fixture {
     uint8_t *images; /* [COUNT, PIXELS], those of the data */
     int32_t labels[COUNT];
     const char *optimizer; /* without a rate */
+    liana_strategy strategy;
 } fixture;
 
 static fixture set_up(int threads)
@@ -84,7 +85,8 @@ static liana_step_options usual(fixture *own)
                                 .scalars = {"rate"},
                                 .batch_size = BATCH,
                                 .microbatch = MICROBATCH,
-                                .seed = 5};
+                                .seed = 5,
+                                .strategy = own->strategy};
 }
 
 static liana_step_batch batch_of(const fixture *own, int64_t first, int64_t count, double rate)
@@ -120,6 +122,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
     liana_step *step = make_step(own, &options);
     liana_step_results results;
     int64_t update = 0;
+    assert_int_equal(liana_step_num_replicas_in_sync(step), own->strategy.name ? own->strategy.replicas : 1);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         means[0] = means[1] = 0;
         for (int64_t first = 0; first < COUNT; first += BATCH) {
@@ -146,9 +149,10 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 }
 
 static void hold_to_fit(int threads, const char *optimizer, const char *fitted, double rate, bool decays,
-                        liana_precision precision)
+                        liana_precision precision, int64_t replicas)
 {
     fixture own = set_up(threads);
+    if (replicas) own.strategy = (liana_strategy){.name = "mirrored", .replicas = replicas, .threads = 1};
     double means[2];
     liana_epoch last;
     liana_model *model = liana__tiny_model(own.context);
@@ -182,7 +186,7 @@ static void test_adam_is_that_of_fit(void **state)
         hold_to_fit(
             threads, "Adam",
             "{name: Adam, learning_rate: {name: ExponentialDecay, initial_learning_rate: 0.01, decay_steps: 2}}", 0.01,
-            true, LIANA_FLOAT32);
+            true, LIANA_FLOAT32, 0);
     }
 }
 
@@ -191,14 +195,20 @@ static void test_momentum_is_that_of_fit(void **state)
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
         hold_to_fit(threads, "{name: SGD, momentum: 0.9}", "{name: SGD, momentum: 0.9, learning_rate: 0.05}", 0.05,
-                    false, LIANA_FLOAT32);
+                    false, LIANA_FLOAT32, 0);
     }
 }
 
 static void test_mixed_precision_is_that_of_fit(void **state)
 {
     (void)state;
-    hold_to_fit(2, "Adam", "{name: Adam, learning_rate: 0.01}", 0.01, false, LIANA_MIXED_BFLOAT16);
+    hold_to_fit(2, "Adam", "{name: Adam, learning_rate: 0.01}", 0.01, false, LIANA_MIXED_BFLOAT16, 0);
+}
+
+static void test_replicas_give_the_bits_of_fit(void **state)
+{
+    (void)state;
+    hold_to_fit(1, "Adam", "{name: Adam, learning_rate: 0.01}", 0.01, false, LIANA_FLOAT32, 3);
 }
 
 /* The seed of dropout is the step's. */
@@ -635,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_adam_is_that_of_fit),
         cmocka_unit_test(test_momentum_is_that_of_fit),
         cmocka_unit_test(test_mixed_precision_is_that_of_fit),
+        cmocka_unit_test(test_replicas_give_the_bits_of_fit),
         cmocka_unit_test(test_another_seed_gives_other_weights),
         cmocka_unit_test(test_missing_rows_count_for_nothing),
         cmocka_unit_test(test_a_step_may_only_measure),

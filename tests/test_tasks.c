@@ -1,4 +1,4 @@
-/* Training on data of any kind is Keras's arithmetic. Five small models begin with the same weights as in Keras and see the
+/* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and see the
  * same batches in the same order; the losses of all updates, the results of all epochs and the last weights must be those
  * that Keras gave (tests/samples/keras_tasks.py). */
 #include "harness/tiny_fit.h"
@@ -234,6 +234,72 @@ static keras_task labels(void)
     return own;
 }
 
+/* Sequences padded with 0; a class for each step, and examples of different weight. Padding has classes as well, which
+ * must count nowhere. */
+static void fill_words(int32_t *words)
+{
+    for (int k = 0; k < 7 * EXAMPLES; k++) {
+        words[k] = k % 7 < 1 + class_of("length", 7, k / 7) ? 1 + class_of("words", 8, k) : 0;
+    }
+}
+
+static void build_steps(liana_model *model)
+{
+    liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
+    liana_embedding(model, .name = "rows", .input_dim = 9, .output_dim = 4, .mask_zero = true);
+    liana_dense(model, .name = "hidden", .units = 5, .activation = "tanh");
+    liana_dense(model, .name = "kind", .units = 3, .activation = "softmax");
+}
+
+static keras_task steps(void)
+{
+    keras_task own = {"steps",
+                      build_steps,
+                      {.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .example_weight = "weight"},
+                      0,
+                      {{0}}};
+    fill_words(add(&own, "words", LIANA_S32, liana_shape_of(7))->s32);
+    int32_t *kind = add(&own, "kind", LIANA_S32, liana_shape_of(7))->s32;
+    float *weight = add(&own, "weight", LIANA_F32, LIANA_SCALAR)->f32;
+    for (int i = 0; i < 7 * EXAMPLES; i++) kind[i] = class_of("kind", 3, i);
+    for (int i = 0; i < EXAMPLES; i++) weight[i] = 1 + number("weight", i);
+    return own;
+}
+
+/* Two losses that divide by different counts: numbers for each step that is there, and an answer for each sequence. */
+static void build_both(liana_model *model)
+{
+    liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
+    liana_layer rows = liana_embedding(model, .name = "rows", .input_dim = 9, .output_dim = 4, .mask_zero = true);
+    liana_dense(model, .name = "hidden", .units = 5, .activation = "tanh", .input = rows);
+    liana_layer size = liana_dense(model, .name = "size", .units = 2);
+    liana_global_average_pooling1d(model, .name = "mean", .input = rows);
+    liana_layer good = liana_dense(model, .name = "good", .units = 1, .activation = "sigmoid");
+    liana_model_outputs(model, size, good);
+}
+
+static keras_task both(void)
+{
+    keras_task own = {"both",
+                      build_both,
+                      {.losses = {{.output = "size", .name = "mse", .weight = 0.5},
+                                  {.output = "good", .name = "binary_crossentropy", .weight = 2}},
+                       .output_metrics = {{.output = "size", .name = "mae"},
+                                          {.output = "good", .name = "binary_accuracy"}}},
+                      0,
+                      {{0}}};
+    int32_t *words = add(&own, "words", LIANA_S32, liana_shape_of(7))->s32;
+    float *size = add(&own, "size", LIANA_F32, liana_shape_of(7, 2))->f32;
+    float *good = add(&own, "good", LIANA_F32, liana_shape_of(1))->f32;
+    fill_words(words);
+    for (int i = 0; i < 14 * EXAMPLES; i++) size[i] = number("size", i);
+    for (int i = 0; i < EXAMPLES; i++) good[i] = 0;
+    for (int i = 0; i < 7 * EXAMPLES; i++) {
+        if (words[i] == 3) good[i / 7] = 1;
+    }
+    return own;
+}
+
 /* ---- training ---- */
 
 static liana_dataset *all_examples(liana_context *context, const keras_task *task)
@@ -432,6 +498,20 @@ static void test_labels(void **state)
 {
     (void)state;
     keras_task own = labels();
+    check_task(&own);
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    keras_task own = steps();
+    check_task(&own);
+}
+
+static void test_both(void **state)
+{
+    (void)state;
+    keras_task own = both();
     check_task(&own);
 }
 
@@ -725,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_labels),        cmocka_unit_test(test_line_command),
         cmocka_unit_test(test_table_command), cmocka_unit_test(test_sequences_command),
         cmocka_unit_test(test_mixed_command), cmocka_unit_test(test_labels_command),
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -748,10 +748,13 @@ static void test_one_device_takes_one_device(void **state)
     assert_fails(liana__strategy_one_device.create(&(liana__strategy_devices){.items = two, .count = 2},
                                                    &(liana__strategy_plan){.user = NULL}, &instance, &error),
                  LIANA_INVALID_CONFIG, &error, "one_device", "2 devices");
-    const liana__strategy *found;
-    assert_fails(liana__strategy_find("one_devise", &found, &error), LIANA_INVALID_CONFIG, &error, "one_device");
-    assert_ok(liana__strategy_find("one_device", &found, &error), &error);
-    assert_ptr_equal(found, &liana__strategy_one_device);
+    liana__strategy_choice found;
+    liana__arena arena = {0};
+    assert_fails(liana__strategy_of(&(liana_strategy){.name = "one_devise"}, &arena, &found, &error),
+                 LIANA_INVALID_CONFIG, &error, "one_device");
+    assert_ok(liana__strategy_of(&(liana_strategy){0}, &arena, &found, &error), &error);
+    assert_ptr_equal(found.strategy, &liana__strategy_one_device);
+    liana__arena_free(&arena);
     tear_down(&own);
 }
 

@@ -63,6 +63,9 @@ LIANA_API int64_t liana_fit_epochs(const liana_fit_context *context); /* 0: not 
 LIANA_API int64_t liana_fit_step(const liana_fit_context *context);
 LIANA_API int64_t liana_fit_steps(const liana_fit_context *context);
 LIANA_API int64_t liana_fit_iteration(const liana_fit_context *context); /* updates done in all */
+/* The number of devices that compute the leaves of a batch, and the strategy's name. */
+LIANA_API int64_t liana_fit_num_replicas_in_sync(const liana_fit_context *context);
+LIANA_API const char *liana_fit_strategy(const liana_fit_context *context);
 /* The learning rate of the last update; 0 before the first. */
 LIANA_API double liana_fit_learning_rate(const liana_fit_context *context);
 /* Whether the training went on from a checkpoint, and whether this process writes files. */

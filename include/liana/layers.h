@@ -112,7 +112,17 @@ typedef struct liana_input_options {
 /* ---- layers with weights ----
  *
  * Initialisers have Keras's names, with arguments in parentheses: "he_normal", "constant(0.5)",
- * "random_normal(stddev=0.01)". Activations are "linear" (or NULL), "relu", "softmax", ... `liana list` shows all. */
+ * "random_normal(stddev=0.01)". Activations are "linear" (or NULL), "relu", "softmax", ... `liana list` shows all.
+ *
+ * A regularizer adds a penalty to the loss: "l1(0.01)", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)", or of a matrix
+ * "orthogonal_regularizer(factor=0.01, mode=rows)". That of a weight is for weights that training changes. That of an
+ * activity is of the layer's result: a sum over all values, divided by the number of examples.
+ *
+ * A constraint changes a weight after each update: "non_neg", "unit_norm(axis=0)", "max_norm(max_value=2, axis=0)",
+ * "min_max_norm(min_value=0, max_value=1, rate=1, axis=0)". Norms are taken along `axis`: 0 is the inputs of a Dense;
+ * axis=[0, 1, 2] is a filter of a convolution.
+ *
+ * NULL, the default, is none. Names, formulas and defaults of the arguments are Keras's. */
 
 /* activation(x kernel + bias) over the last axis; kernel [in, units]. */
 typedef struct liana_dense_options {
@@ -122,6 +132,11 @@ typedef struct liana_dense_options {
     bool use_bias LIANA_DEFAULT_(true);
     const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");
     const char *bias_initializer LIANA_DEFAULT_("zeros");
+    const char *kernel_regularizer LIANA_DEFAULT_();
+    const char *bias_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *kernel_constraint LIANA_DEFAULT_();
+    const char *bias_constraint LIANA_DEFAULT_();
 } liana_dense_options;
 #define LIANA_DENSE_DEFAULTS \
     .trainable = true, .use_bias = true, .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
@@ -140,6 +155,11 @@ typedef struct liana_conv2d_options {
     bool use_bias LIANA_DEFAULT_(true);
     const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");
     const char *bias_initializer LIANA_DEFAULT_("zeros");
+    const char *kernel_regularizer LIANA_DEFAULT_();
+    const char *bias_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *kernel_constraint LIANA_DEFAULT_();
+    const char *bias_constraint LIANA_DEFAULT_();
 } liana_conv2d_options;
 #define LIANA_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
@@ -155,6 +175,9 @@ typedef struct liana_embedding_options {
     int64_t output_dim LIANA_DEFAULT_();
     const char *embeddings_initializer LIANA_DEFAULT_("random_uniform");
     bool mask_zero LIANA_DEFAULT_();
+    const char *embeddings_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *embeddings_constraint LIANA_DEFAULT_();
 } liana_embedding_options;
 #define LIANA_EMBEDDING_DEFAULTS .trainable = true, .embeddings_initializer = "random_uniform"
 #define liana_embedding(...) LIANA_ADD_("Embedding", liana_embedding_options, LIANA_EMBEDDING_DEFAULTS, __VA_ARGS__, )
@@ -172,6 +195,11 @@ typedef struct liana_depthwise_conv2d_options {
     bool use_bias LIANA_DEFAULT_(true);
     const char *depthwise_initializer LIANA_DEFAULT_("glorot_uniform");
     const char *bias_initializer LIANA_DEFAULT_("zeros");
+    const char *depthwise_regularizer LIANA_DEFAULT_();
+    const char *bias_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *depthwise_constraint LIANA_DEFAULT_();
+    const char *bias_constraint LIANA_DEFAULT_();
 } liana_depthwise_conv2d_options;
 #define LIANA_DEPTHWISE_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .depth_multiplier = 1, .dilation_rate = 1, .use_bias = true, \
@@ -194,6 +222,13 @@ typedef struct liana_separable_conv2d_options {
     const char *depthwise_initializer LIANA_DEFAULT_("glorot_uniform");
     const char *pointwise_initializer LIANA_DEFAULT_("glorot_uniform");
     const char *bias_initializer LIANA_DEFAULT_("zeros");
+    const char *depthwise_regularizer LIANA_DEFAULT_();
+    const char *pointwise_regularizer LIANA_DEFAULT_();
+    const char *bias_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *depthwise_constraint LIANA_DEFAULT_();
+    const char *pointwise_constraint LIANA_DEFAULT_();
+    const char *bias_constraint LIANA_DEFAULT_();
 } liana_separable_conv2d_options;
 #define LIANA_SEPARABLE_CONV2D_DEFAULTS                                                           \
     .trainable = true, .strides = 1, .dilation_rate = 1, .depth_multiplier = 1, .use_bias = true, \
@@ -214,6 +249,10 @@ typedef struct liana_batch_normalization_options {
     const char *gamma_initializer LIANA_DEFAULT_("ones");
     const char *moving_mean_initializer LIANA_DEFAULT_("zeros");
     const char *moving_variance_initializer LIANA_DEFAULT_("ones");
+    const char *beta_regularizer LIANA_DEFAULT_();
+    const char *gamma_regularizer LIANA_DEFAULT_();
+    const char *beta_constraint LIANA_DEFAULT_();
+    const char *gamma_constraint LIANA_DEFAULT_();
 } liana_batch_normalization_options;
 #define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                            \
     .trainable = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, .beta_initializer = "zeros", \
@@ -242,6 +281,18 @@ typedef struct liana_relu_options {
 } liana_relu_options;
 #define LIANA_RELU_DEFAULTS .trainable = true, .max_value = LIANA_NO_LIMIT
 #define liana_relu(...) LIANA_ADD_("ReLU", liana_relu_options, LIANA_RELU_DEFAULTS, __VA_ARGS__, )
+
+/* Gives its input, and adds l1 * sum(|x|) + l2 * sum(x^2), divided by the number of examples, to the loss. Both factors
+ * are at least 0. */
+typedef struct liana_activity_regularization_options {
+    LIANA_LAYER_OPTIONS;
+    double l1 LIANA_DEFAULT_();
+    double l2 LIANA_DEFAULT_();
+} liana_activity_regularization_options;
+#define LIANA_ACTIVITY_REGULARIZATION_DEFAULTS .trainable = true
+#define liana_activity_regularization(...)                                      \
+    LIANA_ADD_("ActivityRegularization", liana_activity_regularization_options, \
+               LIANA_ACTIVITY_REGULARIZATION_DEFAULTS, __VA_ARGS__, )
 
 /* Softmax over `axis`. */
 typedef struct liana_softmax_options {

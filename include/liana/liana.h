@@ -22,6 +22,7 @@
 #include <liana/program.h>
 #include <liana/status.h>
 #include <liana/step.h>
+#include <liana/strategy.h>
 #include <liana/train.h>
 #include <liana/value.h>
 #include <liana/variables.h>

@@ -27,6 +27,7 @@
 #include <liana/element.h>
 #include <liana/model.h>
 #include <liana/optimizer.h>
+#include <liana/strategy.h>
 #include <liana/variables.h>
 
 #ifdef __cplusplus
@@ -114,6 +115,9 @@ typedef struct liana_step_options {
     const char *name;          /* in messages; NULL: "step" */
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
+    /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
+     * context with fewer. Others are opened for the step. */
+    liana_strategy strategy;
 } liana_step_options;
 
 /* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. Device
@@ -124,6 +128,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_device *device, li
                                                         const liana_step_options *options, liana_step **step);
 /* NULL is allowed. */
 LIANA_API void liana_step_destroy(liana_step *step);
+/* The number of devices that compute the leaves of a batch; 0 for NULL. */
+LIANA_API int64_t liana_step_num_replicas_in_sync(const liana_step *step);
 
 /* A batch. */
 typedef struct liana_step_batch {

@@ -16,6 +16,7 @@
 #include <liana/dataset.h>
 #include <liana/model.h>
 #include <liana/objective.h>
+#include <liana/strategy.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,11 +49,6 @@ typedef enum liana_recompute {
     LIANA_RECOMPUTE_NONE,
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits into memory, else the cheapest part that makes it fit */
 } liana_recompute;
-
-/* How training is shared out over devices and machines. Zeros are the defaults. */
-typedef struct liana_strategy {
-    const char *name; /* one of `liana list strategies`; NULL: "one_device" */
-} liana_strategy;
 
 /* A component of the data for an input or output of the model. */
 typedef struct liana_binding {
@@ -128,6 +124,9 @@ typedef struct liana_fit_options {
     const char *named_callbacks;
     const liana_callback *const *callbacks; /* [num_callbacks] */
     size_t num_callbacks;
+    /* What decides after some updates whether the fit goes on, or back to an earlier state with another learning rate, as
+     * in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
+    const char *control;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
     void *user;

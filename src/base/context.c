@@ -1,10 +1,11 @@
 /* Creates a context and answers what is asked of it. */
 #include "base/context.h"
 
+#include "base/context_plugins.h"
 #include "base/format.h"
-#include "base/plugin.h"
 #include "base/text.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +109,12 @@ void liana_context_destroy(liana_context *context)
         free(own);
     }
     liana__arena_free(&context->parts);
-    liana__plugins_unload(context);
+    for (liana__loaded_plugin *plugin = context->plugins, *after; plugin; plugin = after) {
+        after = plugin->next;
+        dlclose(plugin->handle);
+        free(plugin->path);
+        free(plugin);
+    }
     free(context);
 }
 

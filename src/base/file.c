@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -396,6 +397,27 @@ liana_status liana__folder_rename(const char *from, const char *to, liana__error
 {
     LIANA_TRY(liana__folder_sync(from, error));
     if (rename(from, to) != 0) return fail_errno(error, "rename the new folder to", to);
+    return sync_parent(to, error);
+}
+
+/* Three renames, where the file system cannot exchange names. */
+static bool exchange_names(const char *from, const char *to)
+{
+    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    char *aside = malloc(strlen(to) + sizeof ".replaced");
+    if (!aside) return false;
+    sprintf(aside, "%s.replaced", to);
+    bool done = liana__folder_remove(aside, NULL) == LIANA_OK && rename(to, aside) == 0 && rename(from, to) == 0 &&
+                rename(aside, from) == 0;
+    free(aside);
+    return done;
+}
+
+liana_status liana__folder_exchange(const char *from, const char *to, liana__error *error)
+{
+    LIANA_TRY(liana__folder_sync(from, error));
+    if (!exchange_names(from, to)) return fail_errno(error, "rename the new folder to", to);
     return sync_parent(to, error);
 }
 

@@ -96,6 +96,9 @@ liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUS
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Renames a folder that was written and synced. Syncs its parent folder. */
 liana_status liana__folder_rename(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
+/* Exchanges two folders, of which `from` was written and synced. In one step where the system can; otherwise a crash may
+ * leave `to` missing. Syncs its parent folder. */
+liana_status liana__folder_exchange(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
 /* Removes a folder and everything in it. It may be missing. */
 liana_status liana__folder_remove(const char *path, liana__error *error) LIANA_MUST_USE;
 

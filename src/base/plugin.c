@@ -1,17 +1,13 @@
 /* Loads plugins: everything that a plugin says of itself is checked before a function of it is called. */
 #include "base/plugin.h"
 
+#include "base/context_plugins.h"
+
 #include <dlfcn.h>
 #include <liana/parts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct liana__loaded_plugin {
-    struct liana__loaded_plugin *next;
-    char *path; /* without links */
-    void *handle;
-} liana__loaded_plugin;
 
 static const liana__loaded_plugin *find_loaded(const liana_context *context, const char *real)
 {
@@ -158,17 +154,6 @@ liana_status liana__plugin_load(liana_context *context, const char *path, liana_
     plugin->next = context->plugins;
     context->plugins = plugin;
     return LIANA_OK;
-}
-
-void liana__plugins_unload(liana_context *context)
-{
-    for (liana__loaded_plugin *plugin = context->plugins, *next; plugin; plugin = next) {
-        next = plugin->next;
-        dlclose(plugin->handle);
-        free(plugin->path);
-        free(plugin);
-    }
-    context->plugins = NULL;
 }
 
 liana_status liana_load_plugin(liana_context *context, const char *path)

@@ -21,6 +21,7 @@ typedef enum liana__stream {
     LIANA__STREAM_DATASET = 8,     /* stages of datasets: counter = index, epoch */
     LIANA__STREAM_RETRY = 9,       /* delay before a server is asked again: counter = request, attempt */
     LIANA__STREAM_SPLIT = 10,      /* the division of data into training and validation */
+    LIANA__STREAM_CONTROL = 11,    /* decisions of train.control: counter = number of the decision */
 } liana__stream;
 
 typedef struct liana__philox_key {

@@ -36,7 +36,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
         liana__value *event = liana__session_event(invocation, "evaluation");
         for (size_t i = 0; i <= run->core.num_metrics; i++) {
             liana__value_set(arena, event, i ? run->core.metric_names[i - 1] : "loss",
-                             liana__value_float(arena, liana__totals_mean(totals, i)));
+                             liana__value_float(arena, liana__totals_value(totals, i)));
         }
         add_matrix(arena, event, totals);
         liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
@@ -47,7 +47,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
     }
     for (size_t i = 0; i <= run->core.num_metrics; i++) {
         fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->core.metric_names[i - 1] : "loss",
-                liana__totals_mean(totals, i));
+                liana__totals_value(totals, i));
     }
     fprintf(invocation->out, " over %lld examples", (long long)totals->count);
     if (totals->bad_records) fprintf(invocation->out, " (%lld left out)", (long long)totals->bad_records);

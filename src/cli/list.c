@@ -1,5 +1,6 @@
 /* Lists the names that a configuration may use, directly from the registries. */
 #include "backends/backend.h"
+#include "base/context_plugins.h"
 #include "base/cpu.h"
 #include "base/own_part.h"
 #include "base/plugin.h"
@@ -8,6 +9,9 @@
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
 #include "layers/activations.h"
+#include "layers/model.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
@@ -66,6 +70,9 @@ static void list_layers(entries *list)
     for (size_t i = 0; liana__layer_types[i]; i++) {
         add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
     }
+    for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
+        add(list, own->name, own->doc, own->options);
+    }
     add_own(list, LIANA__PART_LAYER);
 }
 
@@ -88,6 +95,22 @@ static void list_initializers(entries *list)
     const char *const *names = liana__initializer_names();
     for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
     add_own(list, LIANA__PART_INITIALIZER);
+}
+
+static void list_regularizers(entries *list)
+{
+    for (size_t i = 0; liana__regularizer_types[i]; i++) {
+        const liana__regularizer_type *type = liana__regularizer_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
+}
+
+static void list_constraints(entries *list)
+{
+    for (size_t i = 0; liana__constraint_types[i]; i++) {
+        const liana__constraint_type *type = liana__constraint_types[i];
+        add(list, type->call.name, type->doc, type->call.arguments);
+    }
 }
 
 static void list_losses(entries *list)
@@ -126,6 +149,13 @@ static void list_callbacks(entries *list)
     add_own(list, LIANA__PART_CALLBACK);
 }
 
+static void list_controls(entries *list)
+{
+    for (size_t i = 0; liana__controls[i]; i++) {
+        add(list, liana__controls[i]->name, liana__controls[i]->doc, liana__controls[i]->options);
+    }
+}
+
 static void list_sources(entries *list)
 {
 #define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
@@ -153,7 +183,8 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, NULL);
+#define LIANA__STRATEGY(stem, symbol) \
+    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
 #include "distribute/strategies.def"
 #undef LIANA__STRATEGY
 }
@@ -232,11 +263,14 @@ static const kind kinds[] = {
     {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
     {"activations", "activation functions of layers", list_activations, NULL},
     {"initializers", "initial values of weights", list_initializers, NULL},
+    {"regularizers", "penalties for the size of weights or results", list_regularizers, NULL},
+    {"constraints", "limits of weights", list_constraints, NULL},
     {"losses", "losses, for train.loss", list_losses, NULL},
     {"metrics", "metrics, for train.metrics", list_metrics, NULL},
     {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
     {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
     {"callbacks", "what runs after epochs and updates, for train.callbacks", list_callbacks, NULL},
+    {"controls", "what decides whether a training goes on or back, for train.control", list_controls, NULL},
     {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
     {"columns", "options of one column, for data.columns", list_columns, NULL},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},

@@ -26,7 +26,9 @@ static void print(liana__invocation *invocation, const char *path)
     liana__invocation_print_json(invocation, event);
 }
 
-static liana_status draw_predictions(liana__invocation *invocation, const liana__session *session, const char *path)
+/* Draws labelled images; other examples are no pictures, and nothing is drawn. */
+static liana_status draw_predictions(liana__invocation *invocation, const liana__session *session, const char *path,
+                                     bool *drawn)
 {
     liana__error *error = &invocation->error;
     liana__run run;
@@ -39,7 +41,11 @@ static liana_status draw_predictions(liana__invocation *invocation, const liana_
         liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
         if (*missing) fprintf(invocation->err, "%s\n", missing);
     }
-    if (status == LIANA_OK) status = liana__report_predictions(&run, path, error);
+    *drawn = status == LIANA_OK && run.validation.match.has_image && run.validation.match.has_label;
+    if (*drawn) status = liana__report_predictions(&run, path, error);
+    if (status == LIANA_OK && !*drawn) {
+        fprintf(invocation->err, "the validation data are not images with a class each, so no predictions are drawn\n");
+    }
     liana__run_close(&run);
     return status;
 }
@@ -61,8 +67,9 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
                 "the run has no validation data, so no predictions are drawn; data.validation=PATTERN sets some\n");
         return LIANA_OK;
     }
-    LIANA_TRY(draw_predictions(invocation, session, predictions));
-    print(invocation, predictions);
+    bool drawn;
+    LIANA_TRY(draw_predictions(invocation, session, predictions, &drawn));
+    if (drawn) print(invocation, predictions);
     return LIANA_OK;
 }
 

@@ -2,8 +2,8 @@
 #include "cli/session.h"
 
 #include "base/context.h"
+#include "base/context_plugins.h"
 #include "base/file.h"
-#include "base/plugin.h"
 #include "cli/fetching.h"
 #include "train/checkpoint/remote_checkpoints.h"
 

@@ -26,7 +26,7 @@ static void add_means(const liana__run *run, const liana__totals *totals, const 
     for (size_t i = *prefix ? 0 : 1; i <= run->core.num_metrics; i++) {
         if (progress->num_metrics == LIANA__PROGRESS_MAX_METRICS) return;
         const char *name = liana__arena_format(arena, "%s%s", prefix, i ? run->core.metric_names[i - 1] : "loss");
-        liana__progress_metric metric = {name ? name : "", liana__totals_mean(totals, i)};
+        liana__progress_metric metric = {name ? name : "", liana__totals_value(totals, i)};
         progress->metrics[progress->num_metrics++] = metric;
     }
 }
@@ -68,7 +68,7 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .steps = event->steps,
                                 .seconds = event->seconds,
                                 .images = event->images,
-                                .loss = liana__totals_mean(event->training, 0),
+                                .loss = liana__totals_value(event->training, 0),
                                 .bad_records = event->kind == LIANA__FIT_VALIDATION ? event->validation->bad_records
                                                                                     : event->training->bad_records,
                                 .input_wait = event->seconds > 0 ? event->wait / event->seconds : 0};

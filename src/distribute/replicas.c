@@ -14,6 +14,7 @@
 /* One device's part. */
 typedef struct member {
     liana__device *device;
+    cpu_set_t group;             /* where it computes; empty: anywhere */
     liana__variables *variables; /* the first one's are the plan's; the others have copies of what leaves read */
     liana__variables own_variables;
     uint64_t *versions; /* of the first device's variables, when they were copied */
@@ -130,6 +131,7 @@ liana_status liana__replicas_create(const liana__strategy_devices *devices, cons
     own->members = calloc(devices->count, sizeof *own->members);
     liana_status status = own->members ? LIANA_OK : liana__fail_memory(error, "the strategy");
     for (size_t i = 0; status == LIANA_OK && i < devices->count; i++) {
+        if (devices->groups) own->members[i].group = devices->groups[i];
         status = make_member(own, i, devices->items[i], error);
     }
     if (status == LIANA_OK && own->count > 1) status = make_exchange(own, devices->speeds, error);
@@ -250,9 +252,13 @@ static void compute_member(void *user, size_t number, int thread)
     (void)thread;
     replicas *own = user;
     member *each = &own->members[number];
+    const cpu_set_t *group = CPU_COUNT(&each->group) ? &each->group : NULL;
+    cpu_set_t before;
+    liana__cpu_enter(group, &before);
     each->error.status = LIANA_OK;
     each->status = each->device->backend->replica_compute(each->replicas[own->kind], &each->batch, &each->blocks,
                                                           &each->num_blocks, &each->error);
+    liana__cpu_leave(group, &before);
 }
 
 /* The first failing member has the first failing leaf. */

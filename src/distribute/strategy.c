@@ -1,6 +1,7 @@
 /* Finds strategies by name. */
 #include "distribute/strategy.h"
 
+#include "base/choice.h"
 #include "base/text.h"
 
 const liana__strategy *const liana__strategies[] = {
@@ -12,17 +13,58 @@ const liana__strategy *const liana__strategies[] = {
 
 enum { NUM_STRATEGIES = sizeof liana__strategies / sizeof *liana__strategies - 1 };
 
-liana_status liana__strategy_find(const char *name, const liana__strategy **strategy, liana__error *error)
+static const liana__strategy *find(const char *name, const char **nearest)
 {
     const char *names[NUM_STRATEGIES];
     for (int i = 0; i < NUM_STRATEGIES; i++) {
         names[i] = liana__strategies[i]->name;
-        *strategy = liana__strategies[i];
-        if (strcmp(name, names[i]) == 0) return LIANA_OK;
+        if (strcmp(name, names[i]) == 0) return liana__strategies[i];
     }
-    *strategy = NULL;
-    const char *nearest = liana__nearest(name, names, NUM_STRATEGIES);
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there is no strategy '%s' among those that 'liana list strategies' shows%s", name,
-                       liana__hint(nearest).text);
+    *nearest = liana__nearest(name, names, NUM_STRATEGIES);
+    return NULL;
+}
+
+liana_status liana__strategy_read(const liana__value *value, const char *where, liana__arena *arena,
+                                  liana__strategy_choice *choice, liana__error *error)
+{
+    static const char *const ignored[] = {"name", NULL};
+    static const liana__fields none = {"strategy", 0, 0, NULL};
+    const char *name = NULL, *nearest = NULL;
+    const liana__value *map;
+    *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    LIANA_TRY(liana__choice_read(value, where,
+                                 "the name of a strategy, or a mapping such as {name: mirrored, replicas: 2}", &name,
+                                 &map, error));
+    choice->strategy = find(name, &nearest);
+    if (!choice->strategy) {
+        return liana__fail_at(error, &value->place, where,
+                              "there is no strategy '%.60s' among those that 'liana list strategies' shows%s", name,
+                              liana__hint(nearest).text);
+    }
+    const liana__fields *fields = choice->strategy->options ? choice->strategy->options : &none;
+    return liana__choice_options(fields, map, where, ignored, arena, &choice->options, error);
+}
+
+_Static_assert(LIANA_BIND_NODES == (int)LIANA__BIND_NODES && LIANA_BIND_CORES == (int)LIANA__BIND_CORES,
+               "both enums name the same things");
+
+liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
+                                liana__error *error)
+{
+    liana__value *map = liana__value_map(arena);
+    if (!map) return liana__fail_memory(error, "the strategy");
+    if ((unsigned)options->bind > LIANA_BIND_NODES) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "strategy.bind is %d, expected a liana_thread_binding",
+                           (int)options->bind);
+    }
+    const char *name = options->name ? options->name : liana__strategy_one_device.name;
+    liana__value_set(arena, map, "name", liana__value_string(arena, name));
+    if (options->replicas) liana__value_set(arena, map, "replicas", liana__value_int(arena, options->replicas));
+    if (options->threads) liana__value_set(arena, map, "threads", liana__value_int(arena, options->threads));
+    if (options->bind) {
+        const char *binding = liana__cpu_binding_names[options->bind];
+        liana__value_set(arena, map, "bind", liana__value_string(arena, binding));
+    }
+    return liana__strategy_read(map, "strategy", arena, choice, error);
 }

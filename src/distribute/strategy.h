@@ -9,9 +9,18 @@
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
 #include "backends/replica.h"
+#include "base/cpu_groups.h"
+#include "base/field.h"
+
+#include <liana/strategy.h>
 
 /* What a step over a batch may be for. */
-typedef enum liana__step_kind { LIANA__STEP_TRAINING, LIANA__STEP_EVALUATION, LIANA__NUM_STEP_KINDS } liana__step_kind;
+typedef enum liana__step_kind {
+    LIANA__STEP_TRAINING,
+    LIANA__STEP_EVALUATION,
+    LIANA__STEP_COUNTING, /* comes before training: what the losses of a batch divide by */
+    LIANA__NUM_STEP_KINDS,
+} liana__step_kind;
 
 /* What the replicas compute. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
@@ -31,14 +40,21 @@ typedef struct liana__strategy_plan {
 typedef struct liana__strategy_devices {
     liana__device *const *items;
     size_t count;
-    const double *speeds; /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
+    const double *speeds;    /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
+    const cpu_set_t *groups; /* by device: the processors on which it computes; NULL: any */
 } liana__strategy_devices;
 
 typedef struct liana__strategy_instance liana__strategy_instance;
 
+struct liana__device_layout;
+
 typedef struct liana__strategy {
     const char *name;
     const char *doc;
+    const liana__fields *options; /* NULL: none */
+    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
+    liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
+                            liana__error *error);
     /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
     liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error);
@@ -66,8 +82,18 @@ typedef struct liana__strategy {
 /* All strategies, NULL-terminated. */
 extern const liana__strategy *const liana__strategies[];
 
-/* Finds a strategy by its name. Errors: INVALID_CONFIG with the nearest known name. */
-liana_status liana__strategy_find(const char *name, const liana__strategy **strategy, liana__error *error)
-    LIANA_MUST_USE;
+/* A strategy with its options. */
+typedef struct liana__strategy_choice {
+    const liana__strategy *strategy; /* NULL: one_device */
+    const void *options;
+} liana__strategy_choice;
+
+/* Reads NAME or {name: NAME, option: value, ...}; NULL: one_device. `where` is its dotted key; options are in the
+ * arena. Errors: INVALID_CONFIG with place, key and the nearest known name; OUT_OF_MEMORY. */
+liana_status liana__strategy_read(const liana__value *value, const char *where, liana__arena *arena,
+                                  liana__strategy_choice *choice, liana__error *error) LIANA_MUST_USE;
+/* The same of a program's options. Errors: INVALID_CONFIG with "strategy" and the option; OUT_OF_MEMORY. */
+liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
+                                liana__error *error) LIANA_MUST_USE;
 
 #endif

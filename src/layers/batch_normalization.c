@@ -14,6 +14,10 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_mean_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, moving_variance_initializer, "ones"),
+    LIANA__REGULARIZER_ROW(liana_batch_normalization_options, beta_regularizer),
+    LIANA__REGULARIZER_ROW(liana_batch_normalization_options, gamma_regularizer),
+    LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, beta_constraint),
+    LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("BatchNormalization", liana_batch_normalization_options, rows);
 

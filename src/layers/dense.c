@@ -7,6 +7,11 @@ static const liana__field rows[] = {
     LIANA__BIAS_ROW(liana_dense_options),
     LIANA__INITIALIZER_ROW(liana_dense_options, kernel_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_dense_options, bias_initializer, "zeros"),
+    LIANA__REGULARIZER_ROW(liana_dense_options, kernel_regularizer),
+    LIANA__REGULARIZER_ROW(liana_dense_options, bias_regularizer),
+    LIANA__REGULARIZER_ROW(liana_dense_options, activity_regularizer),
+    LIANA__CONSTRAINT_ROW(liana_dense_options, kernel_constraint),
+    LIANA__CONSTRAINT_ROW(liana_dense_options, bias_constraint),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Dense", liana_dense_options, rows);
 

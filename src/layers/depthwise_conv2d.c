@@ -15,6 +15,11 @@ static const liana__field rows[] = {
     LIANA__BIAS_ROW(liana_depthwise_conv2d_options),
     LIANA__INITIALIZER_ROW(liana_depthwise_conv2d_options, depthwise_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_depthwise_conv2d_options, bias_initializer, "zeros"),
+    LIANA__REGULARIZER_ROW(liana_depthwise_conv2d_options, depthwise_regularizer),
+    LIANA__REGULARIZER_ROW(liana_depthwise_conv2d_options, bias_regularizer),
+    LIANA__REGULARIZER_ROW(liana_depthwise_conv2d_options, activity_regularizer),
+    LIANA__CONSTRAINT_ROW(liana_depthwise_conv2d_options, depthwise_constraint),
+    LIANA__CONSTRAINT_ROW(liana_depthwise_conv2d_options, bias_constraint),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("DepthwiseConv2D", liana_depthwise_conv2d_options, rows);
 

@@ -8,6 +8,9 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_embedding_options, embeddings_initializer, "random_uniform"),
     LIANA__FIELD_ROW(liana_embedding_options, mask_zero, BOOL, .default_text = "false",
                      .doc = "whether the id 0 is padding, which later layers leave out"),
+    LIANA__REGULARIZER_ROW(liana_embedding_options, embeddings_regularizer),
+    LIANA__REGULARIZER_ROW(liana_embedding_options, activity_regularizer),
+    LIANA__CONSTRAINT_ROW(liana_embedding_options, embeddings_constraint),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Embedding", liana_embedding_options, rows);
 

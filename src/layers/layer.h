@@ -28,6 +28,9 @@ liana_status liana__option_fail(liana__layer_check *check, const char *option, c
 liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name) LIANA_MUST_USE;
 liana_status liana__check_initializer(liana__layer_check *check, const char *option, const char *text) LIANA_MUST_USE;
 
+/* Checks all options of a table that name regularisers and constraints. Called for every layer. */
+liana_status liana__check_rules(liana__layer_check *check, const liana__fields *fields) LIANA_MUST_USE;
+
 /* ---- declaring weights ---- */
 
 typedef struct liana__layer_build {
@@ -134,6 +137,9 @@ typedef struct liana__layer_type {
     liana_status (*weights)(liana__layer_build *build);
     /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */
     int64_t (*num_ids)(const void *options);
+    /* The regulariser of the result, where it is no option "activity_regularizer": its text in the arena; NULL: out of
+     * memory. NULL: the option says. */
+    const char *(*activity_regularizer)(liana__arena *arena, const void *options);
     /* Builds the layer's graph. Also called with a batch of 1, to find the output's shape. NULL only for InputLayer. */
     liana_tensor (*call)(liana__layer_call *call);
     /* For options that Keras writes in another form than the table: from_keras completes `options` from the whole

@@ -49,6 +49,7 @@ void liana_model_destroy(liana_model *model)
     free(model->nodes);
     free(model->nested);
     free(model->uses);
+    free(model->calls);
     free(model->weights);
     for (size_t i = 0; i < model->num_values; i++) free(model->values[i]);
     free(model->values);

@@ -8,6 +8,8 @@
 #include "base/context.h"
 #include "layers/initializers.h"
 #include "layers/layer.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
@@ -16,6 +18,8 @@ typedef struct liana__weight {
     size_t layer;   /* index of its layer */
     bool trainable; /* a property of its kind: false for moving averages; see liana__weight_trainable */
     liana__initializer initializer;
+    liana__regularizer regularizer; /* type NULL: none */
+    liana__constraint constraint;   /* type NULL: none */
 } liana__weight;
 
 /* No layer, node, nested model or use of one. */
@@ -27,7 +31,8 @@ typedef struct liana__layer {
     const char *name; /* "encoder/dense" for a layer of a nested model */
     void *options;
     bool trainable;
-    size_t within; /* the innermost nested model that it belongs to, or LIANA__NONE */
+    liana__regularizer activity_regularizer; /* of its results; type NULL: none */
+    size_t within;                           /* the innermost nested model that it belongs to, or LIANA__NONE */
     size_t first_weight;
     size_t num_weights;
     size_t num_nodes; /* how often it is called */
@@ -112,7 +117,10 @@ struct liana_model {
     size_t inputs[LIANA_MAX_LAYER_INPUTS]; /* nodes of the InputLayers, in the order of the model's inputs */
     size_t num_inputs;
     liana__model_end outputs[LIANA_MAX_MODEL_OUTPUTS];
-    size_t num_outputs;     /* 0: none was chosen, the last node is the output */
+    size_t num_outputs;      /* 0: none was chosen, the last layer is the output */
+    liana__model_end *calls; /* further calls of layers and nested models that have names of their own */
+    size_t num_calls;
+    size_t call_capacity;
     liana__weight *weights; /* Keras's order: layer by layer */
     size_t num_weights;
     size_t weight_capacity;
@@ -145,6 +153,10 @@ typedef struct liana__layer_request {
     const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
 } liana__layer_request;
 liana_layer liana__model_add(liana_model *model, const liana__layer_request *request);
+
+/* Gives the result of a call a name. Errors: INVALID_CONFIG for a name that is taken; OUT_OF_MEMORY. */
+liana_status liana__model_name_call(liana_model *model, size_t node, const char *name, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Calls a layer of the model once more, on other nodes. The weights are the same. */
 liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t layer, const size_t *inputs,
@@ -185,11 +197,24 @@ liana_status liana__model_check_name(const liana_model *model, const char *name,
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
 /* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
- * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. If the
- * model is empty and the list does not begin with InputLayer, one for examples of `input_shape` (without the batch) is
- * added first. The error is the model's; it names file, line, column and the dotted key below `where`. */
+ * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. `-
+ * Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
+ * (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for examples of
+ * `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column and the
+ * dotted key below `where`. */
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
+/* The same, for examples of another dtype. */
+liana_status liana__model_from_layers_of(liana_model *model, const liana__value *list, const char *where,
+                                         const liana_shape *input_shape, liana_dtype input_dtype) LIANA_MUST_USE;
+
+/* Entries of such a list that are no layers; ended by one without a name. */
+typedef struct liana__model_entry {
+    const char *name;
+    const char *doc;
+    const liana__fields *options;
+} liana__model_entry;
+extern const liana__model_entry liana__model_entries[];
 
 /* Makes layers the model's outputs: a name, or a list of names, of YAML. NULL: the last layer. The error is the
  * model's. */
@@ -209,13 +234,22 @@ liana_status liana__model_check_output(const liana_model *model, size_t output, 
 liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
     LIANA_MUST_USE;
 
+/* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model_rules.c.
+ * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
+liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
+liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
+                                      liana__error *error) LIANA_MUST_USE;
+
 /* ---- questions ---- */
 
 /* -1 if there is none. */
 int liana__model_find_layer(const liana_model *model, const char *name);
 int liana__model_find_weight(const liana_model *model, const char *name);
-/* The last call of the layer of that name, or LIANA__NONE. */
+/* The result that a configuration calls so, or LIANA__NONE: of the call that was named so, or of the last unnamed call
+ * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model. */
 size_t liana__model_find_node(const liana_model *model, const char *name);
+/* The result of what was added last: of a nested model its first output. LIANA__NONE: the model is empty. */
+size_t liana__model_last_node(const liana_model *model);
 int liana__model_find_nested(const liana_model *model, const char *name);
 
 /* An input or output of a model. */
@@ -237,6 +271,11 @@ liana_shape liana__model_input_shape(const liana_model *model);
 liana_shape liana__model_output_shape(const liana_model *model);
 /* Whether training changes the weight by its gradient: it is not a moving average, and its layer is not frozen. */
 bool liana__weight_trainable(const liana_model *model, size_t weight);
+/* model_rules.c: whether a weight or a result has a regulariser; whether the loss has a penalty of the weight now;
+ * whether the update of the weight reads all of it, for its regulariser or constraint. */
+bool liana__model_is_regularized(const liana_model *model);
+bool liana__weight_is_regularized(const liana_model *model, size_t weight);
+bool liana__weight_is_needed_whole(const liana_model *model, size_t weight);
 /* Whether the only input of everything is what stands before it; nested models count as one. */
 bool liana__model_is_sequential(const liana_model *model);
 /* The model's name, or "sequential" or "model". */
@@ -343,6 +382,7 @@ typedef struct liana__model_results {
     liana_tensor *weights; /* the graph's variable of each weight */
     liana__model_update *updates;
     size_t num_updates;
+    liana_tensor penalties; /* [batch]: of the activity regularisers, for each example; invalid: there are none */
 } liana__model_results;
 
 /* Builds the model's graph on `inputs`, one [batch, ...] for each of the model's, for any batch size. Float inputs have
@@ -351,6 +391,10 @@ typedef struct liana__model_results {
  * an error. */
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
+
+/* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
+ * has one. */
+liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);
 
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */

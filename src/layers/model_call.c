@@ -130,6 +130,15 @@ static void keep_updates(building *own, const liana__layer *layer, const liana__
     }
 }
 
+/* Each call of a layer has a penalty, as in Keras. */
+static void keep_penalty(building *own, const liana__layer *layer, liana_tensor value)
+{
+    liana_tensor *total = &own->results.penalties;
+    if (own->graph->status != LIANA_OK) return;
+    liana_tensor penalties = liana__regularizer_by_example(&layer->activity_regularizer, value);
+    *total = total->id ? liana_op_add_at(layer->where, *total, penalties) : penalties;
+}
+
 /* Calls a layer on tensors; `weights` are its own. */
 static liana__model_result call_layer(building *own, size_t index, size_t number, const liana_tensor *inputs,
                                       const liana_tensor *masks, size_t num_inputs, const liana_tensor *weights)
@@ -155,6 +164,7 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
     };
     liana_tensor value = liana__layer_invoke(layer->type, &call);
     keep_updates(own, layer, &call);
+    if (layer->activity_regularizer.type) keep_penalty(own, layer, value);
     return (liana__model_result){value, call.logits, call.logits_kind, call.mask};
 }
 

@@ -273,7 +273,7 @@ static liana_status check_again(const liana_model *model, const liana__nest_requ
 static liana_status nest(liana_model *model, const liana__nest_request *request, liana__error *error)
 {
     LIANA_TRY(check_request(model, request, error));
-    size_t before = model->num_nodes - 1, shared = find_shared(model, request);
+    size_t before = liana__model_last_node(model), shared = find_shared(model, request);
     const size_t *inputs = request->inputs ? request->inputs : &before;
     LIANA_TRY(check_inputs(model, request, inputs, request->inputs ? request->num_inputs : 1, error));
     copying own = {.model = model,

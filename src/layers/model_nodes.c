@@ -27,7 +27,9 @@ static void snake_case(const char *class_name, char *snake, size_t size)
 
 static bool is_taken(const liana_model *model, const char *name)
 {
-    return liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
+    bool is_call = false;
+    for (size_t i = 0; i < model->num_calls && !is_call; i++) is_call = strcmp(model->calls[i].name, name) == 0;
+    return is_call || liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
 }
 
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input)
@@ -109,6 +111,7 @@ void liana__add_weight(liana__layer_build *build, const char *name, liana_shape 
     *weight = (liana__weight){
         .name = full, .short_name = name, .shape = shape, .layer = build->layer, .trainable = trainable};
     build->status = liana__initializer_parse(model->context, initializer, &weight->initializer, build->error);
+    if (build->status == LIANA_OK) build->status = liana__read_weight_rules(model, layer, weight, build->error);
     if (build->status != LIANA_OK) return;
     model->num_weights++;
     layer->num_weights++;
@@ -158,7 +161,7 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
                                 liana__layer_node *node, liana__error *error)
 {
     bool is_nested_input = type->max_inputs == 0 && model->building_use != LIANA__NONE;
-    size_t before = model->num_nodes - 1;
+    size_t before = liana__model_last_node(model);
     node->num_inputs = given->nodes ? given->count : type->max_inputs > 0 ? 1 : 0;
     if (type->max_inputs > 0 && model->num_nodes == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -183,10 +186,11 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
                                  layer->options, error));
     const liana__place *place = request->options ? &request->options->place : NULL;
     LIANA_TRY(liana__own_part_finish(request->type->own, layer->options, place, where, error));
-    if (!request->type->check) return LIANA_OK;
     liana__layer_check check = {
         .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    return request->type->check(&check);
+    LIANA_TRY(liana__check_rules(&check, request->type->options));
+    LIANA_TRY(liana__read_activity_rule(model, layer, error));
+    return request->type->check ? request->type->check(&check) : LIANA_OK;
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */

@@ -1,6 +1,7 @@
 /* The inputs and outputs of models, and whether a model is whole. */
 #include "layers/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,16 +53,31 @@ size_t liana__model_num_outputs(const liana_model *model)
 size_t liana__model_output_node(const liana_model *model, size_t index)
 {
     if (index < model->num_outputs) return model->outputs[index].node;
-    return index == 0 && model->num_nodes ? model->num_nodes - 1 : LIANA__NONE;
+    return index == 0 ? liana__model_last_node(model) : LIANA__NONE;
+}
+
+/* The outermost use of a nested model that a node belongs to, or LIANA__NONE. */
+static size_t outermost_use(const liana_model *model, size_t node)
+{
+    size_t use = model->nodes[node].within;
+    while (use != LIANA__NONE && model->uses[use].within != LIANA__NONE) use = model->uses[use].within;
+    return use;
 }
 
 /* The name of the layer, or of the outermost nested model, that a node belongs to. */
 static const char *owner_name(const liana_model *model, size_t node)
 {
-    size_t use = model->nodes[node].within;
-    if (use == LIANA__NONE) return model->layers[model->nodes[node].layer].name;
-    while (model->uses[use].within != LIANA__NONE) use = model->uses[use].within;
-    return model->nested[model->uses[use].nested].name;
+    size_t use = outermost_use(model, node);
+    return use == LIANA__NONE ? model->layers[model->nodes[node].layer].name
+                              : model->nested[model->uses[use].nested].name;
+}
+
+size_t liana__model_last_node(const liana_model *model)
+{
+    if (!model->num_nodes) return LIANA__NONE;
+    size_t last = model->num_nodes - 1, use = outermost_use(model, last);
+    if (use == LIANA__NONE || model->building_use != LIANA__NONE) return last;
+    return model->uses[use].first_node + model->nested[model->uses[use].nested].outputs[0];
 }
 
 liana__model_port liana__model_output(const liana_model *model, size_t index)
@@ -129,11 +145,66 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
     return status;
 }
 
-size_t liana__model_find_node(const liana_model *model, const char *name)
+/* ---- names in configurations ---- */
+
+liana_status liana__model_name_call(liana_model *model, size_t node, const char *name, liana__error *error)
 {
+    LIANA_TRY(liana__model_check_name(model, name, error));
+    const char *own = liana__arena_string(&model->arena, name);
+    bool has_room = liana__grow(&model->calls, model->num_calls, &model->call_capacity, sizeof *model->calls);
+    if (!own || !has_room) return liana__fail_memory(error, "a model");
+    model->calls[model->num_calls++] = (liana__model_end){own, node};
+    return LIANA_OK;
+}
+
+static bool has_own_name(const liana_model *model, size_t node)
+{
+    for (size_t i = 0; i < model->num_calls; i++) {
+        if (model->calls[i].node == node) return true;
+    }
+    return false;
+}
+
+/* The first output of the last use of a nested model that has no name of its own. */
+static size_t last_of_nested(const liana_model *model, const char *name)
+{
+    for (size_t i = model->num_uses; i-- > 0;) {
+        const liana__nested_use *use = &model->uses[i];
+        const liana__nested *nested = &model->nested[use->nested];
+        size_t node = use->first_node + nested->outputs[0];
+        bool is_it = use->within == LIANA__NONE && strcmp(nested->name, name) == 0;
+        if (is_it && !has_own_name(model, node)) return node;
+    }
+    return LIANA__NONE;
+}
+
+/* The node for a name without an output of a nested model. */
+static size_t find_whole(const liana_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->num_calls; i++) {
+        if (strcmp(model->calls[i].name, name) == 0) return model->calls[i].node;
+    }
     int layer = liana__model_find_layer(model, name);
     for (size_t i = model->num_nodes; layer >= 0 && i-- > 0;) {
-        if (model->nodes[i].layer == (size_t)layer) return i;
+        bool is_call = model->nodes[i].layer == (size_t)layer && model->nodes[i].within == LIANA__NONE;
+        if (is_call && !has_own_name(model, i)) return i;
+    }
+    return last_of_nested(model, name);
+}
+
+size_t liana__model_find_node(const liana_model *model, const char *name)
+{
+    size_t whole = find_whole(model, name);
+    if (whole != LIANA__NONE) return whole;
+    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        char owner[256];
+        snprintf(owner, sizeof owner, "%.*s", (int)(slash - name), name);
+        size_t node = find_whole(model, owner), use = node == LIANA__NONE ? node : outermost_use(model, node);
+        const liana__nested *nested = use == LIANA__NONE ? NULL : &model->nested[model->uses[use].nested];
+        for (size_t i = 0; nested && i < nested->num_outputs; i++) {
+            if (strcmp(nested->output_names[i], slash + 1) == 0)
+                return model->uses[use].first_node + nested->outputs[i];
+        }
     }
     return LIANA__NONE;
 }
@@ -143,6 +214,7 @@ liana_status liana__model_outputs_from(liana_model *model, const liana__value *n
     if (!names || names->kind == LIANA__VALUE_NULL || model->error.status != LIANA_OK) return model->error.status;
     const liana_location here = {names->place.file ? names->place.file : "model", names->place.line};
     size_t count = names->kind == LIANA__VALUE_LIST ? names->count : 1, nodes[LIANA_MAX_MODEL_OUTPUTS];
+    const char *given[LIANA_MAX_MODEL_OUTPUTS];
     liana__error error = {0};
     if (count == 0 || count > LIANA_MAX_MODEL_OUTPUTS) {
         liana__fail_at(&error, &names->place, where, "found %zu names, expected 1 to %d", count,
@@ -153,11 +225,12 @@ liana_status liana__model_outputs_from(liana_model *model, const liana__value *n
         char found[128];
         bool is_name = item->kind == LIANA__VALUE_STRING;
         nodes[i] = is_name ? liana__model_find_node(model, item->string) : LIANA__NONE;
+        given[i] = is_name ? item->string : NULL;
         if (nodes[i] != LIANA__NONE) continue;
         liana__fail_at(&error, &item->place, where, "found %s, expected the name of a layer of the model",
                        liana__value_describe(item, found, sizeof found));
     }
-    if (error.status == LIANA_OK) return liana__model_set_outputs(model, here, nodes, NULL, count);
+    if (error.status == LIANA_OK) return liana__model_set_outputs(model, here, nodes, given, count);
     liana__model_keep_error(model, &here, &error);
     return model->error.status;
 }

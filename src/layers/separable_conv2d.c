@@ -18,6 +18,13 @@ static const liana__field rows[] = {
     LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, depthwise_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, pointwise_initializer, "glorot_uniform"),
     LIANA__INITIALIZER_ROW(liana_separable_conv2d_options, bias_initializer, "zeros"),
+    LIANA__REGULARIZER_ROW(liana_separable_conv2d_options, depthwise_regularizer),
+    LIANA__REGULARIZER_ROW(liana_separable_conv2d_options, pointwise_regularizer),
+    LIANA__REGULARIZER_ROW(liana_separable_conv2d_options, bias_regularizer),
+    LIANA__REGULARIZER_ROW(liana_separable_conv2d_options, activity_regularizer),
+    LIANA__CONSTRAINT_ROW(liana_separable_conv2d_options, depthwise_constraint),
+    LIANA__CONSTRAINT_ROW(liana_separable_conv2d_options, pointwise_constraint),
+    LIANA__CONSTRAINT_ROW(liana_separable_conv2d_options, bias_constraint),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("SeparableConv2D", liana_separable_conv2d_options, rows);
 

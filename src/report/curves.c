@@ -150,6 +150,38 @@ static void draw_curve(const panel_plot *plot, const double *values, liana__ink 
     }
 }
 
+/* A ring where the training went on, a cross where it went back. Values outside of the panel are at its edge. */
+static void draw_mark(const panel_plot *plot, const liana__curve_mark *mark)
+{
+    cairo_t *cairo = plot->canvas->cairo;
+    const double last = plot->num_epochs > 1 ? (double)(plot->num_epochs - 1) : 1;
+    double x = plot->x + fmin(fmax((mark->epoch - 1) / last, 0), 1) * WIDTH;
+    double value = isfinite(mark->value) ? mark->value : plot->panel->higher_is_better ? plot->low : plot->high;
+    double y = y_of(plot, fmin(fmax(value, plot->low), plot->high));
+    cairo_new_path(cairo);
+    if (mark->accepted) {
+        cairo_arc(cairo, x, y, 2.5, 0, 2 * M_PI);
+    } else {
+        cairo_move_to(cairo, x - 3, y - 3);
+        cairo_line_to(cairo, x + 3, y + 3);
+        cairo_move_to(cairo, x - 3, y + 3);
+        cairo_line_to(cairo, x + 3, y - 3);
+    }
+    liana__canvas_ink(plot->canvas, liana__ink_quiet);
+    cairo_set_line_width(cairo, 1.2);
+    cairo_stroke(cairo);
+}
+
+/* The key below the axis. */
+static void draw_marks(const panel_plot *plot)
+{
+    const liana__curve_panel *panel = plot->panel;
+    const liana__label label = {.size = 11, .ink = liana__ink_quiet};
+    for (size_t i = 0; i < panel->num_marks; i++) draw_mark(plot, &panel->marks[i]);
+    if (!panel->num_marks) return;
+    liana__canvas_text(plot->canvas, plot->x, plot->y + HEIGHT + 36, &label, "o went on   x went back");
+}
+
 static const double *best_of(const panel_plot *plot, const double *values)
 {
     const double *best = NULL;
@@ -231,6 +263,7 @@ static void draw_panel(panel_plot *plot)
     draw_axes(plot);
     if (panel->train) draw_curve(plot, panel->train, liana__ink_first);
     if (panel->validation) draw_curve(plot, panel->validation, liana__ink_second);
+    draw_marks(plot);
     draw_best(plot, plot->x + WIDTH, y);
     draw_ends(plot);
 }

@@ -121,6 +121,41 @@ static const double *curve(const liana__value *epochs, const char *key, liana__a
     return any ? values : NULL;
 }
 
+static double number_of(const liana__value *map, const char *key)
+{
+    const liana__value *value = liana__value_get(map, key);
+    bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
+    return number ? value->number : NAN;
+}
+
+/* The decisions of train.control, in the panel of the metric that they watched. An epoch's decisions lie evenly within
+ * it. */
+static void add_marks(const liana__value *history, liana__curve_panel *panels, size_t num_panels, liana__arena *arena)
+{
+    const liana__value *decisions = liana__value_get(history, "decisions");
+    const size_t count = decisions && decisions->kind == LIANA__VALUE_LIST ? decisions->count : 0;
+    const liana__value *monitor = count ? liana__value_get(decisions->items[0], "monitor") : NULL;
+    liana__curve_mark *marks = liana__arena_allocate(arena, (count + 1) * sizeof *marks);
+    if (!marks || !monitor || monitor->kind != LIANA__VALUE_STRING) return;
+    const double epochs = (double)liana__value_get(history, "epochs")->count;
+    const double updates = number_of(decisions->items[count - 1], "update");
+    const double last_epoch = number_of(decisions->items[count - 1], "epoch");
+    for (size_t i = 0; i < count; i++) {
+        const liana__value *one = decisions->items[i], *accepted = liana__value_get(one, "accepted");
+        double share = number_of(one, "update") / updates;
+        marks[i] = (liana__curve_mark){.epoch = share * fmin(last_epoch, epochs),
+                                       .value = number_of(one, "value"),
+                                       .accepted = accepted && accepted->boolean};
+    }
+    const char *name = monitor->string;
+    if (liana__starts_with(name, "val_")) name += strlen("val_");
+    for (size_t i = 0; i < num_panels; i++) {
+        if (strcmp(panels[i].name, name) != 0) continue;
+        panels[i].marks = marks;
+        panels[i].num_marks = count;
+    }
+}
+
 liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
 {
     liana__value *history;
@@ -149,6 +184,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
             .higher_is_better = strcmp(key, "loss") != 0,
         };
     }
+    add_marks(history, panels, num_panels, arena);
     if (arena->failed) return liana__fail_memory(error, history_path);
     return liana__curves_write(path, NULL, panels, num_panels, epochs->count, error);
 }

@@ -446,6 +446,224 @@ static const double labels_Adam_weights_tags_kernel[] = {
 static const double labels_Adam_weights_tags_bias[] = {
     -0.204641134, 0.0915007815, 0.173959151, -0.384358078,
 };
+static const double steps_SGD_losses[] = {
+    1.13732064, 1.20424974, 1.28845787, 0.95060873, 1.069242, 1.11772823, 1.18671238, 1.26501155, 0.935565412, 1.05805671,
+    1.10853708, 1.17767727, 1.25123703, 0.926353335, 1.0510571, 1.10404575, 1.17225456, 1.24188697, 0.919803441, 1.04555893,
+    1.10173166, 1.1682806, 1.23447192, 0.91439265, 1.04036272, 1.10045171, 1.16476476, 1.22774673, 0.909340382, 1.03491008,
+    1.09968352, 1.16123211, 1.22104478, 0.90421164, 1.02892125, 1.09918988, 1.15743446, 1.21397531, 0.898736298, 1.0222342,
+    1.09886801, 1.15322232, 1.20628011, 0.892723143, 1.01473701, 1.0986805, 1.14848578, 1.19776702, 0.886021435, 1.00633836,
+    1.09862518, 1.14313018, 1.1882776, 0.878502667, 0.996960163, 1.09872127, 1.13706803, 1.17767692, 0.870055318, 0.986539185,
+    1.09900415, 1.13021648, 1.16585135, 0.860588074, 0.975036025, 1.09952426, 1.12250221, 1.15271628, 0.850036144, 0.962447524,
+    1.10034668, 1.11386883, 1.13822734, 0.838374436, 0.948821485, 1.10154927, 1.10428512, 1.12239659, 0.825631142, 0.934273422,
+    1.10321939, 1.09375727, 1.10530841, 0.811903298, 0.918998361, 1.10544658, 1.08233678, 1.08713353, 0.79736644, 0.903276443,
+    1.10831082, 1.07012868, 1.06813407, 0.78227818, 0.887465477, 1.11186719, 1.0572902, 1.04865623, 0.766966283, 0.87197715,
+};
+static const double steps_SGD_epochs_accuracy[] = {
+    0.328947395, 0.355263203, 0.460526347, 0.460526347, 0.447368443, 0.434210569, 0.447368443, 0.447368443, 0.447368443, 0.460526347,
+    0.460526347, 0.460526347, 0.460526347, 0.460526347, 0.460526347, 0.447368503, 0.473684251, 0.473684251, 0.473684251, 0.473684251,
+};
+static const double steps_SGD_epochs_loss[] = {
+    1.13744587, 1.11970879, 1.11005069, 1.1039449, 1.0993351, 1.09524783, 1.09119802, 1.08692395, 1.08226719, 1.0771177,
+    1.07139026, 1.06501642, 1.0579442, 1.0501433, 1.04161332, 1.03239303, 1.02256977, 1.01228431, 1.00173004, 0.991141471,
+};
+static const double steps_SGD_evaluated_accuracy[] = {
+    0.473684251,
+};
+static const double steps_SGD_evaluated_loss[] = {
+    0.982526834,
+};
+static const double steps_SGD_weights_rows_embeddings[] = {
+    -0.5, -0.187155604, 0.545047879, -0.276620835, 0.27169767, -0.100808442, 0.138493598, -0.106631331,
+};
+static const double steps_SGD_weights_hidden_kernel[] = {
+    0.0518008731, -0.118360162, -0.148076385, -0.549337804, -0.643442154, 0.614631653, 0.138586968,
+};
+static const double steps_SGD_weights_hidden_bias[] = {
+    -0.0589940809, 0.185439676, 0.238018319, -0.457454503, -0.109322853,
+};
+static const double steps_SGD_weights_kind_kernel[] = {
+    0.436059654, -0.539088726, 0.309998155, -0.292619318, 0.598848581, 0.00315990369, -0.615436375, 0.53928268,
+};
+static const double steps_SGD_weights_kind_bias[] = {
+    -0.115280129, 0.353183419, 0.277721912,
+};
+static const double steps_Adam_losses[] = {
+    1.13732064, 1.20010209, 1.27985704, 0.942768395, 1.06871247, 1.10182643, 1.16143596, 1.22960114, 0.905969203, 1.04201138,
+    1.08698022, 1.13040102, 1.1848886, 0.871597648, 1.01012111, 1.07974923, 1.09460819, 1.13273394, 0.829862177, 0.9656353,
+    1.07701445, 1.05082417, 1.06833994, 0.779093146, 0.912442327, 1.08222485, 1.00456083, 0.998459458, 0.726607978, 0.863400161,
+    1.10013521, 0.963107169, 0.935923219, 0.683013856, 0.829998434, 1.1292218, 0.929965377, 0.890149534, 0.653762877, 0.813416481,
+    1.16035903, 0.905008495, 0.861372828, 0.636021554, 0.806412697, 1.18380928, 0.886702418, 0.844491005, 0.624567688, 0.802744865,
+    1.19654214, 0.874051094, 0.835326612, 0.616859555, 0.800783753, 1.20142686, 0.866320133, 0.831244946, 0.612212181, 0.800628662,
+    1.20220482, 0.861916065, 0.829627633, 0.609876573, 0.801817536, 1.20090735, 0.858844578, 0.828319848, 0.609027088, 0.803664327,
+    1.19835448, 0.856006444, 0.826689601, 0.609270394, 0.805857003, 1.19499683, 0.853352129, 0.825176716, 0.610386252, 0.808177412,
+    1.19106066, 0.851133764, 0.82421267, 0.612003207, 0.810294032, 1.18666923, 0.849457681, 0.823842347, 0.613737226, 0.811975121,
+    1.18206429, 0.848273575, 0.823880494, 0.615395129, 0.81322825, 1.17761147, 0.84743911, 0.824080408, 0.616948545, 0.814190984,
+};
+static const double steps_Adam_epochs_accuracy[] = {
+    0.328947395, 0.473684222, 0.421052665, 0.473684222, 0.460526347, 0.486842126, 0.447368503, 0.486842155, 0.513157904, 0.513157904,
+    0.513157904, 0.513157904, 0.486842126, 0.473684222, 0.473684222, 0.486842126, 0.486842126, 0.486842126, 0.473684222, 0.473684222,
+};
+static const double steps_Adam_epochs_loss[] = {
+    1.13350902, 1.09575121, 1.06575112, 1.03207146, 0.992612865, 0.954041698, 0.925231742, 0.909419158, 0.902589172, 0.899017357,
+    0.896221886, 0.894206725, 0.89291661, 0.89179351, 0.890574378, 0.88937562, 0.888276772, 0.887240045, 0.886251832, 0.885347933,
+};
+static const double steps_Adam_evaluated_accuracy[] = {
+    0.486842126,
+};
+static const double steps_Adam_evaluated_loss[] = {
+    0.88238735,
+};
+static const double steps_Adam_weights_rows_embeddings[] = {
+    -0.5, -0.403757632, 0.826076031, -0.52766335, 0.227881119, 0.076602526, -0.11967317, 0.062475279,
+};
+static const double steps_Adam_weights_hidden_kernel[] = {
+    0.13641651, -0.187972635, -0.0987643674, -0.779566407, -0.947851002, 0.637734056, -0.0499407351,
+};
+static const double steps_Adam_weights_hidden_bias[] = {
+    -0.0660977662, 0.382727593, 0.226708725, -0.492989391, -0.0229233131,
+};
+static const double steps_Adam_weights_kind_kernel[] = {
+    0.634837568, -0.487009197, 0.428483725, -0.63266021, 0.596686065, -0.109411605, -0.802478015, 0.586780071,
+};
+static const double steps_Adam_weights_kind_bias[] = {
+    -0.316995531, 0.548594117, 0.323873699,
+};
+static const double both_SGD_losses[] = {
+    1.48991621, 1.43204403, 1.42713606, 1.46970344, 1.45827687, 1.47694337, 1.43475771, 1.40058947, 1.43961883, 1.44472182,
+    1.46917903, 1.43881083, 1.37872636, 1.41492426, 1.43430603, 1.46355128, 1.44245422, 1.3587147, 1.39286745, 1.42514992,
+    1.45872593, 1.44518375, 1.33908093, 1.37192619, 1.41631496, 1.45408511, 1.44693744, 1.31896257, 1.35115421, 1.40727186,
+    1.44929945, 1.44777906, 1.29778361, 1.32989395, 1.39767253, 1.44415009, 1.44778049, 1.27511644, 1.30764997, 1.38725066,
+    1.43845916, 1.44698572, 1.2506249, 1.28403056, 1.37578118, 1.43206155, 1.44540358, 1.22404337, 1.25872517, 1.36306286,
+    1.42479455, 1.44301069, 1.19517481, 1.2314961, 1.34891403, 1.41649675, 1.43975592, 1.16389489, 1.20218039, 1.33317327,
+    1.40700924, 1.43556821, 1.13016152, 1.17069268, 1.31570482, 1.39617908, 1.43036067, 1.09402204, 1.13703322, 1.29640281,
+    1.38386464, 1.42403758, 1.05561948, 1.10129106, 1.27519965, 1.36994135, 1.4164995, 1.01519263, 1.06364572, 1.25207102,
+    1.35430717, 1.4076494, 0.973067641, 1.02436233, 1.22703993, 1.33688951, 1.39739823, 0.929643214, 0.983780861, 1.2001785,
+    1.31764865, 1.38566923, 0.88536799, 0.942298055, 1.17160535, 1.29658139, 1.37240231, 0.840713978, 0.90034461, 1.14148247,
+};
+static const double both_SGD_epochs_good_binary_accuracy[] = {
+    0.444444448, 0.555555582, 0.5, 0.555555582, 0.611111104, 0.666666687, 0.722222209, 0.722222209, 0.777777791, 0.777777791,
+    0.777777791, 0.777777791, 0.833333313, 0.833333313, 0.833333313, 0.833333313, 0.833333313, 0.833333313, 0.833333313, 0.833333313,
+};
+static const double both_SGD_epochs_good_loss[] = {
+    0.698787113, 0.693706062, 0.68885133, 0.684030308, 0.679086963, 0.673888352, 0.668316682, 0.662265115, 0.655636085, 0.648341629,
+    0.640304883, 0.63146268, 0.621768792, 0.611196856, 0.599743399, 0.587429464, 0.574300766, 0.560426123, 0.545893908, 0.530807045,
+};
+static const double both_SGD_epochs_loss[] = {
+    1.45505923, 1.43866955, 1.4263457, 1.41554772, 1.40509116, 1.39436323, 1.38299236, 1.37071189, 1.35730578, 1.34258939,
+    1.32640478, 1.30862307, 1.28914982, 1.26793052, 1.24495652, 1.22026821, 1.19395537, 1.16615401, 1.13703935, 1.10681579,
+};
+static const double both_SGD_epochs_size_loss[] = {
+    0.114970013, 0.10251486, 0.0972860811, 0.0949742123, 0.0938344703, 0.0931730539, 0.0927179879, 0.0923633159, 0.0920672245, 0.0918122682,
+    0.0915900317, 0.0913954147, 0.0912244625, 0.0910736148, 0.0909394415, 0.0908185734, 0.0907076811, 0.0906035385, 0.0905030609, 0.0904034058,
+};
+static const double both_SGD_epochs_size_mae[] = {
+    0.282242388, 0.2682558, 0.262961417, 0.26040256, 0.258840352, 0.258028626, 0.257462412, 0.257008493, 0.256659806, 0.256340235,
+    0.256055892, 0.255823702, 0.255627334, 0.255439967, 0.255279899, 0.25515604, 0.255038917, 0.25492844, 0.254824251, 0.254725993,
+};
+static const double both_SGD_evaluated_good_binary_accuracy[] = {
+    0.833333313,
+};
+static const double both_SGD_evaluated_good_loss[] = {
+    0.516548852,
+};
+static const double both_SGD_evaluated_loss[] = {
+    1.07818395,
+};
+static const double both_SGD_evaluated_size_loss[] = {
+    0.0901725013,
+};
+static const double both_SGD_evaluated_size_mae[] = {
+    0.254457563,
+};
+static const double both_SGD_weights_rows_embeddings[] = {
+    -0.5, -0.0322985537, 0.812167048, 0.345135272, 0.101002306, -0.351633251, 0.14233914, -0.318632454,
+};
+static const double both_SGD_weights_hidden_kernel[] = {
+    0.0311714206, -0.114619538, -0.253370643, -0.318583488, -0.45414257, 0.403840005, 0.287194937,
+};
+static const double both_SGD_weights_hidden_bias[] = {
+    -0.260180622, -0.00180033315, 0.351697505, -0.41743353, -0.0310920663,
+};
+static const double both_SGD_weights_size_kernel[] = {
+    -0.0719531178, -0.479967237, 0.138740137, -0.375629008, 0.270898461,
+};
+static const double both_SGD_weights_size_bias[] = {
+    -0.192430273, -0.0872199982,
+};
+static const double both_SGD_weights_good_kernel[] = {
+    0.685860634, -0.469094545, -1.05336344, 0.819230974,
+};
+static const double both_SGD_weights_good_bias[] = {
+    0.23048766,
+};
+static const double both_Adam_losses[] = {
+    1.48991621, 1.43035328, 1.41657495, 1.44911659, 1.44908977, 1.46424866, 1.41172111, 1.38183451, 1.41862309, 1.4281503,
+    1.45350325, 1.41187227, 1.35547495, 1.39087093, 1.41303051, 1.44249427, 1.40975642, 1.32787144, 1.35771787, 1.39763498,
+    1.42912447, 1.40618515, 1.29757881, 1.32065403, 1.38172472, 1.41563451, 1.4041754, 1.2631067, 1.2794497, 1.36302686,
+    1.40067279, 1.40284729, 1.22239912, 1.23285675, 1.34009242, 1.38303554, 1.4011023, 1.17578602, 1.18123889, 1.31341076,
+    1.36249971, 1.39800584, 1.1243844, 1.12528706, 1.2832309, 1.33853889, 1.39236414, 1.0687989, 1.06571233, 1.24930751,
+    1.31085575, 1.38375533, 1.0096525, 1.00382721, 1.21154177, 1.27967393, 1.37237298, 0.947744966, 0.941122711, 1.16996717,
+    1.2452302, 1.35820782, 0.884064198, 0.878999352, 1.12492955, 1.20777893, 1.34101868, 0.819914579, 0.818815947, 1.07715487,
+    1.16768837, 1.3205446, 0.756653011, 0.761701107, 1.02747059, 1.12539566, 1.29669762, 0.695397675, 0.708414733, 0.97665149,
+    1.08143032, 1.269696, 0.636977673, 0.659341395, 0.925412893, 1.03638041, 1.23995137, 0.581978858, 0.614511073, 0.874420285,
+    0.99080646, 1.2078867, 0.530809045, 0.573690653, 0.824296355, 0.945211649, 1.17387688, 0.483729362, 0.536497593, 0.775584996,
+};
+static const double both_Adam_epochs_good_binary_accuracy[] = {
+    0.555555582, 0.555555582, 0.666666687, 0.777777791, 0.833333313, 0.722222209, 0.833333313, 0.833333313, 0.833333313, 0.888888896,
+    0.888888896, 0.888888896, 0.888888896, 0.888888896, 0.888888896, 0.944444418, 0.944444418, 0.944444418, 0.944444418, 0.944444418,
+};
+static const double both_Adam_epochs_good_loss[] = {
+    0.696463101, 0.687419726, 0.679256082, 0.670576029, 0.660880586, 0.649801354, 0.637089067, 0.622608013, 0.606330315, 0.588330375,
+    0.568776296, 0.54791532, 0.526051468, 0.503517793, 0.480647004, 0.45774585, 0.435077015, 0.412850953, 0.391226176, 0.370315343,
+};
+static const double both_Adam_epochs_loss[] = {
+    1.44679449, 1.41997431, 1.40389883, 1.38581003, 1.3652692, 1.34287191, 1.31727384, 1.28816289, 1.25570335, 1.21976846,
+    1.18060496, 1.13882194, 1.09504935, 1.04996475, 1.00423305, 0.958431475, 0.91307431, 0.86859651, 0.825326574, 0.78349305,
+};
+static const double both_Adam_epochs_size_loss[] = {
+    0.107736581, 0.090269711, 0.0907733398, 0.0893159419, 0.0870160631, 0.0865384023, 0.0861914174, 0.0858937275, 0.08608543, 0.086215429,
+    0.0861047303, 0.0859826058, 0.0858928181, 0.0858583231, 0.0858780792, 0.0858795493, 0.0858405604, 0.0857892083, 0.0857484456, 0.0857247267,
+};
+static const double both_Adam_epochs_size_mae[] = {
+    0.273256868, 0.254643738, 0.254527539, 0.253732771, 0.253447592, 0.254195809, 0.25434497, 0.253805071, 0.254177958, 0.254473716,
+    0.254454583, 0.254356533, 0.254167467, 0.254035234, 0.253973126, 0.253926754, 0.253872216, 0.253786683, 0.253695875, 0.253622413,
+};
+static const double both_Adam_evaluated_good_binary_accuracy[] = {
+    0.944444418,
+};
+static const double both_Adam_evaluated_good_loss[] = {
+    0.356643226,
+};
+static const double both_Adam_evaluated_loss[] = {
+    0.756019357,
+};
+static const double both_Adam_evaluated_size_loss[] = {
+    0.0854658081,
+};
+static const double both_Adam_evaluated_size_mae[] = {
+    0.253243089,
+};
+static const double both_Adam_weights_rows_embeddings[] = {
+    -0.5, 0.0444654971, 1.15337896, 1.00666094, -0.220632792, -0.675814211, -0.215582669, -0.407920927,
+};
+static const double both_Adam_weights_hidden_kernel[] = {
+    0.0114167081, -0.234021768, -0.274686009, -0.227382347, -0.386426359, 0.278550953, 0.362031728,
+};
+static const double both_Adam_weights_hidden_bias[] = {
+    -0.317832291, -0.027178023, 0.389200985, -0.451230824, 0.010744133,
+};
+static const double both_Adam_weights_size_kernel[] = {
+    -0.102481544, -0.292728454, 0.154187933, -0.403554201, 0.16791302,
+};
+static const double both_Adam_weights_size_bias[] = {
+    -0.246409371, -0.0997706801,
+};
+static const double both_Adam_weights_good_kernel[] = {
+    1.1170727, -0.896236956, -0.946546376, 0.872588277,
+};
+static const double both_Adam_weights_good_bias[] = {
+    0.193479955,
+};
 
 static const keras_list keras_lists[] = {
     {"line_SGD_losses", line_SGD_losses, sizeof line_SGD_losses / sizeof *line_SGD_losses},
@@ -558,5 +776,61 @@ static const keras_list keras_lists[] = {
     {"labels_Adam_weights_edges_bias", labels_Adam_weights_edges_bias, sizeof labels_Adam_weights_edges_bias / sizeof *labels_Adam_weights_edges_bias},
     {"labels_Adam_weights_tags_kernel", labels_Adam_weights_tags_kernel, sizeof labels_Adam_weights_tags_kernel / sizeof *labels_Adam_weights_tags_kernel},
     {"labels_Adam_weights_tags_bias", labels_Adam_weights_tags_bias, sizeof labels_Adam_weights_tags_bias / sizeof *labels_Adam_weights_tags_bias},
+    {"steps_SGD_losses", steps_SGD_losses, sizeof steps_SGD_losses / sizeof *steps_SGD_losses},
+    {"steps_SGD_epochs_accuracy", steps_SGD_epochs_accuracy, sizeof steps_SGD_epochs_accuracy / sizeof *steps_SGD_epochs_accuracy},
+    {"steps_SGD_epochs_loss", steps_SGD_epochs_loss, sizeof steps_SGD_epochs_loss / sizeof *steps_SGD_epochs_loss},
+    {"steps_SGD_evaluated_accuracy", steps_SGD_evaluated_accuracy, sizeof steps_SGD_evaluated_accuracy / sizeof *steps_SGD_evaluated_accuracy},
+    {"steps_SGD_evaluated_loss", steps_SGD_evaluated_loss, sizeof steps_SGD_evaluated_loss / sizeof *steps_SGD_evaluated_loss},
+    {"steps_SGD_weights_rows_embeddings", steps_SGD_weights_rows_embeddings, sizeof steps_SGD_weights_rows_embeddings / sizeof *steps_SGD_weights_rows_embeddings},
+    {"steps_SGD_weights_hidden_kernel", steps_SGD_weights_hidden_kernel, sizeof steps_SGD_weights_hidden_kernel / sizeof *steps_SGD_weights_hidden_kernel},
+    {"steps_SGD_weights_hidden_bias", steps_SGD_weights_hidden_bias, sizeof steps_SGD_weights_hidden_bias / sizeof *steps_SGD_weights_hidden_bias},
+    {"steps_SGD_weights_kind_kernel", steps_SGD_weights_kind_kernel, sizeof steps_SGD_weights_kind_kernel / sizeof *steps_SGD_weights_kind_kernel},
+    {"steps_SGD_weights_kind_bias", steps_SGD_weights_kind_bias, sizeof steps_SGD_weights_kind_bias / sizeof *steps_SGD_weights_kind_bias},
+    {"steps_Adam_losses", steps_Adam_losses, sizeof steps_Adam_losses / sizeof *steps_Adam_losses},
+    {"steps_Adam_epochs_accuracy", steps_Adam_epochs_accuracy, sizeof steps_Adam_epochs_accuracy / sizeof *steps_Adam_epochs_accuracy},
+    {"steps_Adam_epochs_loss", steps_Adam_epochs_loss, sizeof steps_Adam_epochs_loss / sizeof *steps_Adam_epochs_loss},
+    {"steps_Adam_evaluated_accuracy", steps_Adam_evaluated_accuracy, sizeof steps_Adam_evaluated_accuracy / sizeof *steps_Adam_evaluated_accuracy},
+    {"steps_Adam_evaluated_loss", steps_Adam_evaluated_loss, sizeof steps_Adam_evaluated_loss / sizeof *steps_Adam_evaluated_loss},
+    {"steps_Adam_weights_rows_embeddings", steps_Adam_weights_rows_embeddings, sizeof steps_Adam_weights_rows_embeddings / sizeof *steps_Adam_weights_rows_embeddings},
+    {"steps_Adam_weights_hidden_kernel", steps_Adam_weights_hidden_kernel, sizeof steps_Adam_weights_hidden_kernel / sizeof *steps_Adam_weights_hidden_kernel},
+    {"steps_Adam_weights_hidden_bias", steps_Adam_weights_hidden_bias, sizeof steps_Adam_weights_hidden_bias / sizeof *steps_Adam_weights_hidden_bias},
+    {"steps_Adam_weights_kind_kernel", steps_Adam_weights_kind_kernel, sizeof steps_Adam_weights_kind_kernel / sizeof *steps_Adam_weights_kind_kernel},
+    {"steps_Adam_weights_kind_bias", steps_Adam_weights_kind_bias, sizeof steps_Adam_weights_kind_bias / sizeof *steps_Adam_weights_kind_bias},
+    {"both_SGD_losses", both_SGD_losses, sizeof both_SGD_losses / sizeof *both_SGD_losses},
+    {"both_SGD_epochs_good_binary_accuracy", both_SGD_epochs_good_binary_accuracy, sizeof both_SGD_epochs_good_binary_accuracy / sizeof *both_SGD_epochs_good_binary_accuracy},
+    {"both_SGD_epochs_good_loss", both_SGD_epochs_good_loss, sizeof both_SGD_epochs_good_loss / sizeof *both_SGD_epochs_good_loss},
+    {"both_SGD_epochs_loss", both_SGD_epochs_loss, sizeof both_SGD_epochs_loss / sizeof *both_SGD_epochs_loss},
+    {"both_SGD_epochs_size_loss", both_SGD_epochs_size_loss, sizeof both_SGD_epochs_size_loss / sizeof *both_SGD_epochs_size_loss},
+    {"both_SGD_epochs_size_mae", both_SGD_epochs_size_mae, sizeof both_SGD_epochs_size_mae / sizeof *both_SGD_epochs_size_mae},
+    {"both_SGD_evaluated_good_binary_accuracy", both_SGD_evaluated_good_binary_accuracy, sizeof both_SGD_evaluated_good_binary_accuracy / sizeof *both_SGD_evaluated_good_binary_accuracy},
+    {"both_SGD_evaluated_good_loss", both_SGD_evaluated_good_loss, sizeof both_SGD_evaluated_good_loss / sizeof *both_SGD_evaluated_good_loss},
+    {"both_SGD_evaluated_loss", both_SGD_evaluated_loss, sizeof both_SGD_evaluated_loss / sizeof *both_SGD_evaluated_loss},
+    {"both_SGD_evaluated_size_loss", both_SGD_evaluated_size_loss, sizeof both_SGD_evaluated_size_loss / sizeof *both_SGD_evaluated_size_loss},
+    {"both_SGD_evaluated_size_mae", both_SGD_evaluated_size_mae, sizeof both_SGD_evaluated_size_mae / sizeof *both_SGD_evaluated_size_mae},
+    {"both_SGD_weights_rows_embeddings", both_SGD_weights_rows_embeddings, sizeof both_SGD_weights_rows_embeddings / sizeof *both_SGD_weights_rows_embeddings},
+    {"both_SGD_weights_hidden_kernel", both_SGD_weights_hidden_kernel, sizeof both_SGD_weights_hidden_kernel / sizeof *both_SGD_weights_hidden_kernel},
+    {"both_SGD_weights_hidden_bias", both_SGD_weights_hidden_bias, sizeof both_SGD_weights_hidden_bias / sizeof *both_SGD_weights_hidden_bias},
+    {"both_SGD_weights_size_kernel", both_SGD_weights_size_kernel, sizeof both_SGD_weights_size_kernel / sizeof *both_SGD_weights_size_kernel},
+    {"both_SGD_weights_size_bias", both_SGD_weights_size_bias, sizeof both_SGD_weights_size_bias / sizeof *both_SGD_weights_size_bias},
+    {"both_SGD_weights_good_kernel", both_SGD_weights_good_kernel, sizeof both_SGD_weights_good_kernel / sizeof *both_SGD_weights_good_kernel},
+    {"both_SGD_weights_good_bias", both_SGD_weights_good_bias, sizeof both_SGD_weights_good_bias / sizeof *both_SGD_weights_good_bias},
+    {"both_Adam_losses", both_Adam_losses, sizeof both_Adam_losses / sizeof *both_Adam_losses},
+    {"both_Adam_epochs_good_binary_accuracy", both_Adam_epochs_good_binary_accuracy, sizeof both_Adam_epochs_good_binary_accuracy / sizeof *both_Adam_epochs_good_binary_accuracy},
+    {"both_Adam_epochs_good_loss", both_Adam_epochs_good_loss, sizeof both_Adam_epochs_good_loss / sizeof *both_Adam_epochs_good_loss},
+    {"both_Adam_epochs_loss", both_Adam_epochs_loss, sizeof both_Adam_epochs_loss / sizeof *both_Adam_epochs_loss},
+    {"both_Adam_epochs_size_loss", both_Adam_epochs_size_loss, sizeof both_Adam_epochs_size_loss / sizeof *both_Adam_epochs_size_loss},
+    {"both_Adam_epochs_size_mae", both_Adam_epochs_size_mae, sizeof both_Adam_epochs_size_mae / sizeof *both_Adam_epochs_size_mae},
+    {"both_Adam_evaluated_good_binary_accuracy", both_Adam_evaluated_good_binary_accuracy, sizeof both_Adam_evaluated_good_binary_accuracy / sizeof *both_Adam_evaluated_good_binary_accuracy},
+    {"both_Adam_evaluated_good_loss", both_Adam_evaluated_good_loss, sizeof both_Adam_evaluated_good_loss / sizeof *both_Adam_evaluated_good_loss},
+    {"both_Adam_evaluated_loss", both_Adam_evaluated_loss, sizeof both_Adam_evaluated_loss / sizeof *both_Adam_evaluated_loss},
+    {"both_Adam_evaluated_size_loss", both_Adam_evaluated_size_loss, sizeof both_Adam_evaluated_size_loss / sizeof *both_Adam_evaluated_size_loss},
+    {"both_Adam_evaluated_size_mae", both_Adam_evaluated_size_mae, sizeof both_Adam_evaluated_size_mae / sizeof *both_Adam_evaluated_size_mae},
+    {"both_Adam_weights_rows_embeddings", both_Adam_weights_rows_embeddings, sizeof both_Adam_weights_rows_embeddings / sizeof *both_Adam_weights_rows_embeddings},
+    {"both_Adam_weights_hidden_kernel", both_Adam_weights_hidden_kernel, sizeof both_Adam_weights_hidden_kernel / sizeof *both_Adam_weights_hidden_kernel},
+    {"both_Adam_weights_hidden_bias", both_Adam_weights_hidden_bias, sizeof both_Adam_weights_hidden_bias / sizeof *both_Adam_weights_hidden_bias},
+    {"both_Adam_weights_size_kernel", both_Adam_weights_size_kernel, sizeof both_Adam_weights_size_kernel / sizeof *both_Adam_weights_size_kernel},
+    {"both_Adam_weights_size_bias", both_Adam_weights_size_bias, sizeof both_Adam_weights_size_bias / sizeof *both_Adam_weights_size_bias},
+    {"both_Adam_weights_good_kernel", both_Adam_weights_good_kernel, sizeof both_Adam_weights_good_kernel / sizeof *both_Adam_weights_good_kernel},
+    {"both_Adam_weights_good_bias", both_Adam_weights_good_bias, sizeof both_Adam_weights_good_bias / sizeof *both_Adam_weights_good_bias},
 };
 /* clang-format on */

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Writes keras_tasks.h: what Keras says while it trains five small models on data of five kinds. `python3
+"""Writes keras_tasks.h: what Keras says while it trains seven small models on data of several kinds. `python3
 tests/samples/keras_tasks.py > tests/samples/keras_tasks.h` with Keras 3.15 (bench/install-peers.sh tensorflow installs
 it); the header holds its output. With `--check tests/samples/keras_tasks.h` it compares the header's numbers with those of
 the Keras that is installed. Data and first weights are formulas of their names and indices, which tests/test_tasks.c has
 as well.
 
-Two things are not taken as they come:
+Three things are not taken as they come:
 - TensorFlow gives the gradient of an Embedding as rows, one for each id that was looked up. Keras's Adam squares these rows
   before it adds those of one id. Here they are added first, as on JAX.
 - On TensorFlow the history counts a smaller last batch as a whole one in the losses of several outputs: the step does not
-  know the size of its batch when it is built. Here they are means over examples, as the whole loss is."""
+  know the size of its batch when it is built. Here they are means over examples, as the whole loss is.
+- Where an output has a mask, the history's loss is the mean of the batches' losses by their examples, though each batch
+  divided by its unmasked steps. Here it is the mean over all unmasked steps, as Keras's metrics are."""
 import logging
 import os
 import re
@@ -149,7 +151,52 @@ def labels():
     return model, compiled, {"image": pixels("image", EXAMPLES, SIDE, SIDE, 3)}, {"tags": tags}
 
 
-TASKS = {"line": line, "table": table, "sequences": sequences, "mixed": mixed, "labels": labels}
+def padded_words():
+    ids = 1 + classes("words", 8, EXAMPLES, 7)
+    length = 1 + classes("length", 7, EXAMPLES)
+    ids[np.arange(7)[None, :] >= length[:, None]] = 0
+    return ids
+
+
+def steps():
+    """A class for each step of padded sequences; examples of different weight."""
+    words = keras.Input((7,), dtype="int32", name="words")
+    h = layers.Embedding(9, 4, mask_zero=True, name="rows")(words)
+    h = layers.Dense(5, activation="tanh", name="hidden")(h)
+    model = keras.Model(words, layers.Dense(3, activation="softmax", name="kind")(h))
+    compiled = {"loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+    weight = 1 + numbers("weight", EXAMPLES)[:, None]
+    return model, compiled, {"words": padded_words()}, {"kind": classes("kind", 3, EXAMPLES, 7)}, weight
+
+
+def both():
+    """Padded sequences: numbers for each step, and an answer for the whole."""
+    words = keras.Input((7,), dtype="int32", name="words")
+    h = layers.Embedding(9, 4, mask_zero=True, name="rows")(words)
+    size = layers.Dense(2, name="size")(layers.Dense(5, activation="tanh", name="hidden")(h))
+    mean = layers.GlobalAveragePooling1D(name="mean")(h)
+    good = layers.Dense(1, activation="sigmoid", name="good")(mean)
+    ids = padded_words()
+    compiled = {
+        "loss": {"size": "mse", "good": "binary_crossentropy"},
+        "loss_weights": {"size": 0.5, "good": 2.0},
+        "metrics": {"size": ["mae"], "good": ["binary_accuracy"]},
+    }
+    targets = {"size": numbers("size", EXAMPLES, 7, 2), "good": (ids == 3).any(axis=1, keepdims=True).astype(np.float32)}
+    return keras.Model(words, [size, good]), compiled, {"words": ids}, targets
+
+
+TASKS = {
+    "line": line,
+    "table": table,
+    "sequences": sequences,
+    "mixed": mixed,
+    "labels": labels,
+    "steps": steps,
+    "both": both,
+}
+# The losses that a mask leaves steps out of.
+MASKED = {"steps": ["loss"], "both": ["size_loss"]}
 
 
 # ---- training ----
@@ -174,14 +221,24 @@ def batches(inputs, targets, weight):
         yield rows.stop - first, part(inputs, rows), part(targets, rows), None if weight is None else weight[rows]
 
 
-def output_losses(said):
-    """The losses of single outputs among what a batch gave; a model with one output has none."""
-    return {name: float(value) for name, value in said.items() if name.endswith("_loss")}
+def output_losses(task, said):
+    """The losses of single outputs among what a batch gave, or the one that is masked. A model with one output has no
+    others."""
+    return {name: float(value) for name, value in said.items() if name.endswith("_loss") or name in MASKED.get(task, [])}
 
 
-def add_losses(means, said, count):
-    for name, value in output_losses(said).items():
-        means[name] = means.get(name, 0) + value * count / EXAMPLES
+def add_losses(task, sums, said, count, x):
+    for name, value in output_losses(task, said).items():
+        counted = int((x["words"] != 0).sum()) if name in MASKED.get(task, []) else count
+        total, number = sums.get(name, (0, 0))
+        sums[name] = (total + value * counted, number + counted)
+
+
+def means_of(task, sums):
+    means = {name: total / number for name, (total, number) in sums.items()}
+    if task == "both":
+        means["loss"] = 0.5 * means["size_loss"] + 2 * means["good_loss"]
+    return means
 
 
 def train_by_updates(task, optimizer):
@@ -194,8 +251,8 @@ def train_by_updates(task, optimizer):
             model.reset_metrics()
             said = model.train_on_batch(x, y, sample_weight=weight, return_dict=True)
             losses.append(float(said["loss"]))
-            add_losses(epochs[-1], said, count)
-    return losses, epochs
+            add_losses(task, epochs[-1], said, count, x)
+    return losses, [means_of(task, sums) for sums in epochs]
 
 
 def train_by_fit(task, optimizer):
@@ -204,11 +261,11 @@ def train_by_fit(task, optimizer):
     shared = {"sample_weight": weight, "batch_size": BATCH, "verbose": 0}
     history = model.fit(inputs, targets, epochs=EPOCHS, shuffle=False, **shared).history
     final = model.evaluate(inputs, targets, return_dict=True, **shared)
-    means = {}
+    sums = {}
     for count, x, y, w in batches(inputs, targets, weight):
         model.reset_metrics()
-        add_losses(means, model.test_on_batch(x, y, sample_weight=w, return_dict=True), count)
-    final.update(means)
+        add_losses(task, sums, model.test_on_batch(x, y, sample_weight=w, return_dict=True), count, x)
+    final.update(means_of(task, sums))
     weights = {layer.name + "/" + w.name: np.asarray(w).reshape(-1) for layer in model.layers for w in layer.weights}
     return history, final, {name: values for name, values in weights.items() if not name.startswith("scaled/")}
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MAX_CHUNK = 32 };
+enum { MAX_CHUNK = 32, MAX_CHUNK_OF_VALUES = 256, BATCHES_BETWEEN_LOOKS = 16 };
 #define DEFAULT_MEMORY ((size_t)1 << 30)
 
 typedef struct reader {
@@ -63,7 +63,8 @@ struct liana__loader {
     int num_readers; /* started */
     reader *readers;
     int64_t chunk;           /* examples that a thread claims at once */
-    atomic_long blocks_read; /* by the process from disks, when a batch was begun last */
+    atomic_long blocks_read; /* by the process from disks, when it was last looked at */
+    atomic_bool reads_disks; /* it did so since the time before that */
     atomic_bool cancelled;   /* chunks in progress end early; their results are thrown away */
 
     pthread_mutex_t mutex;
@@ -101,6 +102,12 @@ static bool lays_out(const liana__loader *loader)
     return loader->table.records || loader->order;
 }
 
+/* Whether an example is made in less time than a thread is woken in: numbers only. */
+static bool is_quick(const liana__loader *loader)
+{
+    return loader->plan.rows.image < 0;
+}
+
 static long blocks_read(void)
 {
     struct rusage usage;
@@ -111,9 +118,11 @@ static long blocks_read(void)
  * no longer causes any reading, since everything is in memory. */
 static void expect_batch(liana__loader *loader, const liana__batch *batch)
 {
-    long before = atomic_load(&loader->blocks_read), now = blocks_read();
-    atomic_store(&loader->blocks_read, now);
-    if (batch->epoch > loader->first_epoch && now == before) return;
+    if (batch->step % BATCHES_BETWEEN_LOOKS == 0) {
+        long now = blocks_read();
+        atomic_store(&loader->reads_disks, atomic_exchange(&loader->blocks_read, now) != now);
+    }
+    if (batch->epoch > loader->first_epoch && !atomic_load(&loader->reads_disks)) return;
     for (int64_t i = 0; i < batch->num_positions; i++) {
         uint64_t record = lays_out(loader) ? batch->records[i] : plain_record(loader, batch->positions[i]);
         if (!liana__image_cache_expect(loader->plan.cache, record)) liana__source_expect(loader->source, record);
@@ -476,6 +485,7 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
      * queue for the next chunk when an example is only a copy. */
     int64_t chunk = loader->options.batch_size / (4 * count);
     loader->chunk = chunk < 1 ? 1 : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
+    if (is_quick(loader)) loader->chunk = MAX_CHUNK_OF_VALUES;
     return start_threads(loader, error);
 }
 
@@ -656,6 +666,7 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the loader was not told where to begin");
     } else if (!past_the_end(loader, &loader->next)) {
         liana__ring_slot *slot = slot_of(loader, &loader->next);
+        if (slot->state != LIANA__SLOT_READY) pthread_cond_broadcast(&loader->work);
         while (slot->state != LIANA__SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
         if (slot->first_failure < slot->batch.num_positions) {
             status = slot->error.status;
@@ -682,7 +693,10 @@ void liana__loader_release(liana__loader *loader, liana__batch *batch)
     liana__ring_slot *slot = (liana__ring_slot *)batch;
     pthread_mutex_lock(&loader->mutex);
     slot->state = LIANA__SLOT_FREE;
-    pthread_cond_broadcast(&loader->work);
+    /* Waking a thread takes longer than making a batch of numbers: it then has several to make. liana__loader_next
+     * wakes the threads in any case before it waits. */
+    const uint64_t begun = loader->fill.number - loader->next.number;
+    if (!is_quick(loader) || begun <= loader->num_slots / 2) pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
 }
 

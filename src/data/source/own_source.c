@@ -1,7 +1,6 @@
 /* Kinds of data that a program registers. */
-#include "data/source/own_source.h"
-
 #include "base/own_part.h"
+#include "data/source/source.h"
 
 #include <stdlib.h>
 #include <string.h>

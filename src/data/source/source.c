@@ -4,7 +4,6 @@
 #include "base/parts.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
-#include "data/source/own_source.h"
 
 #include <inttypes.h>
 #include <stdio.h>

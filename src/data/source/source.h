@@ -107,7 +107,7 @@ typedef struct liana__source_kind {
     const char *name;
     const char *doc; /* one sentence */
     const struct liana__own_part
-        *own; /* of a program's own kind, which has neither recognises nor open (own_source.h) */
+        *own; /* of a program's own kind, which has neither recognises nor open (own_source.c) */
     /* Whether a file with this path, which begins with these bytes, is of this kind. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
@@ -152,6 +152,11 @@ typedef struct liana__source_kind {
      * none. */
     void (*take_memory)(const liana__source *source, size_t bytes);
 } liana__source_kind;
+
+/* What a built-in kind's functions of these names do, for an own kind. */
+bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size);
+liana_status liana__own_source_open(const liana__source_kind *kind, const liana__paths *paths, liana__source **source,
+                                    liana__error *error) LIANA_MUST_USE;
 
 /* The part that all sources share. A kind's own struct begins with it. */
 struct liana__source {

@@ -2,6 +2,8 @@
 #include "layers/keras/keras_config.h"
 
 #include "layers/initializers.h"
+#include "layers/rules/constraints.h"
+#include "layers/rules/regularizers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -129,8 +131,9 @@ static liana_status check_key(const liana__layer_type *type, const char *key, co
                               const char *where, int rank, liana__error *error)
 {
     bool has_axis = liana__fields_find(type->options, "axis") != NULL;
-    if (liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint")) {
-        return refuse(value, where, key, "null: liana's layers have neither regularisers nor constraints", error);
+    bool is_rule = liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint");
+    if (is_rule && !liana__fields_find(type->options, key)) {
+        return refuse(value, where, key, "null: liana's layer has no such option", error);
     }
     if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
         return refuse(value, where, key, "channels_last", error);
@@ -159,13 +162,46 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-static liana_status read_initializer(const liana_context *context, liana__arena *arena, const liana__value *value,
-                                     const char *where, const char *key, liana__value **text, liana__error *error)
+/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: what the option is, or NULL:
+ * none of these. */
+static const char *text_from_keras(const liana_context *context, liana__arena *arena, const char *key,
+                                   const liana__value *value, const char **expected)
 {
-    const char *name = liana__initializer_from_keras(context, arena, value);
-    if (!name) return refuse(value, where, key, "an initialiser of liana", error);
-    *text = liana__value_string(arena, name);
-    if (*text) (*text)->place = value->place;
+    if (liana__ends_with(key, "_initializer")) {
+        *expected = "an initialiser of liana";
+        return liana__initializer_from_keras(context, arena, value);
+    }
+    if (liana__ends_with(key, "_regularizer")) {
+        *expected = "a regulariser of liana";
+        return liana__regularizer_from_keras(arena, value);
+    }
+    bool constrains = liana__ends_with(key, "_constraint");
+    *expected = constrains ? "a constraint of liana" : NULL;
+    return constrains ? liana__constraint_from_keras(arena, value) : NULL;
+}
+
+/* By the name of its class, if it has one. */
+static liana_status refuse_class(const liana__value *value, const char *where, const char *key, const char *expected,
+                                 liana__error *error)
+{
+    const liana__value *name = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "class_name") : NULL;
+    if (!name || name->kind != LIANA__VALUE_STRING) return refuse(value, where, key, expected, error);
+    liana__fail_at(error, &name->place, where, "%s: found '%.60s', expected %s, or one of a plugin that is loaded", key,
+                   name->string, expected);
+    if (error) error->status = LIANA_UNIMPLEMENTED;
+    return LIANA_UNIMPLEMENTED;
+}
+
+/* *item becomes the text, if the option is one that the tables keep as text. */
+static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
+                              liana__value **item, liana__error *error)
+{
+    const liana__value *value = *item;
+    const char *expected, *name = text_from_keras(context, arena, key, value, &expected);
+    if (!expected) return LIANA_OK;
+    if (!name) return refuse_class(value, where, key, expected, error);
+    *item = liana__value_string(arena, name);
+    if (*item) (*item)->place = value->place;
     return LIANA_OK;
 }
 
@@ -196,11 +232,8 @@ liana_status liana__keras_read_config(const liana_context *context, const liana_
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
         is_option = is_option && liana__fields_find(type->options, key);
         if (is_neutral(key) && !is_option) continue;
-        if (liana__ends_with(key, "_initializer")) {
-            LIANA_TRY(read_initializer(context, arena, item, where, key, &item, error));
-        } else if (strcmp(key, "activation") == 0) {
-            item = read_activation(arena, item);
-        }
+        LIANA_TRY(read_text(context, arena, where, key, &item, error));
+        if (strcmp(key, "activation") == 0) item = read_activation(arena, item);
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);

@@ -80,14 +80,15 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
     if (!request.type) {
-        liana__fail_at(&r->error, &class_value->place, where, "liana has no layer class '%.60s'%s%s%s",
-                       class_value->string, nearest ? "; the nearest is '" : "", nearest ? nearest : "",
-                       nearest ? "'" : "");
+        liana__fail_at(
+            &r->error, &class_value->place, where,
+            "liana has no layer class '%.60s'%s%s%s; if it is one of your own, register it first, or load its plugin",
+            class_value->string, nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
         r->error.status = LIANA_UNIMPLEMENTED;
         return LIANA_UNIMPLEMENTED;
     }
     LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
-    size_t source = inputs && num_inputs ? inputs[0] : r->model->num_nodes - 1;
+    size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
     LIANA_TRY(
@@ -197,7 +198,7 @@ static liana_status add_input_like(reader *r, const liana__value *layer, const l
 static liana_status add_nested_in_sequence(reader *r, const liana__value *layer)
 {
     liana_model *inner = NULL;
-    size_t before = r->model->num_nodes ? r->model->num_nodes - 1 : LIANA__NONE;
+    size_t before = liana__model_last_node(r->model);
     liana_status status = read_inner(r, layer, before, &inner);
     if (status == LIANA_OK && before == LIANA__NONE) status = add_input_like(r, layer, inner);
     if (status == LIANA_OK) status = nest(r, layer, inner, NULL, 0);

@@ -20,13 +20,23 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
     return list;
 }
 
-/* Options that the tables keep as text: initialisers become objects, no activation becomes "linear". */
+/* The object of an initialiser, regulariser or constraint; NULL: the option is none of them, or out of memory. */
+static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
+{
+    if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
+    if (liana__ends_with(key, "_regularizer")) return liana__regularizer_to_keras(arena, text);
+    return liana__ends_with(key, "_constraint") ? liana__constraint_to_keras(arena, text) : NULL;
+}
+
+/* Options that the tables keep as text become objects; no activation becomes "linear". */
 static void write_texts(const liana_context *context, liana__arena *arena, liana__value *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
-        if (liana__ends_with(config->keys[i], "_initializer") && item->kind == LIANA__VALUE_STRING) {
-            liana__value_set(arena, config, config->keys[i], liana__initializer_to_keras(context, arena, item->string));
+        liana__value *made =
+            item->kind == LIANA__VALUE_STRING ? write_text(context, arena, config->keys[i], item->string) : NULL;
+        if (made) {
+            liana__value_set(arena, config, config->keys[i], made);
         } else if (strcmp(config->keys[i], "activation") == 0 && item->kind == LIANA__VALUE_NULL) {
             liana__value_set(arena, config, config->keys[i], liana__value_string(arena, "linear"));
         }

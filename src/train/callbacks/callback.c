@@ -15,6 +15,14 @@ const liana__callback *const liana__callbacks[] = {
     NULL,
 };
 
+const liana__callback *const liana__controls[] = {
+#define LIANA__CONTROL(stem, name) &liana__control_##name,
+#include "train/callbacks/controls.def"
+#undef LIANA__CONTROL
+    NULL,
+};
+
+enum { NUM_CONTROLS = sizeof liana__controls / sizeof *liana__controls - 1 };
 enum { NUM_CALLBACKS = sizeof liana__callbacks / sizeof *liana__callbacks - 1 };
 
 /* ---- the list ---- */
@@ -105,6 +113,29 @@ liana_status liana__callback_list_read(liana__callback_list *list, const liana_c
         LIANA_TRY(read_item(list, own, value->items[i], key, arena, error));
     }
     return LIANA_OK;
+}
+
+liana_status liana__control_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                 liana__arena *arena, liana__error *error)
+{
+    static const char *const ignored[] = {"name", NULL};
+    const char *name = NULL, *nearest = NULL;
+    const liana__value *map = NULL;
+    const void *options = NULL;
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    LIANA_TRY(liana__choice_read(value, where, "a control: annealing, or {name: annealing, every_steps: 50}", &name,
+                                 &map, error));
+    const liana__callback *type =
+        liana__controls[liana__named_find(LIANA__NAMED_POINTERS(liana__callback, liana__controls, NUM_CONTROLS), name,
+                                          &nearest)];
+    if (!type) {
+        const char *hint = nearest ? liana__hint(nearest).text : "";
+        return liana__fail_at(error, &value->place, where,
+                              "there is no control '%.60s'; 'liana list controls' shows them%s", name, hint);
+    }
+    LIANA_TRY(liana__choice_options(type->options, map, where, ignored, arena, &options, error));
+    if (type->check) LIANA_TRY(type->check(options, map, where, error));
+    return liana__callback_list_add(list, type, options, type->name, NULL, error);
 }
 
 /* ---- running ---- */

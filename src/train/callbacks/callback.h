@@ -15,7 +15,8 @@ typedef enum liana__callback_event {
     LIANA__ON_TRAIN_BEGIN, /* also of a training that goes on from a checkpoint; states are loaded */
     LIANA__ON_EPOCH_BEGIN, /* before its first update; not repeated where an epoch goes on from a checkpoint */
     LIANA__ON_STEP_BEGIN,
-    LIANA__ON_STEP_END, /* an update is done */
+    LIANA__ON_STEP_END,   /* an update is done */
+    LIANA__ON_DIVERGENCE, /* an update's loss is not finite: a callback may go back, and say so with context->recovered */
     LIANA__ON_VALIDATION_BEGIN,
     LIANA__ON_VALIDATION_STEP, /* a batch of the validation is done */
     LIANA__ON_VALIDATION_END,
@@ -62,7 +63,20 @@ typedef struct liana__callback {
 /* All callbacks in the order of callbacks.def, NULL-terminated. */
 extern const liana__callback *const liana__callbacks[];
 
+#define LIANA__CONTROL(stem, name) extern const liana__callback liana__control_##name;
+#include "train/callbacks/controls.def"
+#undef LIANA__CONTROL
+
+/* The same of controls.def. A control's name is in lower case: it is no class of Keras's. */
+extern const liana__callback *const liana__controls[];
+
 /* ---- what callbacks see, and what they ask for ---- */
+
+/* The sums of the last update, as liana__totals_add takes them. Borrowed until the next one. */
+typedef struct liana__update_sums {
+    const float *sums;
+    int64_t count, bad_records;
+} liana__update_sums;
 
 /* Where a training is. Callbacks may read all of it; they change something through the functions below. */
 struct liana_fit_context {
@@ -72,6 +86,7 @@ struct liana_fit_context {
     int64_t step;                    /* updates done in this epoch; in a validation, its batches */
     int64_t steps;                   /* of this epoch, or this validation */
     const liana__totals *totals;     /* of the epoch so far */
+    liana__update_sums update;       /* at the end of a step */
     const liana__totals *validation; /* count 0: none in this epoch, or none yet */
     bool validates;                  /* the training has validation data */
     double learning_rate;            /* of the last update; 0 before the first */
@@ -88,6 +103,8 @@ struct liana_fit_context {
     bool stopping;    /* the training ends well */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
+    bool recovered; /* from a loss that is not finite */
+    void *loop;     /* for liana__fit_validate */
     char stopped_by[64];
     char reason[256];
     liana__error *error;
@@ -97,6 +114,12 @@ struct liana_fit_context {
  * epoch without validation. Errors: INVALID_CONFIG if the training never has it; the message names those it has. */
 liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,
                                liana__error *error) LIANA_MUST_USE;
+
+/* Measures the weights as they are now on the validation data, in the middle of an epoch too. *measured is borrowed until
+ * the next measurement. Callbacks get its steps. At the begin of a step, and at the end of the training. Errors: those of
+ * liana__evaluate; CANCELLED if a callback interrupted it. */
+liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Ends the training well: after this update if it is asked for at a step, else after this epoch. The state is saved.
  * The first one to ask is named with its reason. */
@@ -135,6 +158,11 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana__c
  * Options are in the arena. Errors: INVALID_CONFIG with the place; OUT_OF_MEMORY. */
 liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
                                        const char *where, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* Adds the control of a training as in YAML: annealing, or {name: annealing, every_steps: 50}. NULL: none. The rest is as
+ * for liana__callback_list_read. */
+liana_status liana__control_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                 liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* Calls all for an event, in order. NULL: there is no list. Errors: those of the callbacks, with the name. */
 liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,

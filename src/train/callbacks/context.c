@@ -49,7 +49,7 @@ liana_status liana__fit_metric(const liana_fit_context *context, const char *nam
     if (index < 0 || (is_validation && !context->validates)) return fail_unknown(context, name, error);
     const liana__totals *totals = is_validation ? context->validation : context->totals;
     *known = totals && totals->count > 0;
-    if (*known) *value = liana__totals_mean(totals, (size_t)index);
+    if (*known) *value = liana__totals_value(totals, (size_t)index);
     return LIANA_OK;
 }
 

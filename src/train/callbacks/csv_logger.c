@@ -82,7 +82,7 @@ static void add_means(const csv_options *options, csv_logger *own, const liana__
 {
     for (size_t i = 0; i < count; i++) {
         liana__text_add(&own->text, "%s", options->separator);
-        if (totals->count) liana__text_add_double(&own->text, liana__totals_mean(totals, i));
+        if (totals->count) liana__text_add_double(&own->text, liana__totals_value(totals, i));
     }
 }
 

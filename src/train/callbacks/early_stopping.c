@@ -79,7 +79,7 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     if (!known || context->epoch <= options->start_from_epoch) return LIANA_OK;
     own->wait++;
     bool improved = isnan(own->best) || liana__monitor_improves(&options->watched, value, own->best);
-    if (options->restore_best_weights && (improved || !own->weights.model)) {
+    if (options->restore_best_weights && (improved || !own->weights.taken)) {
         LIANA_TRY(liana__snapshot_take(&own->weights, context, error));
         own->best_epoch = context->epoch;
     }
@@ -100,7 +100,7 @@ static liana_status train_end(liana__callback_item *item, liana_fit_context *con
 {
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
-    bool is_better = own->weights.model && own->best_epoch != context->epoch;
+    bool is_better = own->weights.taken && own->best_epoch != context->epoch;
     if (!options->restore_best_weights || !is_better) return LIANA_OK;
     liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g", (long long)own->best_epoch,
                 options->watched.monitor, own->best);

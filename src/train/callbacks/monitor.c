@@ -5,14 +5,23 @@
 
 const char *const liana__monitor_modes[] = {"auto", "min", "max", NULL};
 
-static bool smaller_is_better(const liana__monitor_options *options)
+/* Whether the name has one of these in it. */
+static bool names_one(const char *name, const char *const *parts)
 {
-    static const char *const falling[] = {"loss", "error", "mse", "mae", "crossentropy", "divergence", "perplexity"};
-    if (options->mode != LIANA__MONITOR_AUTO) return options->mode == LIANA__MONITOR_MIN;
-    for (size_t i = 0; i < sizeof falling / sizeof *falling; i++) {
-        if (strstr(options->monitor, falling[i])) return true;
+    for (; *parts; parts++) {
+        if (strstr(name, *parts)) return true;
     }
     return false;
+}
+
+static const char *const falling[] = {"loss", "error", "mse", "mae", "crossentropy", "divergence", "perplexity", NULL};
+static const char *const rising[] = {"accuracy", "precision", "recall",   "auc", "f1",
+                                     "fbeta",    "kappa",     "matthews", NULL};
+
+static bool smaller_is_better(const liana__monitor_options *options)
+{
+    if (options->mode != LIANA__MONITOR_AUTO) return options->mode == LIANA__MONITOR_MIN;
+    return names_one(options->monitor, falling);
 }
 
 bool liana__monitor_improves(const liana__monitor_options *options, double value, double reference)
@@ -21,10 +30,23 @@ bool liana__monitor_improves(const liana__monitor_options *options, double value
     return value - options->min_delta > reference;
 }
 
+double liana__monitor_worsening(const liana__monitor_options *options, double value, double reference)
+{
+    return smaller_is_better(options) ? value - reference : reference - value;
+}
+
 liana_status liana__monitor_check(const liana__monitor_options *options, const liana_fit_context *context,
                                   liana__error *error)
 {
     double value;
     bool known;
-    return liana__fit_metric(context, options->monitor, &value, &known, error);
+    LIANA_TRY(liana__fit_metric(context, options->monitor, &value, &known, error));
+    const bool falls = names_one(options->monitor, falling), rises = !falls && names_one(options->monitor, rising);
+    const bool contradicts =
+        (falls && options->mode == LIANA__MONITOR_MAX) || (rises && options->mode == LIANA__MONITOR_MIN);
+    if (!contradicts) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the mode is '%s', but '%s' is better if it is %s; use '%s' or 'auto'",
+                       liana__monitor_modes[options->mode], options->monitor, falls ? "smaller" : "greater",
+                       falls ? "min" : "max");
 }

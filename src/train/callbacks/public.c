@@ -30,6 +30,16 @@ int64_t liana_fit_iteration(const liana_fit_context *context)
     return context ? context->training->state.iteration : 0;
 }
 
+int64_t liana_fit_num_replicas_in_sync(const liana_fit_context *context)
+{
+    return context ? (int64_t)context->training->num_replicas : 0;
+}
+
+const char *liana_fit_strategy(const liana_fit_context *context)
+{
+    return context ? context->training->strategy : NULL;
+}
+
 double liana_fit_learning_rate(const liana_fit_context *context)
 {
     return context ? context->learning_rate : 0;

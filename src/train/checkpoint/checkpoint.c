@@ -1,4 +1,4 @@
-/* Writes, lists and reads checkpoints. */
+/* Lists and reads checkpoints. */
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/crc32c.h"
@@ -6,6 +6,7 @@
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "program/variables_file.h"
+#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -13,99 +14,14 @@
 
 const char *const liana__checkpoint_variables = "variables.safetensors";
 const char *const liana__checkpoint_state = "state.json";
-static const char *const PREFIX = "step-";
-static const char *const CHANGED = "-changed";     /* behind the number: a callback changed weights after the update */
-static const char *const CALLBACKS = "callbacks/"; /* before the names of their arrays */
-static const char *const CHECKSUM = "crc32c";
-enum { FORMAT_VERSION = 1, STATE_LIMIT = 64 << 20 };
-
-/* ---- saving ---- */
-
-/* The variables, then the arrays that callbacks keep. */
-static liana_status write_variables(const char *path, const liana__variables *variables, const liana__kept_values *kept,
-                                    liana__arena *arena, uint32_t *checksum, liana__error *error)
-{
-    liana__safetensors_tensor *arrays = liana__arena_allocate(arena, (kept->num_arrays + 1) * sizeof *arrays);
-    if (!arrays) return liana__fail_memory(error, "a checkpoint");
-    for (size_t i = 0; i < kept->num_arrays; i++) {
-        const liana__kept_array *array = &kept->arrays[i];
-        arrays[i] = (liana__safetensors_tensor){.name = liana__arena_format(arena, "%s%s", CALLBACKS, array->name),
-                                                .dtype = liana__file_dtype(array->dtype),
-                                                .rank = array->shape.rank,
-                                                .data = array->data,
-                                                .size = liana__kept_array_size(array)};
-        memcpy(arrays[i].shape, array->shape.dims, sizeof arrays[i].shape);
-    }
-    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
-    return liana__variables_write_file(path, variables, arrays, kept->num_arrays, arena, checksum, error);
-}
-
-/* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
- * the same way. */
-static bool state_checksum(const liana__value *state, uint32_t *checksum)
-{
-    liana__text text = {0};
-    liana__value_write_json(state, 0, &text);
-    bool enough = !text.failed && text.data;
-    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
-    liana__text_free(&text);
-    return enough;
-}
-
-/* How a training ended, if it did. */
-static void add_end(const liana__training_state *state, liana__value *map, liana__arena *arena)
-{
-    if (!state->ended) return;
-    const liana__training_length *length = &state->ended_length;
-    liana__value *end = liana__value_map(arena);
-    liana__value_set(arena, end, "epochs", liana__value_int(arena, length->epochs));
-    liana__value_set(arena, end, "steps", liana__value_int(arena, length->steps));
-    liana__value_set(arena, end, "minutes", liana__value_float(arena, length->minutes));
-    liana__value_set(arena, end, "stopped_by", liana__value_string(arena, state->stopped_by));
-    liana__value_set(arena, map, "ended", end);
-}
-
-static liana_status write_state(const char *path, const liana__variables *variables, const liana__training_state *state,
-                                uint32_t checksum, liana__arena *arena, liana__error *error)
-{
-    const char *isa = liana__isa_name(variables->device->context->isa);
-    liana__value *map = liana__value_map(arena);
-    liana__value_set(arena, map, "version", liana__value_int(arena, FORMAT_VERSION));
-    liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
-    liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
-    liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
-    if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
-    liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
-    liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
-    liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
-    liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
-    liana__value_set(arena, map, "running", liana__totals_value(&state->running, arena));
-    liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
-    liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
-    liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
-    if (state->callbacks.values) {
-        liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));
-    }
-    add_end(state, map, arena);
-    liana__value_set(arena, map, "variables_crc32", liana__value_int(arena, checksum));
-    uint32_t own;
-    if (arena->failed || !state_checksum(map, &own)) return liana__fail_memory(error, "a checkpoint");
-    liana__value_set(arena, map, CHECKSUM, liana__value_int(arena, own));
-    liana__text text = {0};
-    liana__value_write_json(map, 2, &text);
-    bool enough = !text.failed && !arena->failed;
-    liana_status status =
-        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
-    liana__text_free(&text);
-    return status;
-}
+enum { STATE_LIMIT = 64 << 20 };
 
 bool liana__checkpoint_is_name(const char *name)
 {
-    if (!liana__starts_with(name, PREFIX)) return false;
-    const char *number = name + strlen(PREFIX);
+    if (!liana__starts_with(name, LIANA__CHECKPOINT_PREFIX)) return false;
+    const char *number = name + strlen(LIANA__CHECKPOINT_PREFIX);
     size_t digits = strspn(number, "0123456789");
-    return digits && (!number[digits] || strcmp(number + digits, CHANGED) == 0);
+    return digits && (!number[digits] || strcmp(number + digits, LIANA__CHECKPOINT_CHANGED) == 0);
 }
 
 static liana_status list_checkpoints(const char *folder, liana__arena *arena, liana__paths *names, liana__error *error)
@@ -119,60 +35,6 @@ static liana_status list_checkpoints(const char *folder, liana__arena *arena, li
         if (liana__checkpoint_is_name(all.items[i])) names->items[names->count++] = all.items[i];
     }
     return LIANA_OK;
-}
-
-static liana_status remove_old(const char *folder, int64_t keep, liana__arena *arena, liana__error *error)
-{
-    liana__paths names;
-    LIANA_TRY(list_checkpoints(folder, arena, &names, error));
-    for (size_t i = 0; keep > 0 && i + (size_t)keep < names.count; i++) {
-        const char *path = liana__path_join(arena, folder, names.items[i]);
-        if (!path) return liana__fail_memory(error, "a checkpoint");
-        LIANA_TRY(liana__folder_remove(path, error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status write_checkpoint(const char *unfinished, const liana__variables *variables,
-                                     const liana__training_state *state, liana__arena *arena, liana__error *error)
-{
-    const char *variables_path = liana__path_join(arena, unfinished, liana__checkpoint_variables);
-    const char *state_path = liana__path_join(arena, unfinished, liana__checkpoint_state);
-    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
-    uint32_t checksum;
-    LIANA_TRY(liana__folder_make(unfinished, error));
-    LIANA_TRY(write_variables(variables_path, variables, &state->callbacks, arena, &checksum, error));
-    return write_state(state_path, variables, state, checksum, arena, error);
-}
-
-static liana_status save(const char *folder, const liana__variables *variables, const liana__training_state *state,
-                         int64_t keep, liana__arena *arena, liana__error *error)
-{
-    const char *final = liana__arena_format(arena, "%s/%s%010lld%s", folder, PREFIX, (long long)state->iteration,
-                                            state->changed_after_update ? CHANGED : "");
-    const char *unfinished = liana__arena_format(arena, "%s/unfinished", folder);
-    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
-    /* The state after an update is always the same, so one that is there already need not be written again. */
-    if (liana__folder_exists(final)) return LIANA_OK;
-    LIANA_TRY(liana__folder_remove(unfinished, error));
-    liana_status status = write_checkpoint(unfinished, variables, state, arena, error);
-    if (status == LIANA_OK) status = liana__folder_rename(unfinished, final, error);
-    if (status != LIANA_OK) {
-        /* Removes useless files from a full disk. If that fails too, the next save tries again. */
-        liana_status cleaned = liana__folder_remove(unfinished, NULL);
-        (void)cleaned;
-        return status;
-    }
-    return remove_old(folder, keep, arena, error);
-}
-
-liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
-                                    const liana__training_state *state, int64_t keep, liana__error *error)
-{
-    liana__arena arena = {0};
-    liana_status status = save(folder, variables, state, keep, &arena, error);
-    liana__arena_free(&arena);
-    return status == LIANA_OK ? status : liana__fail_within(error, "the checkpoint could not be saved");
 }
 
 liana_status liana__checkpoint_set_aside(const char *path, liana__error *error)
@@ -246,7 +108,7 @@ static liana_status call_damaged(const char *path, liana_status status, liana__e
 
 static liana_status load_array(const liana__safetensors_tensor *tensor, liana__kept_values *kept, liana__error *error)
 {
-    liana__kept_array array = {.name = tensor->name + strlen(CALLBACKS), .data = tensor->data};
+    liana__kept_array array = {.name = tensor->name + strlen(LIANA__CHECKPOINT_CALLBACKS), .data = tensor->data};
     while (array.dtype < LIANA_NUM_DTYPES && liana__file_dtype(array.dtype) != tensor->dtype) array.dtype++;
     array.shape.rank = tensor->rank;
     memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
@@ -261,7 +123,7 @@ static liana_status load_arrays(const liana__safetensors *file, liana__kept_valu
     const liana__safetensors_contents *contents = &file->contents;
     for (size_t i = 0; i < contents->num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &contents->tensors[i];
-        if (liana__starts_with(tensor->name, CALLBACKS)) LIANA_TRY(load_array(tensor, kept, error));
+        if (liana__starts_with(tensor->name, LIANA__CHECKPOINT_CALLBACKS)) LIANA_TRY(load_array(tensor, kept, error));
     }
     return LIANA_OK;
 }
@@ -342,9 +204,9 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     *state = (liana__training_state){.data = state->data, .running = state->running};
     int64_t version;
     LIANA_TRY(read_count(value, "version", &version, error));
-    if (version != FORMAT_VERSION) {
+    if (version != LIANA__CHECKPOINT_VERSION) {
         return liana__fail(error, LIANA_INVALID_DATA, "its version is %lld, but this liana reads version %d",
-                           (long long)version, FORMAT_VERSION);
+                           (long long)version, LIANA__CHECKPOINT_VERSION);
     }
     /* Older checkpoints are of a first fit. */
     if (liana__value_get(value, "earlier_epochs")) {
@@ -353,6 +215,9 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     LIANA_TRY(read_count(value, "epoch", &state->epoch, error));
     LIANA_TRY(read_count(value, "step", &state->step, error));
     LIANA_TRY(read_count(value, "iteration", &state->iteration, error));
+    if (liana__value_get(value, "taken_back")) {
+        LIANA_TRY(read_count(value, "taken_back", &state->taken_back, error));
+    }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
@@ -361,8 +226,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     LIANA_TRY(read_callbacks(value, state, error));
     LIANA_TRY(
         liana__history_read(liana__value_get(value, "history"), state->running.objective, &state->history, error));
-    if (!liana__value_get(value, "initial_epoch")) return LIANA_OK;
-    return read_count(value, "initial_epoch", &state->history.first_epoch, error);
+    if (liana__value_get(value, "initial_epoch")) {
+        LIANA_TRY(read_count(value, "initial_epoch", &state->history.first_epoch, error));
+    }
+    return liana__decisions_read(liana__value_get(value, "decisions"), &state->decisions, error);
 }
 
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
@@ -375,12 +242,27 @@ static liana_status read_state_file(const char *path, liana__arena *arena, liana
     LIANA_TRY(status);
     int64_t expected;
     uint32_t found;
-    LIANA_TRY(read_count(*value, CHECKSUM, &expected, error));
-    liana__value_remove(*value, CHECKSUM);
-    if (!state_checksum(*value, &found)) return liana__fail_memory(error, "a checkpoint");
+    LIANA_TRY(read_count(*value, LIANA__CHECKPOINT_CHECKSUM, &expected, error));
+    liana__value_remove(*value, LIANA__CHECKPOINT_CHECKSUM);
+    if (!liana__checkpoint_checksum(*value, &found)) return liana__fail_memory(error, "a checkpoint");
     if (found == expected) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA, "its checksum is %lld, but it records %lld", (long long)found,
                        (long long)expected);
+}
+
+bool liana__checkpoint_is_at(const char *path, int64_t epoch, int64_t step, bool ended)
+{
+    liana__arena arena = {0};
+    liana__value *state;
+    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
+    int64_t own_epoch = -1, own_step = -1;
+    bool is_read = file && read_state_file(file, &arena, &state, NULL) == LIANA_OK &&
+                   read_count(state, "epoch", &own_epoch, NULL) == LIANA_OK &&
+                   read_count(state, "step", &own_step, NULL) == LIANA_OK;
+    bool same =
+        is_read && own_epoch == epoch && own_step == step && (liana__value_get(state, "ended") != NULL) == ended;
+    liana__arena_free(&arena);
+    return same;
 }
 
 /* The state of the newest checkpoint that can be read, or NULL. */
@@ -427,6 +309,7 @@ static liana_status load(const char *path, liana__variables *variables, liana__t
     status = load_variables(variables_path, (uint32_t)checksum, variables, state ? &state->callbacks : NULL, error);
     if (status != LIANA_OK && state) {
         liana__history_free(&state->history);
+        liana__decisions_free(&state->decisions);
         liana__kept_values_free(&state->callbacks);
     }
     return status;

@@ -167,6 +167,7 @@ typedef struct liana__train_config {
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* batches of a validation, at most; 0: all */
     int64_t prediction_batch_size; /* 0: validation_batch_size */
+    const liana__value *control;   /* as liana__control_read takes it, or NULL */
     const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
     int64_t microbatch;            /* examples of one shard; 0: chosen from the graph */
     int remainder;                 /* liana__remainder: the examples left at the end of an epoch */
@@ -178,12 +179,12 @@ typedef struct liana__train_config {
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
-    const char *device;   /* a backend's name */
-    const char *strategy; /* its name */
-    int precision;        /* liana_precision */
-    int recompute;        /* liana_recompute */
-    int64_t memory;       /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
-    int64_t threads;      /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
+    const char *device;           /* a backend's name */
+    const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
+    int precision;                /* liana_precision */
+    int recompute;                /* liana_recompute */
+    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
+    int64_t threads; /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
 } liana__train_config;
 
 typedef struct liana__checkpoint_config {

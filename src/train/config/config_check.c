@@ -238,6 +238,7 @@ static liana_status check_train(const liana__config *config, liana__error *error
     liana_status status =
         liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error);
     if (status == LIANA_OK) status = check_decay(config, &choice.learning_rate, error);
+    if (status == LIANA_OK) status = liana__control_read(&callbacks, train->control, "train.control", &arena, error);
     if (status == LIANA_OK) {
         status =
             liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);

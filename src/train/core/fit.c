@@ -21,6 +21,7 @@ typedef struct fit_run {
     int64_t end_step;        /* the same, or less if the fit ends in it */
     liana__timing_epoch timing;
     liana__totals validation; /* of the running epoch */
+    liana__totals measured;   /* by liana__fit_validate */
     double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
     liana_fit_context context;
 } fit_run;
@@ -80,12 +81,12 @@ static double worst_loss(const liana__objective *objective, const float *sums)
     return (double)sums[worst];
 }
 
-static liana_status check_finite(const fit_run *fit, const float *sums)
+static liana_status check_finite(const fit_run *fit, const float *sums, liana__error *error)
 {
     double loss = worst_loss(fit->training->objective, sums);
     if (isfinite(loss)) return LIANA_OK;
     return liana__fail(
-        fit->error, LIANA_OUT_OF_RANGE,
+        error, LIANA_OUT_OF_RANGE,
         "the loss is %g at epoch %lld, step %lld (learning rate %g): training has diverged; try a smaller "
         "learning rate or a warm-up",
         loss, (long long)fit->state->epoch + 1, (long long)fit->state->step + 1, fit->context.learning_rate);
@@ -97,6 +98,21 @@ static void set_rate(fit_run *fit, int64_t iteration)
     fit->context.learning_rate = fit->context.scheduled_rate * fit->state->rate_factor;
 }
 
+/* The update counts as done, but not for the sums of the epoch, if a callback knows a state to go back to. */
+static liana_status recover(fit_run *fit, const float *sums)
+{
+    liana__error diverged = {0};
+    liana_status status = check_finite(fit, sums, &diverged);
+    fit->context.recovered = false;
+    fit->state->changed_after_update = false;
+    fit->state->iteration++;
+    fit->state->step++;
+    LIANA_TRY(call_training(fit, LIANA__ON_DIVERGENCE));
+    if (fit->context.recovered) return LIANA_OK;
+    *fit->error = diverged;
+    return status;
+}
+
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
     const liana__fit_options *options = fit->options;
@@ -105,10 +121,12 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
     liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
-    set_rate(fit, state->iteration);
-    LIANA_TRY(liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, state->iteration + 1,
-                                  &sums, fit->error));
-    LIANA_TRY(check_finite(fit, sums));
+    const int64_t applied = liana__training_state_applied(state);
+    set_rate(fit, applied);
+    LIANA_TRY(
+        liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error));
+    if (check_finite(fit, sums, NULL) != LIANA_OK) return recover(fit, sums);
+    fit->context.update = (liana__update_sums){sums, batch->count, batch->num_positions - batch->count};
     liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
     for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
         options->seen_classes[batch->labels[i]] = true;
@@ -135,7 +153,10 @@ static liana_status train_epoch(fit_run *fit)
     if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
     while (state->step < fit->end_step && !halts(fit)) {
         liana__batch *batch;
-        LIANA_TRY(call_training(fit, LIANA__ON_STEP_BEGIN));
+        liana_status begun = call_training(fit, LIANA__ON_STEP_BEGIN);
+        /* Also out of a validation that a callback asked for: it is done again. */
+        if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
+        LIANA_TRY(begun);
         if (halts(fit)) break;
         LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
         liana_status status = train_step(fit, batch);
@@ -173,6 +194,22 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     return context->interrupted ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
 }
 
+static int64_t validation_steps(const fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
+    return options->validation_steps && options->validation_steps < steps ? options->validation_steps : steps;
+}
+
+static void begin_validation(liana_fit_context *context, const liana__totals *totals, int64_t steps)
+{
+    context->step = 0;
+    context->steps = steps;
+    context->validation = totals;
+    context->seconds = context->wait = 0;
+    context->images = 0;
+}
+
 static liana_status validate(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
@@ -180,18 +217,32 @@ static liana_status validate(fit_run *fit)
     int64_t every = options->validation_freq ? options->validation_freq : 1;
     liana__totals_clear(&fit->validation);
     if (!options->validation || (fit->state->epoch + 1) % every != 0) return LIANA_OK;
-    int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
-    if (options->validation_steps && options->validation_steps < steps) steps = options->validation_steps;
-    context->step = 0;
-    context->steps = steps;
-    context->validation = &fit->validation;
-    context->seconds = context->wait = 0;
-    context->images = 0;
+    begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
     validation progress = {fit, liana__clock_seconds()};
-    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, steps, &fit->validation, report_validation,
-                              &progress, fit->error));
+    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, context->steps, &fit->validation,
+                              report_validation, &progress, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
+}
+
+liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
+{
+    fit_run *fit = context->loop;
+    const liana_fit_context before = *context;
+    *measured = &fit->measured;
+    liana__totals_clear(&fit->measured);
+    begin_validation(context, &fit->measured, validation_steps(fit));
+    validation progress = {fit, liana__clock_seconds()};
+    liana_status status = liana__evaluate(fit->training->trainer, fit->options->validation, context->steps,
+                                          &fit->measured, report_validation, &progress, error);
+    context->step = before.step;
+    context->steps = before.steps;
+    context->seconds = before.seconds;
+    context->wait = before.wait;
+    context->images = before.images;
+    context->validation = before.validation;
+    context->running = before.running;
+    return status;
 }
 
 /* Whether the fit is as long as it was to be, after so many epochs. */
@@ -310,7 +361,8 @@ static liana_status begin_training(fit_run *fit)
     state->stopped_by[0] = 0;
     LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */
-    if (state->iteration) set_rate(fit, state->iteration - 1);
+    const int64_t applied = liana__training_state_applied(state);
+    if (applied) set_rate(fit, applied - 1);
     LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
@@ -359,6 +411,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .notes = options->notes,
                                .is_chief = true,
                                .resumed = options->resumed,
+                               .loop = &fit,
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
@@ -366,6 +419,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     fit.context.epochs = fit.plan.epochs;
     liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
+    liana__totals_free(&fit.measured);
     /* The callbacks may be gone before the state is. */
     liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
     return status == LIANA_OK ? kept : status;

@@ -8,7 +8,7 @@ liana__measured liana__totals_finish(const liana__totals *totals)
 {
     liana__measured measured = {.count = totals->count, .bad_records = totals->bad_records};
     for (size_t i = 0; totals->objective && i < totals->objective->num_values; i++) {
-        measured.values[i] = liana__totals_mean(totals, i);
+        measured.values[i] = liana__totals_value(totals, i);
     }
     return measured;
 }
@@ -94,7 +94,7 @@ static liana__value *list_of(const double *numbers, size_t count, liana__arena *
 }
 
 /* Before the first example there are no sums to write. */
-liana__value *liana__totals_value(const liana__totals *totals, liana__arena *arena)
+liana__value *liana__totals_state(const liana__totals *totals, liana__arena *arena)
 {
     liana__value *map = liana__value_map(arena);
     size_t count = totals->objective && totals->count ? totals->objective->num_sums : 0;

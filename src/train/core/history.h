@@ -48,7 +48,7 @@ liana__value *liana__timing_value(const liana__history *history, liana__arena *a
 
 /* The exact state, for checkpoints. liana__totals_read writes into totals of the same objective. Reading errors:
  * INVALID_DATA. */
-liana__value *liana__totals_value(const liana__totals *totals, liana__arena *arena);
+liana__value *liana__totals_state(const liana__totals *totals, liana__arena *arena);
 liana__value *liana__history_state(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
 liana_status liana__totals_read(const liana__value *value, liana__totals *totals, liana__error *error) LIANA_MUST_USE;

@@ -269,6 +269,11 @@ static liana_status lay_out(const reading *own)
     liana__objective *objective = own->objective;
     bool several = objective->num_outputs > 1;
     objective->num_sums = objective->num_outputs;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (!objective->outputs[i].masked) continue;
+        objective->outputs[i].count_sum = objective->num_sums++;
+        objective->num_masked++;
+    }
     objective->value_names[objective->num_values++] = "loss";
     for (size_t i = 0; several && i < objective->num_outputs; i++) {
         const char *name = liana__arena_format(own->arena, "%s_loss", objective->outputs[i].name);
@@ -281,6 +286,8 @@ static liana_status lay_out(const reading *own)
         objective->num_sums += metric->num_sums;
         if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
     }
+    objective->is_regularized = liana__model_is_regularized(own->request->model);
+    if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
     return LIANA_OK;
 }
 
@@ -313,6 +320,7 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(read_losses(&own));
     LIANA_TRY(read_loss_weights(&own));
     for (size_t i = 0; i < objective->num_outputs; i++) LIANA_TRY(choose_target(&own, i));
+    LIANA_TRY(liana__objective_find_masks(request->model, objective, error));
     LIANA_TRY(read_metrics(&own));
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;

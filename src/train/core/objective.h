@@ -2,7 +2,11 @@
  *
  * A leaf (shard) gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
  * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then the
- * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras. */
+ * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
+ *
+ * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums nor
+ * in the number of elements. That number is then known only when the batch is there, so a leaf counts it as one more
+ * sum. Training needs it before gradients are computed: a step of its own counts first (LIANA__STEP_COUNTING). */
 #ifndef LIANA_TRAIN_OBJECTIVE_H
 #define LIANA_TRAIN_OBJECTIVE_H
 
@@ -28,6 +32,8 @@ typedef struct liana__objective_output {
     liana_dtype target_dtype;          /* s32 for classes, else f32 */
     liana_shape target_shape;          /* with a batch of 1 */
     int64_t elements;                  /* of the loss, in one example */
+    bool masked;                       /* the model gives a mask; only where there is a loss */
+    size_t count_sum;                  /* ... where the number of elements that count is, in a leaf's vector */
     liana__activation_kind activation; /* of the loss; what metrics and predictions see has gone through it */
 } liana__objective_output;
 
@@ -43,7 +49,12 @@ typedef struct liana__objective {
     size_t num_outputs;
     liana__objective_metric metrics[LIANA__MAX_METRICS];
     size_t num_metrics;
+    size_t num_masked; /* outputs */
     size_t num_sums;
+    /* Of a model with regularisers: which sum their penalties are, times the number of examples. They are part of the
+     * loss. */
+    bool is_regularized;
+    size_t penalty_sum;
     /* What is reported: value_names[0] is "loss". */
     const char *value_names[LIANA__MAX_VALUES];
     size_t num_values;
@@ -70,17 +81,27 @@ typedef struct liana__objective_request {
 liana_status liana__objective_create(const liana__objective_request *request, bool for_training, liana__arena *arena,
                                      liana__objective *objective, liana__error *error) LIANA_MUST_USE;
 
+/* Finds the outputs with a loss whose results have a mask. Errors: INVALID_CONFIG (a mask of another shape);
+ * OUT_OF_MEMORY. */
+liana_status liana__objective_find_masks(const liana_model *model, liana__objective *objective, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Builds the vector of sums, and the loss to differentiate: the sum over the leaf's examples. */
 typedef struct liana__objective_call {
     liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* what the model gives */
     liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */
     liana__activation_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
+    liana_tensor masks[LIANA__MAX_OUTPUTS];                 /* bool, the model's; invalid: none */
+    /* f32 [size, outputs]: what the losses of masked outputs are multiplied by to be differentiated, the same in each
+     * row: examples / elements that count, of the whole update. Invalid: 1, for what is not trained. */
+    liana_tensor scales;
     liana_tensor targets[LIANA__MAX_OUTPUTS];
     liana_tensor partners;      /* second targets of the first output, of mixed examples; invalid: none */
     liana_tensor shares;        /* f32 [size]: how much the first ones count */
     liana_tensor present;       /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
     liana_tensor loss_weights;  /* f32 [size]: of the examples' losses; invalid: all 1 */
     liana_tensor class_weights; /* f32 [classes] of the first output's loss; invalid: all 1 */
+    liana_tensor penalties;     /* [size]: of the activity regularisers; invalid: none */
     /* Filled in. */
     liana_tensor predictions[LIANA__MAX_OUTPUTS];
     liana_tensor sums; /* f32 [num_sums] */
@@ -89,6 +110,10 @@ typedef struct liana__objective_call {
 /* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
 liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call);
+/* f32, the shape of an output's loss elements: 1 where the mask lets them count, else 0. */
+liana_tensor liana__objective_mask(const liana__objective_output *output, liana_tensor mask, int64_t size);
+/* Builds f32 [num_masked]: how many elements of each masked output count. Reads masks and `present`; `size`: examples. */
+liana_tensor liana__objective_count(const liana__objective *objective, const liana__objective_call *call, int64_t size);
 
 /* Sums over batches, on the host. */
 typedef struct liana__totals {
@@ -104,7 +129,7 @@ void liana__totals_free(liana__totals *totals);
 void liana__totals_clear(liana__totals *totals);
 void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records);
 /* Value `index` of those that are reported; 0 if the count is 0. */
-double liana__totals_mean(const liana__totals *totals, size_t index);
+double liana__totals_value(const liana__totals *totals, size_t index);
 /* The metric that is a matrix, and its sums; NULL: there is none. *classes is its number of rows. */
 const double *liana__totals_matrix(const liana__totals *totals, int64_t *classes);
 

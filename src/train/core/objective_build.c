@@ -19,6 +19,17 @@ static liana_tensor sum_all(liana_tensor each)
     return liana_op_reduce_sum(each, LIANA_ALL_AXES, false);
 }
 
+/* The sum of an output's elements that count: of examples that are there, and of steps that are no padding. */
+static liana_tensor sum_counted(const liana__objective_output *output, const liana__objective_call *call, size_t index,
+                                liana_tensor each)
+{
+    if (output->masked) {
+        liana_tensor counts = liana__objective_mask(output, call->masks[index], liana_tensor_shape(each).dims[0]);
+        each = liana__by_example(each, counts);
+    }
+    return sum_all(liana__by_example(each, call->present));
+}
+
 /* What both targets give, each by its share. */
 static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tensor partner)
 {
@@ -68,14 +79,26 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
         each = share_out(call->shares, each, loss_elements(output, call, index, call->partners));
     }
     each = liana__by_example(each, call->loss_weights);
-    return sum_all(liana__by_example(each, call->present));
+    return sum_counted(output, call, index, each);
+}
+
+/* f32 scalar: what the loss of a masked output is multiplied by. */
+static liana_tensor scale_of(const liana__objective_call *call, size_t index)
+{
+    const int64_t start[2] = {0, (int64_t)index}, limit[2] = {1, (int64_t)index + 1};
+    return liana_op_reshape(liana_op_slice(call->scales, start, limit, NULL), LIANA_SCALAR);
 }
 
 /* The loss of an output as a part of the whole one. */
-static liana_tensor weighted(const liana__objective_output *output, liana_tensor loss)
+static liana_tensor weighted(const liana__objective_output *output, const liana__objective_call *call, size_t index,
+                             liana_tensor loss)
 {
-    double factor = output->weight / (double)output->elements;
-    return factor == 1 ? loss : liana_op_multiply(loss, liana__scalar_like(loss, factor));
+    double factor = output->weight / (output->masked ? 1 : (double)output->elements);
+    if (factor != 1) loss = liana_op_multiply(loss, liana__scalar_like(loss, factor));
+    if (!output->masked || !call->scales.id) return loss;
+    liana_tensor scale = scale_of(call, index);
+    if (liana_tensor_dtype(loss) != LIANA_F32) scale = liana_op_cast(scale, liana_tensor_dtype(loss));
+    return liana_op_multiply(loss, scale);
 }
 
 /* ---- metrics ---- */
@@ -100,20 +123,21 @@ static liana_tensor sum_of_elements(const liana__objective *objective, const lia
         wanted.target.tensor = call->partners;
         each = share_out(call->shares, each, metric->elements(&wanted));
     }
-    return liana_op_reshape(sum_all(liana__by_example(each, call->present)), liana_shape_of(1));
+    each = sum_counted(&objective->outputs[item->output], call, item->output, each);
+    return liana_op_reshape(each, liana_shape_of(1));
 }
 
-/* A weight for each element of the target's shape without values: [size, ...]. */
-static liana_tensor element_weights(const liana__objective_output *output, const liana__objective_call *call,
-                                    liana_tensor weights)
+/* A weight for each element, [size, ...]: that of its example, and 0 where the mask leaves it out. Invalid: all 1. */
+static liana_tensor element_weights(const liana__objective_output *output, liana_tensor mask, liana_tensor weights)
 {
+    if (output->masked) {
+        return liana__by_example(liana__objective_mask(output, mask, liana_tensor_shape(mask).dims[0]), weights);
+    }
     if (!weights.id) return weights;
     liana_shape shape = output->shape;
     shape.rank--;
     shape.dims[0] = liana_tensor_shape(weights).dims[0];
-    liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(weights, 1), shape);
-    (void)call;
-    return liana__by_example(ones, weights);
+    return liana__by_example(liana_op_broadcast_to(liana__scalar_like(weights, 1), shape), weights);
 }
 
 static liana_tensor sums_of_metric(const liana__objective *objective, const liana__objective_metric *item,
@@ -122,15 +146,15 @@ static liana_tensor sums_of_metric(const liana__objective *objective, const lian
     const liana__metric *metric = item->choice.metric;
     const liana__objective_output *output = &objective->outputs[item->output];
     bool mixed = item->output == 0 && call->partners.id;
-    liana_tensor present = call->present, own = present;
+    liana_tensor present = call->present, own = present, mask = call->masks[item->output];
     if (mixed) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
     liana__metric_call wanted = metric_call(objective, item, call, call->targets[item->output]);
-    wanted.weights = element_weights(output, call, own);
+    wanted.weights = element_weights(output, mask, own);
     liana_tensor sums = metric->add(&wanted);
     if (!mixed) return sums;
     liana_tensor others = liana_op_subtract(liana__scalar_like(call->shares, 1), call->shares);
     wanted.target.tensor = call->partners;
-    wanted.weights = element_weights(output, call, present.id ? liana_op_multiply(present, others) : others);
+    wanted.weights = element_weights(output, mask, present.id ? liana_op_multiply(present, others) : others);
     return liana_op_add(sums, metric->add(&wanted));
 }
 
@@ -142,9 +166,19 @@ static liana_tensor nothing(liana_graph *graph)
     return liana_op_reshape(liana_graph_scalar(graph, LIANA_F32, 0), liana_shape_of(1));
 }
 
+/* Adds the activities' penalties to the loss, and gives their sum, f32 [1]. The weights' are the trainer's. */
+static liana_tensor add_penalties(liana__objective_call *call, liana_graph *graph)
+{
+    if (!call->penalties.id) return nothing(graph);
+    liana_tensor sum = sum_all(liana__by_example(call->penalties, call->present));
+    if (call->loss.id) call->loss = liana_op_add(call->loss, sum);
+    if (liana_tensor_dtype(sum) != LIANA_F32) sum = liana_op_cast(sum, LIANA_F32);
+    return liana_op_reshape(sum, liana_shape_of(1));
+}
+
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call)
 {
-    liana_tensor parts[LIANA__MAX_OUTPUTS + LIANA__MAX_METRICS];
+    liana_tensor parts[LIANA__MAX_OUTPUTS + 2 + LIANA__MAX_METRICS];
     liana_graph *graph = call->outputs[0].graph;
     size_t count = 0;
     for (size_t i = 0; i < objective->num_outputs; i++) {
@@ -153,14 +187,18 @@ void liana__objective_build(const liana__objective *objective, liana__objective_
             parts[count++] = nothing(graph);
             continue;
         }
-        liana_tensor loss = total_loss(objective, call, i), part = weighted(&objective->outputs[i], loss);
+        liana_tensor loss = total_loss(objective, call, i), part = weighted(&objective->outputs[i], call, i, loss);
         call->loss = call->loss.id ? liana_op_add(call->loss, part) : part;
         parts[count++] = liana_op_reshape(loss, liana_shape_of(1));
+    }
+    if (objective->num_masked) {
+        parts[count++] = liana__objective_count(objective, call, liana_tensor_shape(call->outputs[0]).dims[0]);
     }
     for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];
         parts[count++] = item->choice.metric->elements ? sum_of_elements(objective, item, call)
                                                        : sums_of_metric(objective, item, call);
     }
+    if (objective->is_regularized) parts[count++] = add_penalties(call, graph);
     call->sums = liana_op_concat(parts, count, 0);
 }

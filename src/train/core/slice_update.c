@@ -34,7 +34,8 @@ static void add_variable(liana__update_items *items, size_t weight)
 {
     const liana__weight *variable = &items->model->weights[weight];
     int64_t size = liana_shape_size(&variable->shape);
-    items->items[items->num_items] = (liana__slice_item){variable->name, size, items->reads.whole};
+    bool whole = items->reads.whole || liana__weight_is_needed_whole(items->model, weight);
+    items->items[items->num_items] = (liana__slice_item){variable->name, size, whole};
     items->weights[items->num_items++] = weight;
     items->num_variables++;
     items->num_chunks += liana__num_chunks(size);
@@ -159,6 +160,12 @@ static liana_status check_piece(const liana__update_items *items, const liana__s
             "a slice has the elements %lld to %lld of '%s', expected all %lld: optimizer '%s' reads whole "
             "variables",
             begin, end, item->name, size, optimizer);
+    }
+    if (item->whole) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "a slice has the elements %lld to %lld of '%s', expected all %lld: its regularizer or "
+                           "constraint reads the whole variable",
+                           begin, end, item->name, size);
     }
     if (items->reads.num_rounds == 0 || fits_chunks(piece, size)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -339,6 +346,18 @@ static liana_tensor element_of(liana_tensor sums, int64_t row, int64_t column)
     return liana_op_reshape(liana_op_slice(sums, start, limit, NULL), LIANA_SCALAR);
 }
 
+/* The mean gradient of the loss, which the penalty of the piece is part of. */
+static liana_tensor gradient_of(const builder *b, size_t index, liana_tensor variable)
+{
+    const liana__update_items *items = b->items;
+    const size_t weight = items->weights[b->slice->pieces[index].item];
+    liana_tensor gradient = liana_op_divide(b->gradient_sums[index], b->count), change;
+    if (!liana__weight_is_regularized(items->model, weight)) return gradient;
+    liana_tensor penalty = liana__regularizer_of_variable(&items->model->weights[weight].regularizer, variable);
+    liana_gradients(penalty, &variable, 1, &change);
+    return liana_op_add(gradient, change);
+}
+
 /* What the optimizer is given for a piece, which is trainable piece number `row` of the slice. */
 static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row)
 {
@@ -349,9 +368,9 @@ static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row
     liana__piece_name(items, piece, name, sizeof name);
     liana__optimizer_step step = {.options = items->optimizer_options,
                                   .variable = liana_graph_variable(b->graph, name, LIANA_F32, shape),
-                                  .gradient = liana_op_divide(b->gradient_sums[index], b->count),
                                   .learning_rate = b->learning_rate,
                                   .iteration = b->iteration};
+    step.gradient = gradient_of(b, index, step.variable);
     size_t num_slots = liana__optimizer_num_slots(items->optimizer, items->optimizer_options);
     for (size_t slot = 0; slot < num_slots; slot++) {
         liana__piece_slot_name(items, piece, slot, name, sizeof name);
@@ -455,6 +474,8 @@ static void update_variable(const builder *b, size_t index, int64_t row)
     const liana__update_items *items = b->items;
     liana__optimizer_step step = step_of(b, index, row);
     items->optimizer->update(&step);
+    const liana__constraint *constraint = &weight_of(items, &b->slice->pieces[index])->constraint;
+    if (constraint->type) step.new_variable = constraint->type->build(constraint->arguments, step.new_variable);
     liana_graph_assign(step.variable, step.new_variable);
     size_t num_slots = liana__optimizer_num_slots(items->optimizer, items->optimizer_options);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);

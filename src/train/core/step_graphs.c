@@ -16,7 +16,7 @@ liana__trainer_input liana__trainer_input_of(const liana__trainer_options *optio
 
 liana__component_name liana__name_component(const liana__trainer_options *options, size_t component)
 {
-    static const char *const others[] = {"positions", "weights", "partners", "shares"};
+    static const char *const others[] = {"positions", "weights", "partners", "shares", "scales"};
     liana__component_name name = {""};
     if (component < LIANA__FIRST_TARGET) {
         if (component >= liana__model_num_inputs(options->model)) return name;
@@ -109,6 +109,10 @@ static void add_components(const liana__trainer_options *options, liana_graph *g
         call->shares = component(options, graph, LIANA__COMPONENT_SHARES, LIANA_F32, column);
     }
     if (options->weighted) call->loss_weights = component(options, graph, LIANA__COMPONENT_WEIGHTS, LIANA_F32, column);
+    if (training && options->objective->num_masked) {
+        liana_shape shape = liana_shape_of(size, (int64_t)options->objective->num_outputs);
+        call->scales = component(options, graph, LIANA__COMPONENT_SCALES, LIANA_F32, shape);
+    }
     if (training && options->class_weights) call->class_weights = class_weights_of(options, graph);
 }
 
@@ -121,6 +125,7 @@ static void take_results(const liana__model_results *results, liana__objective_c
         call->outputs[i] = result->value;
         call->logits[i] = result->logits;
         call->activations[i] = activation_of(result->logits_kind);
+        call->masks[i] = result->mask;
     }
 }
 
@@ -148,6 +153,7 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     made.results = liana__model_call(options->model, inputs, &mode);
     if (liana_graph_status(graph) != LIANA_OK) return made;
     take_results(&made.results, call);
+    call->penalties = made.results.penalties;
     liana__objective_build(options->objective, call);
     liana_graph_output(graph, "sums", call->sums);
     return made;
@@ -241,6 +247,27 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     shard made = build_shard(options, graph, size, masked, false);
     if (liana_graph_status(graph) == LIANA_OK) {
         liana_graph_output(graph, "output", predictions_in_rows(options->objective, &made.measured, size));
+    }
+    return finish_graph(graph, out);
+}
+
+liana_status liana__build_counting_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                        bool masked, liana_graph **out)
+{
+    *out = NULL;
+    liana_graph *graph;
+    liana_tensor inputs[LIANA__MAX_INPUTS];
+    liana__objective_call call = {0};
+    LIANA_TRY(liana_graph_create(context, &graph));
+    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
+        inputs[i] = build_input(options, graph, i, size);
+    }
+    if (masked) call.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
+    const liana__model_mode mode = {0};
+    liana__model_results results = liana__model_call(options->model, inputs, &mode);
+    if (liana_graph_status(graph) == LIANA_OK) {
+        take_results(&results, &call);
+        liana_graph_output(graph, "counts", liana__objective_count(options->objective, &call, size));
     }
     return finish_graph(graph, out);
 }

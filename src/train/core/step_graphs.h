@@ -13,6 +13,7 @@ enum {
     /* Of training whose examples are mixed. */
     LIANA__COMPONENT_PARTNERS,
     LIANA__COMPONENT_SHARES,
+    LIANA__COMPONENT_SCALES, /* liana__objective_call.scales, in training with masked outputs */
     LIANA__NUM_COMPONENTS,
 };
 
@@ -51,6 +52,10 @@ liana_status liana__build_training_leaf(liana_context *context, const liana__tra
  * row, f32 [size, values]: those of the model's outputs one after the other. */
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                           bool masked, liana_graph **graph) LIANA_MUST_USE;
+
+/* The graph of a leaf that only counts, for a training with masked outputs. Output: liana__objective_count's. */
+liana_status liana__build_counting_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                        bool masked, liana_graph **graph) LIANA_MUST_USE;
 
 /* "optimizer/Adam/m/conv2d/kernel". */
 void liana__slot_name(const liana__trainer_options *options, size_t slot, const char *weight, char *name, size_t size);

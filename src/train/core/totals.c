@@ -31,16 +31,18 @@ void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, 
 
 /* ---- what they come to ---- */
 
+/* The mean of a sum over the elements of an output that count. */
 static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)
 {
-    return totals->sums[sum] / ((double)totals->count * (double)output->elements);
+    double count = (double)totals->count * (double)output->elements;
+    if (output->masked) count = totals->sums[output->count_sum];
+    return count > 0 ? totals->sums[sum] / count : 0;
 }
 
 static double whole_loss(const liana__totals *totals)
 {
     const liana__objective *objective = totals->objective;
-    if (objective->num_outputs == 1) return objective->outputs[0].weight * mean_of(totals, 0, &objective->outputs[0]);
-    double loss = 0;
+    double loss = objective->is_regularized ? totals->sums[objective->penalty_sum] / (double)totals->count : 0;
     for (size_t i = 0; i < objective->num_outputs; i++) {
         loss += objective->outputs[i].weight * mean_of(totals, i, &objective->outputs[i]);
     }
@@ -54,7 +56,7 @@ static double finish_metric(const liana__totals *totals, const liana__objective_
     return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
 }
 
-double liana__totals_mean(const liana__totals *totals, size_t index)
+double liana__totals_value(const liana__totals *totals, size_t index)
 {
     if (!totals->count || !totals->objective) return 0;
     if (index == 0) return whole_loss(totals);

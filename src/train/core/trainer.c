@@ -2,6 +2,7 @@
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"
+#include "train/core/penalty.h"
 #include "train/core/slice_update.h"
 
 #include <stdlib.h>
@@ -19,10 +20,13 @@ struct liana__trainer {
     int64_t microbatch;
     liana__component_name names[LIANA__NUM_COMPONENTS];
     liana__leaf_sums sums;
-    float *first_sum;    /* on the host: loss and metrics */
-    char *no_targets;    /* zeros for a batch: predictions come without targets, and nobody reads their sums */
-    float *no_weights;   /* ones for a batch */
-    liana__leaf *leaves; /* of the running batch: those that have examples */
+    liana__program *penalty; /* of the weights; NULL: they have none */
+    float *first_sum;        /* on the host: loss and metrics */
+    char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
+    float *no_weights;       /* ones for a batch */
+    float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
+    float *scales;           /* LIANA__COMPONENT_SCALES */
+    liana__leaf *leaves;     /* of the running batch: those that have examples */
 };
 
 /* Builders leave their message in the context. */
@@ -40,10 +44,13 @@ void liana__trainer_destroy(liana__trainer *trainer)
 {
     if (!trainer) return;
     if (trainer->instance) trainer->strategy->destroy(trainer->instance);
+    liana__program_destroy(trainer->penalty);
     liana__leaf_sums_free(&trainer->sums);
     free(trainer->first_sum);
     free(trainer->no_targets);
     free(trainer->no_weights);
+    free(trainer->counts);
+    free(trainer->scales);
     free(trainer->leaves);
     free(trainer);
 }
@@ -60,6 +67,13 @@ static liana_status build_evaluation(void *user, int64_t size, bool masked, lian
 {
     liana__trainer *own = user;
     liana_status status = liana__build_evaluation_leaf(own->device->context, &own->options, size, masked, graph);
+    return take_context_error(own, status, error);
+}
+
+static liana_status build_counting(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    liana_status status = liana__build_counting_leaf(own->device->context, &own->options, size, masked, graph);
     return take_context_error(own, status, error);
 }
 
@@ -115,16 +129,20 @@ static int64_t largest_batch(const liana__trainer *trainer, bool training)
     return training || !options->evaluation_batch_size ? options->batch_size : options->evaluation_batch_size;
 }
 
-static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
+static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind kind)
 {
+    static const char *const names[LIANA__NUM_STEP_KINDS] = {"training", "evaluation", "counting"};
+    int64_t largest = largest_batch(trainer, kind != LIANA__STEP_EVALUATION);
     liana__leaf_plan plan = {
-        .name = training ? "training" : "evaluation",
-        .build = training ? build_training : build_evaluation,
+        .name = names[kind],
+        .build = kind == LIANA__STEP_TRAINING     ? build_training
+                 : kind == LIANA__STEP_EVALUATION ? build_evaluation
+                                                  : build_counting,
         .user = trainer,
         .num_components = LIANA__NUM_COMPONENTS,
         .leaf_size = trainer->microbatch,
-        .max_leaves = (size_t)liana__cut_batch(largest_batch(trainer, training), trainer->microbatch).count,
-        .gives_rows = !training,
+        .max_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count,
+        .gives_rows = kind == LIANA__STEP_EVALUATION,
         .variables = trainer->variables,
     };
     for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = trainer->names[i].text;
@@ -134,8 +152,11 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, bool training)
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
-    liana__leaf_plan training = plan_leaves(trainer, true), evaluation = plan_leaves(trainer, false);
-    liana__strategy_plan plan = {.leaves = {options->optimizer ? &training : NULL, &evaluation},
+    liana__leaf_plan leaves[LIANA__NUM_STEP_KINDS];
+    for (int i = 0; i < LIANA__NUM_STEP_KINDS; i++) leaves[i] = plan_leaves(trainer, (liana__step_kind)i);
+    liana__strategy_plan plan = {.leaves = {options->optimizer ? &leaves[LIANA__STEP_TRAINING] : NULL,
+                                            &leaves[LIANA__STEP_EVALUATION],
+                                            trainer->counts ? &leaves[LIANA__STEP_COUNTING] : NULL},
                                  .build_update = build_update,
                                  .find_sum = find_sum,
                                  .user = trainer,
@@ -147,7 +168,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
-    const liana__strategy_devices given = {devices, count, options->speeds};
+    const liana__strategy_devices given = {devices, count, options->speeds, options->groups};
     liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
     free(devices);
     return status;
@@ -166,6 +187,9 @@ static liana__leaf_batch whole_batch(liana__trainer *trainer, int64_t count)
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
 {
     liana__leaf_batch batch = whole_batch(trainer, count);
+    if (training && trainer->counts) {
+        LIANA_TRY(trainer->strategy->prepare(trainer->instance, LIANA__STEP_COUNTING, &batch, error));
+    }
     return trainer->strategy->prepare(trainer->instance, training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION,
                                       &batch, error);
 }
@@ -227,6 +251,16 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
                        "'trainable' and 'trainable_from'");
 }
 
+/* What the losses of masked outputs are scaled by, for training. */
+static liana_status make_scales(liana__trainer *trainer, liana__error *error)
+{
+    const liana__objective *objective = trainer->options.objective;
+    if (!objective->num_masked || !trainer->options.optimizer) return LIANA_OK;
+    trainer->counts = calloc(objective->num_masked, sizeof *trainer->counts);
+    trainer->scales = calloc((size_t)trainer->options.batch_size * objective->num_outputs, sizeof *trainer->scales);
+    return trainer->counts && trainer->scales ? LIANA_OK : liana__fail_memory(error, "the trainer");
+}
+
 /* What stands in for what a batch does not have. */
 static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
 {
@@ -240,6 +274,7 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     trainer->no_targets = calloc((size_t)options->batch_size, largest);
     trainer->first_sum = calloc(options->objective->num_sums, sizeof *trainer->first_sum);
     if (!trainer->no_targets || !trainer->first_sum) return liana__fail_memory(error, "the trainer");
+    LIANA_TRY(make_scales(trainer, error));
     if (!options->weighted) return LIANA_OK;
     trainer->no_weights = malloc((size_t)options->batch_size * sizeof *trainer->no_weights);
     if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
@@ -263,6 +298,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     LIANA_TRY(make_stand_ins(trainer, error));
     LIANA_TRY(liana__leaf_sums_create(options->model, &trainer->sums, error));
     LIANA_TRY(add_variables(trainer, error));
+    LIANA_TRY(liana__penalty_create(trainer->device, options->model, trainer->variables, &trainer->penalty, error));
     LIANA_TRY(make_strategy(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
@@ -380,6 +416,22 @@ static liana_status check_batch(const liana__trainer *trainer, const liana__trai
     return LIANA_OK;
 }
 
+/* Counts the elements of masked outputs, and sets the scales so that dividing by the number of examples, as the update
+ * does, divides each of these losses by its own count. A loss of which nothing counts is 0. */
+static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batch *leaves, int64_t count,
+                                 liana__error *error)
+{
+    const liana__objective *objective = trainer->options.objective;
+    LIANA_TRY(trainer->strategy->sum(trainer->instance, LIANA__STEP_COUNTING, leaves, trainer->counts, error));
+    size_t found = 0;
+    for (size_t k = 0; k < objective->num_outputs; k++) {
+        if (!objective->outputs[k].masked) continue;
+        float counted = trainer->counts[found++], scale = counted > 0 ? (float)count / counted : 0;
+        for (int64_t i = 0; i < count; i++) trainer->scales[(size_t)i * objective->num_outputs + k] = scale;
+    }
+    return LIANA_OK;
+}
+
 static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
                               size_t *num_leaves, liana__error *error)
 {
@@ -394,10 +446,14 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
     leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
     leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
+    leaves.rows[LIANA__COMPONENT_SCALES] = trainer->scales;
+    if (training && trainer->counts) LIANA_TRY(scale_losses(trainer, &leaves, batch->count, error));
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
-    return trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error);
+    LIANA_TRY(trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
+    if (!trainer->penalty) return LIANA_OK;
+    return liana__penalty_add(trainer->penalty, batch->count, &trainer->first_sum[objective->penalty_sum], error);
 }
 
 /* On the callers' track. */

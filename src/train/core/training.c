@@ -28,12 +28,31 @@ static void choose_precision(liana__training *training, const liana__training_op
 static void note_size(const liana__training *training, const liana__training_options *options)
 {
     const liana_model *model = training->model;
+    char replicas[64] = "";
+    if (training->num_replicas > 1) snprintf(replicas, sizeof replicas, "%zu replicas of ", training->num_replicas);
     liana__note(&options->notes,
-                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %d threads, %s",
+                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %s%d threads, %s",
                 liana__model_name(model), (long long)liana_model_num_parameters(model, false),
                 (long long)liana_model_num_parameters(model, true), model->num_layers,
                 (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(training->trainer),
-                (int)training->device->num_tracks, liana__isa_name(training->context->isa));
+                replicas, (int)training->device->num_tracks, liana__isa_name(training->context->isa));
+}
+
+static liana_status open_devices(liana__training *training, const liana__training_options *options,
+                                 liana__trainer_options *wanted, liana__error *error)
+{
+    liana__strategy_choice choice = options->strategy;
+    if (!choice.strategy) choice.strategy = &liana__strategy_one_device;
+    liana__device_set *devices = &training->devices;
+    LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
+    training->device = devices->items[0];
+    training->num_replicas = devices->count;
+    training->strategy = choice.strategy->name;
+    wanted->strategy = choice.strategy;
+    wanted->more_devices = devices->items + 1;
+    wanted->num_more_devices = devices->count - 1;
+    wanted->groups = devices->groups;
+    return LIANA_OK;
 }
 
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
@@ -55,9 +74,8 @@ liana_status liana__training_open(liana__training *training, const liana__traini
         wanted.optimizer_options = options->optimizer->options;
         training->learning_rate = options->optimizer->learning_rate;
     }
-    LIANA_TRY(liana__device_open(training->context, options->device, &training->device, error));
+    LIANA_TRY(open_devices(training, options, &wanted, error));
     choose_precision(training, options, &wanted);
-    wanted.strategy = options->strategy;
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;
     wanted.memory_limit = liana__recompute_limit(recompute, options->memory, options->data_memory);
@@ -71,7 +89,7 @@ void liana__training_close(liana__training *training)
 {
     liana__trainer_destroy(training->trainer);
     if (training->variables.device) liana__variables_free(&training->variables);
-    liana__device_close(training->device);
+    liana__device_set_close(&training->devices);
     liana__training_state_free(&training->state);
     *training = (liana__training){0};
 }

@@ -5,6 +5,7 @@
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
+#include "distribute/device_set.h"
 #include "optimizers/schedule.h"
 #include "train/core/notes.h"
 #include "train/core/precision.h"
@@ -15,7 +16,10 @@
 typedef struct liana__training {
     liana_context *context;
     liana_model *model; /* borrowed */
-    liana__device *device;
+    liana__device_set devices;
+    liana__device *device; /* the first of them, which holds the variables */
+    size_t num_replicas;   /* in sync: devices that compute leaves */
+    const char *strategy;
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana__learning_rate learning_rate;
@@ -32,8 +36,8 @@ typedef struct liana__training {
 } liana__training;
 
 typedef struct liana__training_options {
-    const char *device;                       /* "cpu" */
-    const liana__strategy *strategy;          /* NULL: one_device */
+    const char *device; /* "cpu" */
+    liana__strategy_choice strategy;
     const liana__optimizer_choice *optimizer; /* NULL: for evaluation and prediction only. Its options are borrowed */
     liana__trainer_options trainer;           /* all but optimizer, strategy, precision and memory limit */
     liana_precision precision;

@@ -12,6 +12,7 @@ void liana__training_state_free(liana__training_state *state)
     liana__history_free(&state->history);
     liana__totals_free(&state->running);
     liana__kept_values_free(&state->callbacks);
+    liana__decisions_free(&state->decisions);
     *state = (liana__training_state){0};
 }
 
@@ -25,6 +26,7 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     liana__history_free(&state->history);
     state->history = (liana__history){.first_epoch = initial_epoch};
     liana__kept_values_free(&state->callbacks);
+    liana__decisions_free(&state->decisions);
     state->rate_factor = 1;
     state->ended = state->changed_after_update = false;
     state->stopped_by[0] = 0;
@@ -47,8 +49,8 @@ static bool same_measured(const liana__measured *a, const liana__measured *b)
 static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
-           a->iteration == b->iteration && a->rate_factor == b->rate_factor && a->ended == b->ended &&
-           same_totals(&a->running, &b->running);
+           a->iteration == b->iteration && a->taken_back == b->taken_back && a->rate_factor == b->rate_factor &&
+           a->ended == b->ended && same_totals(&a->running, &b->running);
 }
 
 static bool same_history(const liana__history *a, const liana__history *b)
@@ -85,11 +87,12 @@ liana_status liana__training_state_equal(const liana__training_state *a, const l
 {
     *equal = false;
     const char *kept = liana__kept_values_difference(&a->callbacks, &b->callbacks);
-    const char *what = !same_place(a, b)                          ? "the place in training"
-                       : !same_history(&a->history, &b->history)  ? "the history"
-                       : kept                                     ? kept
-                       : a_variables->count != b_variables->count ? "the number of variables"
-                                                                  : NULL;
+    const char *what = !same_place(a, b)                                       ? "the place in training"
+                       : !same_history(&a->history, &b->history)               ? "the history"
+                       : !liana__decisions_equal(&a->decisions, &b->decisions) ? "the decisions"
+                       : kept                                                  ? kept
+                       : a_variables->count != b_variables->count              ? "the number of variables"
+                                                                               : NULL;
     if (what) {
         snprintf(difference, DIFFERENCE_SIZE, "%s", what);
         return LIANA_OK;

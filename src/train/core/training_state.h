@@ -3,6 +3,7 @@
 #define LIANA_TRAIN_TRAINING_STATE_H
 
 #include "backends/variables.h"
+#include "train/core/decisions.h"
 #include "train/core/history.h"
 #include "train/core/kept_values.h"
 
@@ -21,9 +22,11 @@ typedef struct liana__training_state {
     int64_t epoch;          /* of this fit, from 0: the one that is running, or is to begin */
     int64_t step;           /* updates done in it */
     int64_t iteration;      /* updates done in all */
+    int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
     liana__totals running;  /* of the running epoch; made by liana__training_open */
     liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
-    double rate_factor;     /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */
+    liana__decisions decisions;   /* of train.control, in this fit */
+    double rate_factor;           /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */
     liana__kept_values callbacks; /* their states, as of the last checkpoint or validation */
     bool changed_after_update;    /* by a callback: the weights are no longer those that the update gave */
     /* Whether the training ended well, how long it was to be, and the callback that ended it ("": none did). */
@@ -38,6 +41,11 @@ typedef struct liana__training_state {
 } liana__training_state;
 
 void liana__training_state_free(liana__training_state *state);
+/* The updates that the weights have seen: those done without those taken back. */
+static inline int64_t liana__training_state_applied(const liana__training_state *state)
+{
+    return state->iteration - state->taken_back;
+}
 /* Begins another fit where the last one ended: its epochs are counted anew, from initial_epoch on; updates are not. The
  * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.
  */

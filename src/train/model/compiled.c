@@ -106,8 +106,9 @@ static void describe_match(const liana__compile_request *request, liana__text *t
 static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
-    liana__text_add(&text, "%s\n%s\n", request->strategy ? request->strategy : "",
-                    request->optimizer ? request->optimizer : "");
+    const liana_strategy *strategy = &request->strategy;
+    liana__text_add(&text, "%s %lld %lld %d\n%s\n", strategy->name ? strategy->name : "", (long long)strategy->replicas,
+                    (long long)strategy->threads, (int)strategy->bind, request->optimizer ? request->optimizer : "");
     for (int64_t i = 0; i < request->num_class_weights; i++) {
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");
@@ -198,7 +199,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
         options.trainer.inputs = inputs;
         options.trainer.weighted = request->match->weight != NULL;
     }
-    if (request->strategy) LIANA_TRY(liana__strategy_find(request->strategy, &options.strategy, error));
+    LIANA_TRY(liana__strategy_of(&request->strategy, &item->arena, &options.strategy, error));
     return liana__training_open(&item->training, &options, error);
 }
 

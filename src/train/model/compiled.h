@@ -12,7 +12,7 @@
 /* What is asked for, by name, as public options say it. */
 typedef struct liana__compile_request {
     liana_model *model;
-    const char *strategy;             /* NULL: one_device */
+    liana_strategy strategy;
     const char *optimizer;            /* of a fit, as YAML; NULL: none */
     liana__named_objective objective; /* nothing named: of an evaluation, what the model was trained for */
     bool predicts;                    /* no targets, loss and metrics */

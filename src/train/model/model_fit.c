@@ -277,13 +277,13 @@ static liana_status start_loader(session *own, const liana_dataset *data, const 
 liana_results liana__results_of(const liana__totals *totals)
 {
     liana_results results = {.num_examples = totals->count,
-                             .loss = liana__totals_mean(totals, 0),
+                             .loss = liana__totals_value(totals, 0),
                              .bad_records = totals->bad_records};
     const liana__objective *objective = totals->objective;
     size_t count = objective ? objective->num_values - 1 : 0;
     results.num_metrics = count < LIANA_MAX_METRICS ? count : LIANA_MAX_METRICS;
     for (size_t i = 0; i < results.num_metrics; i++) {
-        results.metrics[i] = liana__totals_mean(totals, i + 1);
+        results.metrics[i] = liana__totals_value(totals, i + 1);
         results.metric_names[i] = objective->value_names[i + 1];
     }
     return results;
@@ -414,8 +414,13 @@ static liana_status check_decay(const session *own, const liana__training_length
 static liana_status add_callbacks(session *own, const liana_fit_options *options, liana__error *error)
 {
     const char *text = options->named_callbacks;
-    liana__value *list = NULL;
+    const char *control_text = options->control;
+    liana__value *list = NULL, *control = NULL;
     LIANA_TRY(liana__callbacks_begin(&own->callbacks, error));
+    if (control_text) {
+        LIANA_TRY(liana__yaml_parse(control_text, strlen(control_text), "control", &own->arena, &control, error));
+    }
+    LIANA_TRY(liana__control_read(&own->callbacks, control, "control", &own->arena, error));
     if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->arena, &list, error));
     LIANA_TRY(
         liana__callback_list_read(&own->callbacks, own->model->context, list, "named_callbacks", &own->arena, error));
@@ -519,7 +524,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
 {
     const char *resumed_from = options->resume ? own->checkpoints : NULL;
     liana__compile_request request = {.model = own->model,
-                                      .strategy = options->strategy.name,
+                                      .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics},

@@ -36,7 +36,9 @@ liana_status liana__run_write_history(const liana__run *run, liana__error *error
 {
     if (!run->folder) return LIANA_OK;
     liana__arena arena = {0};
-    const liana__value *history = liana__history_value(&run->core.state.history, run->core.objective, &arena);
+    liana__value *history = liana__history_value(&run->core.state.history, run->core.objective, &arena);
+    const liana__decisions *decisions = &run->core.state.decisions;
+    if (decisions->count) liana__value_set(&arena, history, "decisions", liana__decisions_value(decisions, &arena));
     liana_status status = write_json(run, "history.json", history, &arena, error);
     if (status == LIANA_OK) {
         status = write_json(run, "timing.json", liana__timing_value(&run->core.state.history, &arena), &arena, error);
@@ -107,6 +109,7 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.max_minutes",
                                         "train.callbacks",
                                         "train.threads",
+                                        "train.strategy",
                                         "train.recompute",
                                         "train.memory"};
 

@@ -7,13 +7,9 @@ liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice 
                                  error);
 }
 
-liana_status liana__run_find_strategy(const liana__run *run, const liana__strategy **strategy, liana__error *error)
+liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error)
 {
-    liana_status status = liana__strategy_find(run->config->train.strategy, strategy, error);
-    if (status == LIANA_OK) return LIANA_OK;
-    liana__place place = liana__config_place(run->config, "train.strategy");
-    liana__error found = *error;
-    return liana__fail_at(error, &place, "train.strategy", "%s", found.message);
+    return liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error);
 }
 
 liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,

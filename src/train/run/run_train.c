@@ -17,6 +17,7 @@ liana__training_length liana__run_length(const liana__run *run)
 liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
 {
     LIANA_TRY(liana__callbacks_begin(&run->callbacks, error));
+    LIANA_TRY(liana__control_read(&run->callbacks, run->config->train.control, "train.control", &run->arena, error));
     return liana__callback_list_read(&run->callbacks, run->context, run->config->train.callbacks, "train.callbacks",
                                      &run->arena, error);
 }

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const liana__strategy *const strategy = &liana__strategy_one_device;
-
 static liana__step_kind kind_of(const liana_step *step)
 {
     return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -129,6 +127,9 @@ static liana_status find_variables(liana_step *step, liana__error *error)
         if (!step->is_used) status = liana__fail_memory(error, "a step");
     }
     if (status == LIANA_OK) mark(step, leaf);
+    for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
+        if (step->is_used[i]) step->num_leaf_variables = i + 1;
+    }
     if (status == LIANA_OK && update) mark(step, update);
     if (leaf) liana_graph_destroy(leaf);
     if (update) liana_graph_destroy(update);
@@ -163,12 +164,17 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
                                  .user = step,
                                  .num_scalars = 1 + step->num_scalars,
                                  .variables = &step->variables->values,
-                                 .num_leaf_variables = step->variables->values.count};
+                                 .num_leaf_variables = step->num_leaf_variables};
     plan.leaves[kind_of(step)] = &leaves;
-    const liana__strategy_devices devices = {.items = &step->device, .count = 1};
-    LIANA_TRY(strategy->create(&devices, &plan, &step->instance, error));
+    liana__strategy_choice choice;
+    liana__device_set *set = &step->devices;
+    LIANA_TRY(liana__strategy_of(&options->strategy, &step->arena, &choice, error));
+    LIANA_TRY(liana__device_set_open(step->context, step->device->backend->name, &choice, step->device, set, error));
+    step->strategy = choice.strategy;
+    const liana__strategy_devices devices = {.items = set->items, .count = set->count, .groups = set->groups};
+    LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
     liana__leaf_batch batch = cut_batch(step, options->batch_size);
-    return strategy->prepare(step->instance, kind_of(step), &batch, error);
+    return step->strategy->prepare(step->instance, kind_of(step), &batch, error);
 }
 
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
@@ -216,13 +222,19 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
 void liana_step_destroy(liana_step *step)
 {
     if (!step) return;
-    if (step->instance) strategy->destroy(step->instance);
+    if (step->instance) step->strategy->destroy(step->instance);
+    liana__device_set_close(&step->devices);
     free(step->is_used);
     free(step->leaves);
     free(step->first_sum);
     free(step->positions);
     liana__arena_free(&step->arena);
     free(step);
+}
+
+int64_t liana_step_num_replicas_in_sync(const liana_step *step)
+{
+    return step ? (int64_t)step->devices.count : 0;
 }
 
 /* ---- running ---- */
@@ -375,9 +387,9 @@ liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, lia
     memcpy(leaves.rows, rows, sizeof rows);
     for (int64_t i = 0; i < count; i++) step->positions[i] = step->next_position + (uint64_t)i;
     leaves.rows[step->options.num_components] = step->positions;
-    LIANA_TRY(strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error));
+    LIANA_TRY(step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error));
     scalars[0] = (float)count;
-    if (step->options.update) LIANA_TRY(strategy->update(step->instance, scalars, error));
+    if (step->options.update) LIANA_TRY(step->strategy->update(step->instance, scalars, error));
     step->next_position += (uint64_t)count;
     if (results) set_results(step, count, results);
     return LIANA_OK;

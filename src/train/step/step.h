@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_STEP_H
 #define LIANA_TRAIN_STEP_H
 
-#include "distribute/strategy.h"
+#include "distribute/device_set.h"
 #include "program/variables.h"
 
 #include <liana/step.h>
@@ -38,6 +38,9 @@ struct liana_step {
     size_t num_scalars; /* of the options */
     bool *is_used;      /* by place among the variables: the leaves or the update read it */
     size_t num_known;   /* places in is_used */
+    const liana__strategy *strategy;
+    liana__device_set devices;
+    size_t num_leaf_variables; /* all that leaves read are among the first so many */
     liana__strategy_instance *instance;
     liana__leaf *leaves;
     float *first_sum;    /* [num_names], or 1 */

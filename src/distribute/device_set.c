@@ -1,0 +1,48 @@
+/* Opens the devices of a strategy. */
+#include "distribute/device_set.h"
+
+#include <stdlib.h>
+
+static liana_status bind_groups(const liana__device_layout *layout, liana__device_set *set, liana__error *error)
+{
+    bool bound;
+    set->groups = calloc(layout->count, sizeof *set->groups);
+    if (!set->groups) return liana__fail_memory(error, "the devices");
+    liana_status status = liana__cpu_groups(layout->binding, layout->count, set->groups, &bound, error);
+    if (status == LIANA_OK && bound) return LIANA_OK;
+    free(set->groups);
+    set->groups = NULL;
+    return status;
+}
+
+liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
+                                    liana__device *first, liana__device_set *set, liana__error *error)
+{
+    const liana__strategy *strategy = choice->strategy;
+    liana__device_layout layout = {.count = 1, .binding = LIANA__BIND_NONE};
+    if (strategy->lay_out) LIANA_TRY(strategy->lay_out(choice->options, context, &layout, error));
+    set->items = calloc(layout.count, sizeof(liana__device *));
+    if (!set->items) return liana__fail_memory(error, "the devices");
+    LIANA_TRY(bind_groups(&layout, set, error));
+    set->borrows_first = first != NULL;
+    if (first) set->items[set->count++] = first;
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK && set->count < layout.count) {
+        /* The device's threads stay where the thread that starts them is. */
+        const cpu_set_t *group = set->groups ? &set->groups[set->count] : NULL;
+        cpu_set_t before;
+        liana__cpu_enter(group, &before);
+        status = liana__device_open_with(context, name, layout.num_threads, &set->items[set->count], error);
+        liana__cpu_leave(group, &before);
+        set->count += status == LIANA_OK;
+    }
+    return status;
+}
+
+void liana__device_set_close(liana__device_set *set)
+{
+    for (size_t i = set->borrows_first; i < set->count; i++) liana__device_close(set->items[i]);
+    free(set->items);
+    free(set->groups);
+    *set = (liana__device_set){0};
+}

@@ -1,0 +1,29 @@
+/* device_set.h - the devices of a strategy, opened. */
+#ifndef LIANA_DISTRIBUTE_DEVICE_SET_H
+#define LIANA_DISTRIBUTE_DEVICE_SET_H
+
+#include "distribute/strategy.h"
+
+/* How many devices of a kind a strategy wants, and with which threads. */
+typedef struct liana__device_layout {
+    size_t count;
+    int num_threads; /* of each; 0: the context's, which devices can only use one at a time */
+    liana__cpu_binding binding;
+} liana__device_layout;
+
+/* Zero-initialise; close it in any case. */
+typedef struct liana__device_set {
+    liana__device **items;
+    size_t count;
+    bool borrows_first; /* the first one is somebody else's */
+    cpu_set_t *groups;  /* by device: where it computes; NULL: anywhere */
+} liana__device_set;
+
+/* Opens the devices that a strategy computes on; `name` is a backend's. `first`: the first one, which is open; NULL: it
+ * is opened too. Errors: those of liana__device_open;
+ * INVALID_CONFIG for a layout that this machine does not have. */
+liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
+                                    liana__device *first, liana__device_set *set, liana__error *error) LIANA_MUST_USE;
+void liana__device_set_close(liana__device_set *set);
+
+#endif

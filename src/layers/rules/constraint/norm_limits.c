@@ -1,0 +1,132 @@
+/* MaxNorm, MinMaxNorm and UnitNorm: limits of the norms along some axes. */
+#include "layers/rules/constraints.h"
+
+#include <math.h>
+
+typedef struct limits {
+    double min_value, max_value, rate;
+    liana__ints axis;
+} limits;
+
+/* Keras's epsilon. */
+static const double EPSILON = 1e-7;
+
+#define NORM_ROW(member, standard, text)                                                                   \
+    LIANA__FIELD_ROW(limits, member, FLOAT, .default_text = (standard), .minimum = 0, .maximum = INFINITY, \
+                     .doc = (text))
+#define AXIS_ROW \
+    LIANA__FIELD_ROW(limits, axis, INTS, .default_text = "[0]", .doc = "the axes along which norms are taken")
+
+static const liana__field max_rows[] = {NORM_ROW(max_value, "2", "the largest norm"), AXIS_ROW};
+static const liana__field min_max_rows[] = {
+    NORM_ROW(min_value, "0", "the smallest norm"),
+    NORM_ROW(max_value, "1", "the largest norm"),
+    LIANA__FIELD_ROW(limits, rate, FLOAT, .default_text = "1", .minimum = 0, .maximum = 1,
+                     .doc = "how far an update moves a norm to its limit: 1 moves it there"),
+    AXIS_ROW,
+};
+static const liana__field unit_rows[] = {AXIS_ROW};
+static const liana__fields max_fields = LIANA__FIELD_TABLE("max_norm", limits, max_rows);
+static const liana__fields min_max_fields = LIANA__FIELD_TABLE("min_max_norm", limits, min_max_rows);
+static const liana__fields unit_fields = LIANA__FIELD_TABLE("unit_norm", limits, unit_rows);
+
+/* Negative axes count from the end. */
+static int64_t axis_of(const limits *chosen, int64_t index, int rank)
+{
+    int64_t axis = chosen->axis.values[index];
+    return axis < 0 ? axis + rank : axis;
+}
+
+static liana_status check_axes(const void *arguments, const liana_shape *shape, liana__error *error)
+{
+    const limits *chosen = arguments;
+    bool used[LIANA_MAX_RANK] = {false};
+    if (chosen->axis.count == 0) return liana__fail(error, LIANA_INVALID_CONFIG, "axis: expected at least one axis");
+    for (int64_t i = 0; i < chosen->axis.count; i++) {
+        int64_t axis = axis_of(chosen, i, shape->rank);
+        if (axis < 0 || axis >= shape->rank) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "axis: found %lld, but the weight has axes 0 to %d",
+                               (long long)chosen->axis.values[i], shape->rank - 1);
+        }
+        if (used[axis]) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "axis: found axis %lld twice", (long long)axis);
+        }
+        used[axis] = true;
+    }
+    return LIANA_OK;
+}
+
+static liana_status check_limits(const void *arguments, const liana_shape *shape, liana__error *error)
+{
+    const limits *chosen = arguments;
+    if (chosen->min_value > chosen->max_value) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "found min_value %g above max_value %g", chosen->min_value,
+                           chosen->max_value);
+    }
+    return check_axes(arguments, shape, error);
+}
+
+static liana_tensor number(liana_tensor like, double value)
+{
+    return liana_graph_scalar(like.graph, liana_tensor_dtype(like), value);
+}
+
+/* Along the chosen axes, which stay with size 1. */
+static liana_tensor norms_of(const limits *chosen, liana_tensor variable)
+{
+    liana_axes axes = {.count = chosen->axis.count};
+    int rank = liana_tensor_shape(variable).rank;
+    for (int64_t i = 0; i < axes.count; i++) axes.values[i] = axis_of(chosen, i, rank);
+    return liana_op_sqrt(liana_op_reduce_sum(liana_op_square(variable), axes, true));
+}
+
+/* The variable with other norms. */
+static liana_tensor with_norms(liana_tensor variable, liana_tensor norms, liana_tensor wanted)
+{
+    liana_tensor factor = liana_op_divide(wanted, liana_op_add(norms, number(norms, EPSILON)));
+    return liana_op_multiply(variable, factor);
+}
+
+static liana_tensor build_max(const void *arguments, liana_tensor variable)
+{
+    const limits *chosen = arguments;
+    liana_tensor norms = norms_of(chosen, variable);
+    return with_norms(variable, norms, liana_op_clip(norms, 0, chosen->max_value));
+}
+
+static liana_tensor build_min_max(const void *arguments, liana_tensor variable)
+{
+    const limits *chosen = arguments;
+    liana_tensor norms = norms_of(chosen, variable);
+    liana_tensor moved =
+        liana_op_multiply(liana_op_clip(norms, chosen->min_value, chosen->max_value), number(norms, chosen->rate));
+    liana_tensor kept = liana_op_multiply(norms, number(norms, 1 - chosen->rate));
+    return with_norms(variable, norms, liana_op_add(moved, kept));
+}
+
+static liana_tensor build_unit(const void *arguments, liana_tensor variable)
+{
+    liana_tensor norms = norms_of(arguments, variable);
+    return liana_op_divide(variable, liana_op_add(norms, number(norms, EPSILON)));
+}
+
+const liana__constraint_type liana__constraint_max_norm = {
+    .call = {"max_norm", "MaxNorm", &max_fields},
+    .doc = "norms along axis are at most max_value",
+    .check = check_axes,
+    .build = build_max,
+};
+
+const liana__constraint_type liana__constraint_min_max_norm = {
+    .call = {"min_max_norm", "MinMaxNorm", &min_max_fields},
+    .doc = "norms along axis move to min_value..max_value, by a share rate of the way",
+    .check = check_limits,
+    .build = build_min_max,
+};
+
+const liana__constraint_type liana__constraint_unit_norm = {
+    .call = {"unit_norm", "UnitNorm", &unit_fields},
+    .doc = "norms along axis are 1",
+    .check = check_axes,
+    .build = build_unit,
+};

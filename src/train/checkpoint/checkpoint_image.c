@@ -1,0 +1,244 @@
+/* Copies the state of a training, and writes checkpoints. */
+#include "train/checkpoint/checkpoint_image.h"
+
+#include "base/crc32c.h"
+#include "program/variables_file.h"
+#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/data_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+void liana__checkpoint_image_free(liana__checkpoint_image *image)
+{
+    liana__arena_free(&image->arena);
+    free(image->bytes);
+    *image = (liana__checkpoint_image){0};
+}
+
+/* ---- taking ---- */
+
+static size_t padded(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static liana_status reserve(liana__checkpoint_image *image, size_t size, liana__error *error)
+{
+    if (size <= image->capacity) return LIANA_OK;
+    free(image->bytes);
+    image->capacity = 0;
+    image->bytes = liana__allocate_aligned(size);
+    if (!image->bytes) return liana__fail_memory(error, "a copy of the training's state for checkpoints");
+    image->capacity = size;
+    return LIANA_OK;
+}
+
+static size_t size_of(const liana__variables *variables)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < variables->count; i++) size += padded(variables->items[i].buffer->size);
+    return size;
+}
+
+liana_status liana__checkpoint_image_reserve(liana__checkpoint_image *image, const liana__variables *variables,
+                                             liana__error *error)
+{
+    return reserve(image, size_of(variables), error);
+}
+
+/* The variables, then the arrays that callbacks keep. */
+static liana_status copy_tensors(liana__checkpoint_image *image, const liana__variables *variables,
+                                 const liana__kept_values *kept, liana__error *error)
+{
+    size_t size = size_of(variables);
+    for (size_t i = 0; i < kept->num_arrays; i++) size += padded(liana__kept_array_size(&kept->arrays[i]));
+    LIANA_TRY(reserve(image, size, error));
+    image->num_tensors = variables->count + kept->num_arrays;
+    image->tensors = liana__arena_allocate(&image->arena, (image->num_tensors + 1) * sizeof *image->tensors);
+    if (!image->tensors) return liana__fail_memory(error, "a checkpoint");
+    uint8_t *to = image->bytes;
+    for (size_t i = 0; i < image->num_tensors; i++) {
+        const liana__variable *variable = i < variables->count ? &variables->items[i] : NULL;
+        const liana__kept_array *array = variable ? NULL : &kept->arrays[i - variables->count];
+        const liana_shape *shape = variable ? &variable->buffer->shape : &array->shape;
+        liana__safetensors_tensor *tensor = &image->tensors[i];
+        *tensor = (liana__safetensors_tensor){
+            .name = variable ? liana__arena_string(&image->arena, variable->name)
+                             : liana__arena_format(&image->arena, "%s%s", LIANA__CHECKPOINT_CALLBACKS, array->name),
+            .dtype = liana__file_dtype(variable ? variable->buffer->dtype : array->dtype),
+            .rank = shape->rank,
+            .data = to,
+            .size = variable ? variable->buffer->size : liana__kept_array_size(array)};
+        memcpy(tensor->shape, shape->dims, sizeof tensor->shape);
+        if (variable) LIANA_TRY(liana__variable_read(variable, to, error));
+        if (array) memcpy(to, array->data, tensor->size);
+        to += padded(tensor->size);
+    }
+    return image->arena.failed ? liana__fail_memory(error, "a checkpoint") : LIANA_OK;
+}
+
+/* How a training ended, if it did. */
+static void add_end(const liana__training_state *state, liana__value *map, liana__arena *arena)
+{
+    if (!state->ended) return;
+    const liana__training_length *length = &state->ended_length;
+    liana__value *end = liana__value_map(arena);
+    liana__value_set(arena, end, "epochs", liana__value_int(arena, length->epochs));
+    liana__value_set(arena, end, "steps", liana__value_int(arena, length->steps));
+    liana__value_set(arena, end, "minutes", liana__value_float(arena, length->minutes));
+    liana__value_set(arena, end, "stopped_by", liana__value_string(arena, state->stopped_by));
+    liana__value_set(arena, map, "ended", end);
+}
+
+static liana__value *state_value(const liana__variables *variables, const liana__training_state *state,
+                                 liana__arena *arena)
+{
+    const char *isa = liana__isa_name(variables->device->context->isa);
+    liana__value *map = liana__value_map(arena);
+    liana__value_set(arena, map, "version", liana__value_int(arena, LIANA__CHECKPOINT_VERSION));
+    liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
+    liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
+    liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
+    if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
+    liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
+    liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
+    liana__value_set(arena, map, "step", liana__value_int(arena, state->step));
+    liana__value_set(arena, map, "iteration", liana__value_int(arena, state->iteration));
+    liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
+    liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
+    if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
+    if (state->decisions.count) {
+        liana__value_set(arena, map, "decisions", liana__decisions_value(&state->decisions, arena));
+    }
+    liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
+    liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
+    if (state->callbacks.values) {
+        liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));
+    }
+    add_end(state, map, arena);
+    return map;
+}
+
+liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const liana__variables *variables,
+                                          const liana__training_state *state, liana__error *error)
+{
+    liana__arena_free(&image->arena);
+    image->state = state_value(variables, state, &image->arena);
+    image->name =
+        liana__arena_format(&image->arena, "%s%010lld%s", LIANA__CHECKPOINT_PREFIX, (long long)state->iteration,
+                            state->changed_after_update ? LIANA__CHECKPOINT_CHANGED : "");
+    image->epoch = state->epoch;
+    image->step = state->step;
+    image->ended = state->ended;
+    return copy_tensors(image, variables, &state->callbacks, error);
+}
+
+/* ---- writing ---- */
+
+bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
+{
+    liana__text text = {0};
+    liana__value_write_json(state, 0, &text);
+    bool enough = !text.failed && text.data;
+    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
+    liana__text_free(&text);
+    return enough;
+}
+
+static liana_status write_variables(const liana__checkpoint_image *image, const char *path, uint32_t *checksum,
+                                    liana__error *error)
+{
+    liana__safetensors_entry entry = {"liana", LIANA_VERSION};
+    liana__safetensors_contents contents = {image->tensors, image->num_tensors, &entry, 1};
+    liana__safetensors_writer writer;
+    LIANA_TRY(liana__safetensors_begin(&writer, path, &contents, error));
+    for (size_t i = 0; i < image->num_tensors; i++) {
+        const liana__safetensors_tensor *tensor = &image->tensors[i];
+        liana_status status = liana__safetensors_put(&writer, tensor->data, tensor->size, error);
+        if (status == LIANA_OK) continue;
+        liana__safetensors_abandon(&writer);
+        return status;
+    }
+    return liana__safetensors_finish(&writer, true, checksum, error);
+}
+
+static liana_status write_state(liana__checkpoint_image *image, const char *path, uint32_t checksum,
+                                liana__error *error)
+{
+    liana__arena *arena = &image->arena;
+    uint32_t own;
+    liana__value_set(arena, image->state, "variables_crc32", liana__value_int(arena, checksum));
+    if (arena->failed || !liana__checkpoint_checksum(image->state, &own)) {
+        return liana__fail_memory(error, "a checkpoint");
+    }
+    liana__value_set(arena, image->state, LIANA__CHECKPOINT_CHECKSUM, liana__value_int(arena, own));
+    liana__text text = {0};
+    liana__value_write_json(image->state, 2, &text);
+    bool enough = !text.failed && !arena->failed;
+    liana_status status =
+        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status write_parts(liana__checkpoint_image *image, const char *unfinished, liana__error *error)
+{
+    const char *variables_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_variables);
+    const char *state_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_state);
+    if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
+    uint32_t checksum;
+    LIANA_TRY(liana__folder_make(unfinished, error));
+    LIANA_TRY(write_variables(image, variables_path, &checksum, error));
+    return write_state(image, state_path, checksum, error);
+}
+
+static liana_status remove_old(const char *folder, int64_t keep, liana__arena *arena, liana__error *error)
+{
+    liana__paths paths;
+    LIANA_TRY(liana__checkpoint_list(folder, arena, &paths, error));
+    for (size_t i = 0; keep > 0 && i + (size_t)keep < paths.count; i++) {
+        LIANA_TRY(liana__folder_remove(paths.items[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_folder(liana__checkpoint_image *image, const char *folder, int64_t keep, liana__error *error)
+{
+    const char *final = liana__path_join(&image->arena, folder, image->name);
+    const char *unfinished = liana__path_join(&image->arena, folder, "unfinished");
+    if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
+    bool exists = liana__folder_exists(final);
+    if (exists && liana__checkpoint_is_at(final, image->epoch, image->step, image->ended)) return LIANA_OK;
+    LIANA_TRY(liana__folder_remove(unfinished, error));
+    liana_status status = write_parts(image, unfinished, error);
+    if (status == LIANA_OK) {
+        status =
+            exists ? liana__folder_exchange(unfinished, final, error) : liana__folder_rename(unfinished, final, error);
+    }
+    if (status != LIANA_OK || exists) {
+        /* Removes useless files from a full disk. If that fails too, the next save tries again. */
+        liana_status cleaned = liana__folder_remove(unfinished, NULL);
+        (void)cleaned;
+    }
+    return status == LIANA_OK ? remove_old(folder, keep, &image->arena, error) : status;
+}
+
+liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,
+                                           liana__error *error)
+{
+    liana_status status = write_folder(image, folder, keep, error);
+    return status == LIANA_OK ? status : liana__fail_within(error, "the checkpoint could not be saved");
+}
+
+liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
+                                    const liana__training_state *state, int64_t keep, liana__error *error)
+{
+    liana__checkpoint_image image = {0};
+    liana_status status = liana__checkpoint_image_take(&image, variables, state, error);
+    if (status == LIANA_OK) status = liana__checkpoint_image_write(&image, folder, keep, error);
+    liana__checkpoint_image_free(&image);
+    return status;
+}

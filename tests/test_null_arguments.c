@@ -47,6 +47,7 @@ static struct {
     liana_layer layer;
     liana_dataset *dataset;
     liana_iterator *iterator;
+    liana_estimator *estimator;
     liana_element *element;
     liana_callback_state *callback_state;
     liana_fit_context *fit_context;
@@ -110,6 +111,13 @@ static int run_cases(bool inside)
     return bad;
 }
 
+static liana_estimator_spec some_model(const liana_features *features, const liana_features *labels,
+                                       const liana_estimator_mode *mode, void *params)
+{
+    (void)features, (void)labels, (void)mode, (void)params;
+    return (liana_estimator_spec){0};
+}
+
 static void set_up(void)
 {
     liana__test_folder();
@@ -128,6 +136,8 @@ static void set_up(void)
     a.model = liana__tiny_model(a.context);
     a.layer = liana_model_layer(a.model, liana_model_input(a.model, 0).name);
     assert_ok(liana_iterator_create(a.dataset, &(liana_iterator_options){.num_threads = -1}, &a.iterator), error);
+    assert_ok(liana_estimator_create(a.context, &(liana_estimator_options){.model_fn = some_model}, &a.estimator),
+              error);
     const liana_element *element;
     assert_ok(liana_iterator_next(a.iterator, &element), error);
     a.element = (liana_element *)(uintptr_t)element;
@@ -136,6 +146,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     liana_iterator_destroy(a.iterator);
+    liana_estimator_destroy(a.estimator);
     liana_model_destroy(a.model);
     liana_program_destroy(a.program);
     liana_variables_destroy(a.variables);

@@ -8,10 +8,12 @@
 #include <liana/dataset.h>
 #include <liana/device.h>
 #include <liana/element.h>
+#include <liana/estimator.h>
 #include <liana/graph.h>
 #include <liana/indexing.h>
 #include <liana/iterator.h>
 #include <liana/layers.h>
+#include <liana/learning_rate.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>

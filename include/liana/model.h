@@ -146,6 +146,7 @@ typedef struct liana_call_mode {
     liana_dtype dtype;      /* of the weights if no input is a float; LIANA_F32 (0) or another float dtype */
     /* bool [batch, steps], one for each input, false where a step is padding; an invalid tensor: none. NULL: none. */
     const liana_tensor *masks;
+    struct liana_call_record *record; /* liana's, in a mode that liana gives: keep it */
 } liana_call_mode;
 
 /* A new value of a moving average. */

@@ -104,6 +104,15 @@ LIANA_API LIANA_MUST_USE liana_status liana_program_run(liana_program *program, 
 #define liana_run(program, ...) liana_program_run(program, &(liana_run_options){__VA_ARGS__})
 #endif
 
+/* ---- files ---- */
+
+/* Writes a graph to a file, or reads one. Names of inputs, variables, outputs and assignments are kept; other names,
+ * initialisers and targets are not. Equal graphs give equal bytes. The file is replaced as a whole. Errors: that of the
+ * graph; NOT_FOUND, IO_ERROR, OUT_OF_MEMORY; DATA_LOSS (cut off, or damaged), INVALID_DATA (no such file, or of an
+ * unknown version or op), each with the path. */
+LIANA_API LIANA_MUST_USE liana_status liana_graph_save(const liana_graph *graph, const char *path);
+LIANA_API LIANA_MUST_USE liana_status liana_graph_load(liana_context *context, const char *path, liana_graph **graph);
+
 #ifdef __cplusplus
 }
 #endif

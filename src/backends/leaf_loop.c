@@ -147,7 +147,7 @@ static liana_status upload_input(leaf_loop *own, const liana__leaf_batch *batch,
     const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, leaf->size);
     const liana__node *node = program->graph->inputs[input];
     size_t row_size = liana__byte_size(node->dtype, &node->shape) / (size_t)program->size;
-    const void *rows;
+    const void *rows = NULL;
     if (program->component[input] == LIANA__COMPONENT_PRESENT) {
         float *present = own->present;
         for (int64_t i = 0; i < program->size; i++) present[i] = i < leaf->size ? 1 : 0;

@@ -149,5 +149,7 @@ void liana__signals_prepare(void);
 void liana__signals_catch(void);
 /* The signal that was recorded, or 0. */
 int liana__signals_caught(void);
+/* Forgets that signal: in a process that was copied. */
+void liana__signals_forget(void);
 
 #endif

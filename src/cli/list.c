@@ -20,6 +20,7 @@
 #include "optimizers/schedule.h"
 #include "passes/pass.h"
 #include "train/callbacks/callback.h"
+#include "train/sweep/sweep.h"
 
 static const liana__option options[] = {
     {"plugin", "FILE.so", "list the parts of a plugin as well"},
@@ -245,6 +246,11 @@ static void list_configuration(entries *list)
     list_keys(list, liana__config_fields(), "");
 }
 
+static void list_sweep(entries *list)
+{
+    list_keys(list, liana__sweep_fields(), "");
+}
+
 static void list_columns(entries *list)
 {
     list_keys(list, liana__column_fields(), "");
@@ -259,6 +265,7 @@ typedef struct kind {
 
 static const kind kinds[] = {
     {"configuration", "keys of the configuration", list_configuration, NULL},
+    {"sweep", "keys of a sweep's file, for liana sweep", list_sweep, NULL},
     {"models", "architectures, for model.base", list_models, NULL},
     {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
     {"activations", "activation functions of layers", list_activations, NULL},

@@ -36,3 +36,8 @@ int liana__signals_caught(void)
 {
     return caught;
 }
+
+void liana__signals_forget(void)
+{
+    caught = 0;
+}

@@ -254,7 +254,7 @@ static liana_status read_attributes(reader *r, const liana__fields *fields, void
     uint64_t seen = 0;
     LIANA_TRY(get_count(r, "the number of attributes", 8, &count));
     for (uint32_t i = 0; i < count; i++) {
-        const char *name;
+        const char *name = NULL;
         const liana__field *field;
         LIANA_TRY(get_text(r, "an attribute's name", &name));
         LIANA_TRY(find_field(r, fields, name, &field));

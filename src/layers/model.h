@@ -392,6 +392,13 @@ typedef struct liana__model_results {
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
 
+/* Whoever makes a mode for a program may be told of the calls that are made with it. `penalties` are those of the
+ * results. */
+typedef struct liana_call_record {
+    void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
+                liana_tensor penalties);
+} liana_call_record;
+
 /* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
  * has one. */
 liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);

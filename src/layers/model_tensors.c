@@ -84,14 +84,14 @@ static bool check_mode(liana_location here, liana_graph *graph, const liana__mod
 }
 
 /* `results` has the variables of the weights from `first` on. */
-static void keep_effects(liana_location here, const liana__model_results *results, size_t first, liana_graph *graph,
-                         liana_call_effects *effects)
+static liana_call_effects find_effects(liana_location here, const liana__model_results *results, size_t first,
+                                       liana_graph *graph)
 {
     liana_variable_update *updates = liana__arena_allocate(&graph->arena, (results->num_updates + 1) * sizeof *updates);
     liana_tensor *masks = liana__arena_allocate(&graph->arena, (results->num_outputs + 1) * sizeof *masks);
     if (!updates || !masks) {
         liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
-        return;
+        return (liana_call_effects){0};
     }
     for (size_t i = 0; i < results->num_outputs; i++) masks[i] = results->outputs[i].mask;
     for (size_t i = 0; i < results->num_updates; i++) {
@@ -105,7 +105,19 @@ static void keep_effects(liana_location here, const liana__model_results *result
             updates[i].about = results->weights[results->updates[i].about - first];
         }
     }
-    *effects = (liana_call_effects){updates, results->num_updates, masks};
+    return (liana_call_effects){updates, results->num_updates, masks};
+}
+
+/* Gives them to the caller, and to whoever listens to the mode. */
+static void tell_effects(liana_location here, const liana_model *model, const liana_call_mode *mode,
+                         const liana__model_results *results, size_t first, liana_call_effects *effects)
+{
+    liana_call_record *record = mode ? mode->record : NULL;
+    liana_graph *graph = results->outputs[0].value.graph;
+    if (!effects && !record) return;
+    liana_call_effects found = find_effects(here, results, first, graph);
+    if (effects) *effects = found;
+    if (record) record->add(record, model, &found, results->penalties);
 }
 
 void liana_model_call_at(liana_location here, const liana_model *model, const liana_tensor *inputs, size_t num_inputs,
@@ -135,7 +147,7 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     liana__model_results results = liana__model_call(model, inputs, &internal);
     if (graph->status != LIANA_OK) return;
     for (size_t i = 0; i < results.num_outputs; i++) outputs[i] = results.outputs[i].value;
-    if (effects) keep_effects(here, &results, 0, graph, effects);
+    tell_effects(here, model, mode, &results, 0, effects);
 }
 
 /* What is wrong with the handle; NULL: nothing. */
@@ -164,7 +176,7 @@ liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const l
     liana__model_results results =
         liana__model_call_layer(layer.model, node->layer, node->number, inputs, num_inputs, &internal);
     if (graph->status != LIANA_OK) return invalid;
-    if (effects) keep_effects(here, &results, layer.model->layers[node->layer].first_weight, graph, effects);
+    tell_effects(here, layer.model, mode, &results, layer.model->layers[node->layer].first_weight, effects);
     return results.outputs[0].value;
 }
 

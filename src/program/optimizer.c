@@ -34,8 +34,8 @@ static liana__value *setting_value(const liana__optimizer *optimizer, const lian
     return liana__value_float(arena, setting->value);
 }
 
-static liana_status read_choice(const liana_context *context, const liana_optimizer_options *options,
-                                liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
+liana_status liana__optimizer_options_read(const liana_context *context, const liana_optimizer_options *options,
+                                           liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
     liana__value *map;
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
@@ -219,7 +219,7 @@ void liana_apply_gradients_at(liana_location here, const liana_tensor *variables
     liana__arena arena = {0};
     liana__optimizer_choice choice;
     liana__error error;
-    if (read_choice(graph->context, options, &arena, &choice, &error) == LIANA_OK) {
+    if (liana__optimizer_options_read(graph->context, options, &arena, &choice, &error) == LIANA_OK) {
         const char *target = options->target ? options->target : "train";
         liana__apply_optimizer(here, variables, gradients, count, &choice, options->rate, target);
     } else {

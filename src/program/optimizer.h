@@ -6,6 +6,12 @@
 
 #include <liana/optimizer.h>
 
+/* Reads the options: the text with the settings and the learning rate. A rate that is a tensor takes the place of the
+ * text's. Errors: INVALID_CONFIG, OUT_OF_MEMORY. */
+liana_status liana__optimizer_options_read(const liana_context *context, const liana_optimizer_options *options,
+                                           liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
+    LIANA_MUST_USE;
+
 /* What liana_apply_gradients does, with an optimizer that was read already. `rate` invalid: the choice's number.
  * `count` is at least 1. */
 void liana__apply_optimizer(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,

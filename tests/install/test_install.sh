@@ -147,6 +147,17 @@ awk '/^update 0:/ { first = $7 } /^update 200:/ { last = $7 } END { exit !(first
     { cat "$folder/log" && fail "examples/class_picture.c: the model is not sure"; }
 [ "$(wc -c <"$folder/class.pgm")" = $((13 + 784)) ] || fail "examples/class_picture.c: another picture"
 
+# A model function: it learns the noise, goes on from its checkpoint, and what it exports runs.
+echo "examples/estimator.c"
+cc $strict "$here/../../examples/estimator.c" -o "$folder/estimator" $(pkg-config --cflags --libs liana)
+(cd "$folder/digits" && LD_LIBRARY_PATH=$library ../estimator 40 >"$folder/log" &&
+    LD_LIBRARY_PATH=$library ../estimator 60 >>"$folder/log") || { cat "$folder/log" && fail "examples/estimator.c: it failed"; }
+[ "$(grep -c '^step [46]0: loss ' "$folder/log")" = 2 ] || { cat "$folder/log" && fail "examples/estimator.c: other steps"; }
+[ "$(grep -c '^the first test image is a [0-9]; black is a 1 by 0' "$folder/log")" = 2 ] ||
+    { cat "$folder/log" && fail "examples/estimator.c: no prediction"; }
+[ -s "$folder/digits/digits-export/graph.liana" ] || fail "examples/estimator.c: nothing was exported"
+[ "$(wc -l <"$here/../../examples/estimator.c")" -lt 100 ] || fail "examples/estimator.c: it is to stay below 100 lines"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }

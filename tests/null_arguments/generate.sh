@@ -39,7 +39,7 @@ function row(name, argument, number, may, told) {
     return sprintf("    {\"%s\", %s, %d, %s, %s, %s, call_%s},\n", name, argument, number, may, told, inside, name)
 }
 BEGIN {
-    split("context graph device variables program model iterator element callback_state fit_context", names, " ")
+    split("context graph device variables program model iterator estimator element callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
     # Steps have no example here: what they are given is tested in test_step.c.
     objects["liana_step *"] = "NULL"

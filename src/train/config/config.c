@@ -84,10 +84,34 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes)");
 }
 
-/* Plugins are loaded before anything that may name their parts is checked. */
-static liana_status load_plugins(liana_context *context, liana__plugin_rule rule, const liana__config *config,
-                                 liana__error *error)
+/* What is changed in the tree of a file, and what becomes of plugins. */
+typedef struct edits {
+    liana_context *context;
+    liana__plugin_rule plugins;
+    const char *const *overrides;
+    size_t num_overrides;
+    const liana__config_change *changes;
+    size_t num_changes;
+} edits;
+
+static liana_status apply_edits(const edits *made, liana__value **root, liana__arena *arena, liana__error *error)
 {
+    for (size_t i = 0; i < made->num_overrides; i++) {
+        LIANA_TRY(liana__config_override(root, made->overrides[i], arena, error));
+    }
+    for (size_t i = 0; i < made->num_changes; i++) {
+        LIANA_TRY(liana__config_apply(root, &made->changes[i], arena, error));
+        /* The next one may change a part of this one. */
+        LIANA_TRY(liana__config_spell_out(*root, arena, error));
+    }
+    return LIANA_OK;
+}
+
+/* Plugins are loaded before anything that may name their parts is checked. */
+static liana_status load_plugins(const edits *made, const liana__config *config, liana__error *error)
+{
+    liana_context *context = made->context;
+    const liana__plugin_rule rule = made->plugins;
     const liana__value *list = liana__value_get(config->root, "plugins");
     for (size_t i = 0; context && i < config->plugins.count; i++) {
         const char *path = config->plugins.items[i];
@@ -115,24 +139,21 @@ static liana_status load_plugins(liana_context *context, liana__plugin_rule rule
     return LIANA_OK;
 }
 
-static liana_status read_tree(liana_context *context, liana__plugin_rule plugins, liana__value *root,
-                              const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                              liana__config *config, liana__error *error)
+static liana_status read_tree(liana__value *root, const edits *made, liana__arena *arena, liana__config *config,
+                              liana__error *error)
 {
     if (root->kind == LIANA__VALUE_NULL) root->kind = LIANA__VALUE_MAP;
     if (root->kind == LIANA__VALUE_MAP) {
         LIANA_TRY(liana__config_spell_out(root, arena, error));
-        for (size_t i = 0; i < num_overrides; i++) {
-            LIANA_TRY(liana__config_override(&root, overrides[i], arena, error));
-        }
+        LIANA_TRY(apply_edits(made, &root, arena, error));
         LIANA_TRY(liana__config_spell_out(root, arena, error));
         LIANA_TRY(liana__config_check_homes(root, error));
         LIANA_TRY(liana__config_read_class_names(root, arena, error));
     }
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
-    config->context = context;
+    config->context = made->context;
     config->root = root;
-    LIANA_TRY(load_plugins(context, plugins, config, error));
+    LIANA_TRY(load_plugins(made, config, error));
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
     LIANA_TRY(find_length(config, error));
@@ -142,25 +163,30 @@ static liana_status read_tree(liana_context *context, liana__plugin_rule plugins
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
-liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
-                                 const char *file, const char *const *overrides, size_t num_overrides,
-                                 liana__arena *arena, liana__config *config, liana__error *error)
+static liana_status parse(const char *text, size_t size, const char *file, const edits *made, liana__arena *arena,
+                          liana__config *config, liana__error *error)
 {
     liana__value *root;
-    *config = (liana__config){.context = context};
+    *config = (liana__config){.context = made->context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
-    LIANA_TRY(read_tree(context, plugins, root, overrides, num_overrides, arena, config, error));
+    LIANA_TRY(read_tree(root, made, arena, config, error));
     config->file = root->place.file;
     return LIANA_OK;
 }
 
-liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
-                                const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                                liana__config *config, liana__error *error)
+liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
+                                 const char *file, const char *const *overrides, size_t num_overrides,
+                                 liana__arena *arena, liana__config *config, liana__error *error)
+{
+    return parse(text, size, file, &(edits){context, plugins, overrides, num_overrides, NULL, 0}, arena, config, error);
+}
+
+static liana_status load(const char *path, const edits *made, liana__arena *arena, liana__config *config,
+                         liana__error *error)
 {
     char *text;
     size_t size;
-    *config = (liana__config){.context = context};
+    *config = (liana__config){.context = made->context};
     liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
@@ -169,11 +195,23 @@ liana_status liana__config_load(liana_context *context, liana__plugin_rule plugi
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status =
-        shown ? liana__config_parse(context, plugins, text, size, shown, overrides, num_overrides, arena, config, error)
-              : liana__fail_memory(error, path);
+    status = shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
     free(text);
     return status;
+}
+
+liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                liana__config *config, liana__error *error)
+{
+    return load(path, &(edits){context, plugins, overrides, num_overrides, NULL, 0}, arena, config, error);
+}
+
+liana_status liana__config_load_changed(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                        const liana__config_change *changes, size_t num_changes, liana__arena *arena,
+                                        liana__config *config, liana__error *error)
+{
+    return load(path, &(edits){context, plugins, NULL, 0, changes, num_changes}, arena, config, error);
 }
 
 liana__place liana__config_place(const liana__config *config, const char *key)

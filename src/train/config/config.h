@@ -227,6 +227,18 @@ liana_status liana__config_load(liana_context *context, liana__plugin_rule plugi
                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
                                 liana__config *config, liana__error *error) LIANA_MUST_USE;
 
+/* A change of a configuration by a dotted key, as another file writes it. Paths in the value are relative to the folder
+ * of that file. */
+typedef struct liana__config_change {
+    const char *key;
+    const liana__value *value;
+} liana__config_change;
+
+/* Reads a YAML file, and makes the changes in their order. Errors: as above; those of a change have its place. */
+liana_status liana__config_load_changed(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                        const liana__config_change *changes, size_t num_changes, liana__arena *arena,
+                                        liana__config *config, liana__error *error) LIANA_MUST_USE;
+
 /* The same from a text. `file` is its name in messages; paths are relative to its folder. */
 liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
                                  const char *file, const char *const *overrides, size_t num_overrides,

@@ -9,6 +9,10 @@
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
+/* The same for a change; its value is copied. Errors: INVALID_CONFIG with the place where the value was written. */
+liana_status liana__config_apply(liana__value **root, const liana__config_change *change, liana__arena *arena,
+                                 liana__error *error) LIANA_MUST_USE;
+
 /* config_forms.c: writes out short forms: `train: x` becomes `train: {paths: x}`, `optimizer: Adam` becomes `optimizer:
  * {name: Adam}`. Done before and after overrides, so that these may change a part of a short form. */
 liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;

@@ -1,8 +1,10 @@
-/* Sets options that the command line gives as key=value. */
+/* Sets options of a configuration by dotted keys: those of the command line, and changes that a program makes. */
 #include "train/config/config_internal.h"
 
+#include "base/format.h"
 #include "formats/yaml.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,17 +81,28 @@ static liana__value *shallow_copy(liana__arena *arena, const liana__value *value
 typedef struct target {
     liana__arena *arena;
     liana__error *error;
-    const char *key; /* the whole dotted key, for messages */
+    const char *key;    /* the whole dotted key, for messages */
+    liana__place place; /* where it was written */
 } target;
+
+static liana_status LIANA__PRINTF(3, 4) refuse(target *set, const char *end, const char *format, ...)
+{
+    char where[256], message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    liana__format_list(message, sizeof message, format, arguments);
+    va_end(arguments);
+    snprintf(where, sizeof where, "%.*s", (int)(end - set->key), set->key);
+    return liana__fail_at(set->error, &set->place, where, "%s", message);
+}
 
 static liana_status fail_step(target *set, const step *at, const liana__value *parent)
 {
     char found[128];
-    int before = (int)(at->text - set->key);
-    while (before > 0 && strchr(".[", set->key[before - 1])) before--;
-    return liana__fail(set->error, LIANA_INVALID_CONFIG,
-                       "command line: %.*s: found %s, expected a mapping or a list, to set '%.*s' in it", before,
-                       set->key, liana__value_describe(parent, found, sizeof found), (int)at->length, at->text);
+    const char *before = at->text;
+    while (before > set->key && strchr(".[", before[-1])) before--;
+    return refuse(set, before, "found %s, expected a mapping or a list, to set '%.*s' in it",
+                  liana__value_describe(parent, found, sizeof found), (int)at->length, at->text);
 }
 
 /* Where a step leads from a list. */
@@ -104,9 +117,8 @@ static bool find_item(const liana__value *list, const step *at, size_t *index)
 static liana_status fail_item(target *set, const liana__value *list, const step *at)
 {
     const char *stop = at->text + at->length;
-    return liana__fail(set->error, LIANA_INVALID_CONFIG,
-                       "command line: %.*s: '%.*s' is not an index of a list of %zu; they count from 0",
-                       (int)(stop + (*stop == ']') - set->key), set->key, (int)at->length, at->text, list->count);
+    return refuse(set, stop + (*stop == ']'), "'%.*s' is not an index of a list of %zu; they count from 0",
+                  (int)at->length, at->text, list->count);
 }
 
 /* Makes `item` what the step leads to from `parent`; the item is created in a map that does not have it. */
@@ -127,7 +139,7 @@ static liana_status put(target *set, liana__value *parent, const step *at, liana
         return LIANA_OK;
     }
     const char *key = liana__arena_format(set->arena, "%.*s", (int)at->length, at->text);
-    if (key) liana__value_append(set->arena, parent, key, &command_line, item);
+    if (key) liana__value_append(set->arena, parent, key, &set->place, item);
     return set->arena->failed ? liana__fail_memory(set->error, "an override") : LIANA_OK;
 }
 
@@ -145,8 +157,30 @@ static liana_status enter(target *set, liana__value *parent, const step *at, lia
     }
     bool missing = !old || old->kind == LIANA__VALUE_NULL;
     *child = missing ? liana__value_map(set->arena) : shallow_copy(set->arena, old);
-    if (*child && missing) (*child)->place = command_line;
+    if (*child && missing) (*child)->place = set->place;
     return put(set, parent, at, *child);
+}
+
+/* Sets the key that ends at `end`. */
+static liana_status set_key(target *set, liana__value **root, const char *end, liana__value *value)
+{
+    liana__value *parent = *root = shallow_copy(set->arena, *root);
+    if (!parent || set->arena->failed) return liana__fail_memory(set->error, "an override");
+    const char *key = set->key;
+    step at, after;
+    if (!next_step(&key, end, &at)) key = NULL;
+    while (key && key < end) {
+        if (!next_step(&key, end, &after)) {
+            key = NULL;
+            break;
+        }
+        LIANA_TRY(enter(set, parent, &at, &parent));
+        at = after;
+    }
+    if (key) return put(set, parent, &at, value);
+    return liana__fail_at(set->error, &set->place, NULL,
+                          "'%.*s' is not a key, expected names with dots, such as model.layers[0].Dense.units",
+                          (int)(end - set->key), set->key);
 }
 
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
@@ -156,25 +190,26 @@ liana_status liana__config_override(liana__value **root, const char *text, liana
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "command line: found '%.200s', expected key=value, such as train.epochs=3", text);
     }
-    target set = {.arena = arena, .error = error, .key = text};
+    target set = {.arena = arena, .error = error, .key = text, .place = command_line};
     liana__value *value;
     LIANA_TRY(parse_value(equals + 1, text, (size_t)(equals - text), arena, &value, error));
-    liana__value *parent = *root = shallow_copy(arena, *root);
-    if (!parent || arena->failed) return liana__fail_memory(error, "an override");
-    const char *key = text;
-    step at, after;
-    if (!next_step(&key, equals, &at)) key = NULL;
-    while (key && key < equals) {
-        if (!next_step(&key, equals, &after)) {
-            key = NULL;
-            break;
-        }
-        LIANA_TRY(enter(&set, parent, &at, &parent));
-        at = after;
-    }
-    if (key) return put(&set, parent, &at, value);
-    return liana__fail(
-        error, LIANA_INVALID_CONFIG,
-        "command line: '%.*s' is not a key, expected names with dots, such as model.layers[0].Dense.units",
-        (int)(equals - text), text);
+    return set_key(&set, root, equals, value);
+}
+
+/* A copy with its places. */
+static liana__value *deep_copy(liana__arena *arena, const liana__value *value)
+{
+    liana__value *copy = shallow_copy(arena, value);
+    for (size_t i = 0; copy && !arena->failed && i < copy->count; i++)
+        copy->items[i] = deep_copy(arena, copy->items[i]);
+    return copy;
+}
+
+liana_status liana__config_apply(liana__value **root, const liana__config_change *change, liana__arena *arena,
+                                 liana__error *error)
+{
+    target set = {.arena = arena, .error = error, .key = change->key, .place = change->value->place};
+    liana__value *value = deep_copy(arena, change->value);
+    if (!value || arena->failed) return liana__fail_memory(error, "a change of the configuration");
+    return set_key(&set, root, change->key + strlen(change->key), value);
 }

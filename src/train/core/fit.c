@@ -19,6 +19,7 @@ typedef struct fit_run {
     liana__error *error;
     int64_t steps_per_epoch; /* in the running epoch */
     int64_t end_step;        /* the same, or less if the fit ends in it */
+    double training_begin;   /* of the running epoch, in seconds; later by the time of validations in it */
     liana__timing_epoch timing;
     liana__totals validation; /* of the running epoch */
     liana__totals measured;   /* by liana__fit_validate */
@@ -144,36 +145,7 @@ static bool halts(const fit_run *fit)
     return fit->context.stopping || fit->context.interrupted;
 }
 
-static liana_status train_epoch(fit_run *fit)
-{
-    liana__training_state *state = fit->state;
-    double begin = liana__clock_seconds();
-    fit->timing = (liana__timing_epoch){0};
-    bool begins = state->step == 0 && state->step < fit->end_step;
-    if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
-    while (state->step < fit->end_step && !halts(fit)) {
-        liana__batch *batch;
-        liana_status begun = call_training(fit, LIANA__ON_STEP_BEGIN);
-        /* Also out of a validation that a callback asked for: it is done again. */
-        if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
-        LIANA_TRY(begun);
-        if (halts(fit)) break;
-        LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
-        liana_status status = train_step(fit, batch);
-        liana__loader_release(fit->options->training, batch);
-        LIANA_TRY(status);
-        fit->timing.seconds = liana__clock_seconds() - begin;
-        LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
-        /* The last update of a fit is saved with its end: a checkpoint is not written twice. */
-        bool is_last = fit->context.stopping || state->iteration >= fit->plan.last_iteration;
-        if (!fit->context.wants_checkpoint || is_last) continue;
-        LIANA_TRY(keep_states(fit));
-        LIANA_TRY(save_checkpoint(fit));
-    }
-    return LIANA_OK;
-}
-
-/* ---- the end of an epoch, and of the fit ---- */
+/* ---- validations ---- */
 
 /* What an evaluation in the middle of a fit tells callbacks. */
 typedef struct validation {
@@ -212,15 +184,12 @@ static void begin_validation(liana_fit_context *context, const liana__totals *to
 
 static liana_status validate(fit_run *fit)
 {
-    const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
-    int64_t every = options->validation_freq ? options->validation_freq : 1;
     liana__totals_clear(&fit->validation);
-    if (!options->validation || (fit->state->epoch + 1) % every != 0) return LIANA_OK;
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
     validation progress = {fit, liana__clock_seconds()};
-    LIANA_TRY(liana__evaluate(fit->training->trainer, options->validation, context->steps, &fit->validation,
+    LIANA_TRY(liana__evaluate(fit->training->trainer, fit->options->validation, context->steps, &fit->validation,
                               report_validation, &progress, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }
@@ -245,11 +214,75 @@ liana_status liana__fit_validate(liana_fit_context *context, const liana__totals
     return status;
 }
 
+static bool validates_by_steps(const fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    int64_t every = options->validation_freq_steps;
+    return options->validation && every > 0 && fit->state->iteration % every == 0;
+}
+
+/* In the middle of an epoch. Out of a validation that is interrupted the epoch is left as after any update. */
+static liana_status validate_between(fit_run *fit)
+{
+    if (!validates_by_steps(fit) || fit->state->step >= fit->end_step || halts(fit)) return LIANA_OK;
+    double begin = liana__clock_seconds();
+    liana_status status = validate(fit);
+    fit->training_begin += liana__clock_seconds() - begin;
+    return status == LIANA_CANCELLED && fit->context.interrupted ? LIANA_OK : status;
+}
+
+/* ---- an epoch ---- */
+
+static liana_status train_epoch(fit_run *fit)
+{
+    liana__training_state *state = fit->state;
+    fit->training_begin = liana__clock_seconds();
+    fit->timing = (liana__timing_epoch){0};
+    bool begins = state->step == 0 && state->step < fit->end_step;
+    if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
+    while (state->step < fit->end_step && !halts(fit)) {
+        liana__batch *batch;
+        liana_status begun = call_training(fit, LIANA__ON_STEP_BEGIN);
+        /* Also out of a validation that a callback asked for: it is done again. */
+        if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
+        LIANA_TRY(begun);
+        if (halts(fit)) break;
+        LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
+        liana_status status = train_step(fit, batch);
+        liana__loader_release(fit->options->training, batch);
+        LIANA_TRY(status);
+        fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
+        LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
+        LIANA_TRY(validate_between(fit));
+        /* The last update of a fit is saved with its end: a checkpoint is not written twice. */
+        bool is_last = fit->context.stopping || state->iteration >= fit->plan.last_iteration;
+        if (!fit->context.wants_checkpoint || is_last) continue;
+        LIANA_TRY(keep_states(fit));
+        LIANA_TRY(save_checkpoint(fit));
+    }
+    return LIANA_OK;
+}
+
+/* ---- the end of an epoch, and of the fit ---- */
+
 /* Whether the fit is as long as it was to be, after so many epochs. */
 static bool is_long_enough(const fit_run *fit, int64_t epochs)
 {
     const int64_t most = fit->options->length.epochs;
     return (most && epochs >= most) || fit->state->iteration >= fit->plan.last_iteration;
+}
+
+/* At the end of an epoch, or of the fit. */
+static liana_status validate_epoch(fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    const liana__training_state *state = fit->state;
+    const int64_t every = options->validation_freq ? options->validation_freq : 1;
+    bool whole = state->step >= fit->steps_per_epoch,
+         ends = fit->context.stopping || is_long_enough(fit, state->epoch + whole),
+         is_due = options->validation_freq_steps ? validates_by_steps(fit) || ends : (state->epoch + 1) % every == 0;
+    liana__totals_clear(&fit->validation);
+    return options->validation && is_due ? validate(fit) : LIANA_OK;
 }
 
 static void next_epoch(liana__training_state *state)
@@ -286,7 +319,7 @@ static liana_status finish_epoch(fit_run *fit)
     liana__training_state *state = fit->state;
     bool whole = state->step >= fit->steps_per_epoch;
     LIANA_TRY(keep_states(fit));
-    LIANA_TRY(validate(fit));
+    LIANA_TRY(validate_epoch(fit));
     LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_END));
     if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
     next_epoch(state);

@@ -13,6 +13,9 @@ typedef struct liana__fit_options {
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* batches of a validation, at most; 0: all */
     int64_t validation_freq;       /* every so many epochs are validated; 0: 1 */
+    /* Instead: every so many updates, and at the end. An epoch's results have the validation that its last update was
+     * followed by, if there was one. 0: by epochs. */
+    int64_t validation_freq_steps;
     liana__training_length length; /* of the whole fit, from its initial epoch on */
     bool resumed;                  /* the state is that of a checkpoint */
     bool *seen_classes;            /* by class: becomes true when an example of it was trained on; NULL: nobody asks */

@@ -50,6 +50,7 @@ typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
     liana__objective_call measured;
+    liana_tensor rows; /* [size, values]: predictions; invalid: there are none */
 } shard;
 
 static liana_tensor component(const liana__trainer_options *options, liana_graph *graph, size_t which,
@@ -129,6 +130,47 @@ static void take_results(const liana__model_results *results, liana__objective_c
     }
 }
 
+/* [size, values]: the predictions of all outputs, one after the other. */
+static liana_tensor predictions_in_rows(const liana__objective *objective, const liana__objective_call *call,
+                                        int64_t size)
+{
+    liana_tensor rows[LIANA__MAX_OUTPUTS];
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        liana_tensor predicted = call->predictions[i];
+        bool is_row = liana_tensor_shape(predicted).rank == 2;
+        rows[i] = is_row ? predicted : liana_op_reshape(predicted, liana_shape_of(size, -1));
+    }
+    return objective->num_outputs == 1 ? rows[0] : liana_op_concat(rows, objective->num_outputs, 1);
+}
+
+static void call_model(const liana__trainer_options *options, const liana_tensor *inputs, const liana__model_mode *mode,
+                       int64_t size, shard *made)
+{
+    made->results = liana__model_call(options->model, inputs, mode);
+    if (liana_graph_status(mode->positions.graph) != LIANA_OK) return;
+    take_results(&made->results, &made->measured);
+    made->measured.penalties = made->results.penalties;
+    liana__objective_build(options->objective, &made->measured);
+    if (!mode->training) made->rows = predictions_in_rows(options->objective, &made->measured, size);
+}
+
+static void call_function(const liana__leaf_function *function, const liana_tensor *inputs,
+                          const liana__model_mode *mode, int64_t size, shard *made)
+{
+    liana__function_call call = {.graph = mode->positions.graph,
+                                 .size = size,
+                                 .training = mode->training,
+                                 .inputs = inputs,
+                                 .positions = mode->positions,
+                                 .present = mode->present};
+    function->build(function->user, &call);
+    made->results =
+        (liana__model_results){.weights = call.weights, .updates = call.updates, .num_updates = call.num_updates};
+    made->measured.loss = call.loss;
+    made->measured.sums = call.sums;
+    made->rows = call.rows;
+}
+
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool masked,
                          bool training)
 {
@@ -150,12 +192,13 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
                               .positions = positions,
                               .present = made.present,
                               .seed = options->seed};
-    made.results = liana__model_call(options->model, inputs, &mode);
     if (liana_graph_status(graph) != LIANA_OK) return made;
-    take_results(&made.results, call);
-    call->penalties = made.results.penalties;
-    liana__objective_build(options->objective, call);
-    liana_graph_output(graph, "sums", call->sums);
+    if (options->function) {
+        call_function(options->function, inputs, &mode, size, &made);
+    } else {
+        call_model(options, inputs, &mode, size, &made);
+    }
+    if (liana_graph_status(graph) == LIANA_OK) liana_graph_output(graph, "sums", call->sums);
     return made;
 }
 
@@ -225,19 +268,6 @@ liana_status liana__build_training_leaf(liana_context *context, const liana__tra
     return finish_graph(graph, out);
 }
 
-/* [size, values]: the predictions of all outputs, one after the other. */
-static liana_tensor predictions_in_rows(const liana__objective *objective, const liana__objective_call *call,
-                                        int64_t size)
-{
-    liana_tensor rows[LIANA__MAX_OUTPUTS];
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        liana_tensor predicted = call->predictions[i];
-        bool is_row = liana_tensor_shape(predicted).rank == 2;
-        rows[i] = is_row ? predicted : liana_op_reshape(predicted, liana_shape_of(size, -1));
-    }
-    return objective->num_outputs == 1 ? rows[0] : liana_op_concat(rows, objective->num_outputs, 1);
-}
-
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                           bool masked, liana_graph **out)
 {
@@ -245,9 +275,7 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
     shard made = build_shard(options, graph, size, masked, false);
-    if (liana_graph_status(graph) == LIANA_OK) {
-        liana_graph_output(graph, "output", predictions_in_rows(options->objective, &made.measured, size));
-    }
+    if (liana_graph_status(graph) == LIANA_OK && made.rows.id) liana_graph_output(graph, "output", made.rows);
     return finish_graph(graph, out);
 }
 

@@ -95,6 +95,9 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
     liana__trainer *own = user;
     const liana__trainer_options *options = &own->options;
     *graph = NULL;
+    if (options->function && options->function->build_update) {
+        return options->function->build_update(options->function->user, graph, error);
+    }
     bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
     if (!updated) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < own->sums.count; i++) updated[own->sums.weights[i]] = true;
@@ -117,6 +120,8 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
 static size_t find_sum(void *user, const char *input)
 {
     const liana__trainer *own = user;
+    const liana__leaf_function *function = own->options.function;
+    if (function && function->build_update) return function->find_sum(function->user, input);
     size_t weight = (size_t)liana__model_find_weight(own->options.model, input), sum = 0;
     while (own->sums.weights[sum] != weight) sum++;
     return 1 + sum;
@@ -142,7 +147,8 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
         .num_components = LIANA__NUM_COMPONENTS,
         .leaf_size = trainer->microbatch,
         .max_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count,
-        .gives_rows = kind == LIANA__STEP_EVALUATION,
+        .gives_rows =
+            kind == LIANA__STEP_EVALUATION && (!trainer->options.function || trainer->options.function->gives_rows),
         .variables = trainer->variables,
     };
     for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = trainer->names[i].text;
@@ -194,6 +200,16 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
                                       &batch, error);
 }
 
+static liana_status add_update_variables(const liana__trainer *trainer, const liana__leaf_function *function,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < function->num_update_variables; i++) {
+        const liana__update_variable *one = &function->update_variables[i];
+        LIANA_TRY(liana__variables_add(trainer->variables, one->name, one->dtype, &one->shape, NULL, error));
+    }
+    return LIANA_OK;
+}
+
 static liana_status add_variables(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -209,6 +225,9 @@ static liana_status add_variables(liana__trainer *trainer, liana__error *error)
         LIANA_TRY(status);
     }
     if (!options->optimizer) return LIANA_OK;
+    if (options->function && options->function->build_update) {
+        return add_update_variables(trainer, options->function, error);
+    }
     size_t num_slots = liana__optimizer_num_slots(options->optimizer, options->optimizer_options);
     for (size_t slot = 0; slot < num_slots; slot++) {
         for (size_t i = 0; i < model->num_weights; i++) {
@@ -240,7 +259,7 @@ static liana_status check_inputs(const liana__trainer_options *options, liana__e
 
 static liana_status check_model(const liana__trainer_options *options, liana__error *error)
 {
-    LIANA_TRY(liana__model_check(options->model, error));
+    if (!options->function) LIANA_TRY(liana__model_check(options->model, error));
     LIANA_TRY(check_inputs(options, error));
     if (!options->optimizer) return LIANA_OK;
     bool learns = false;

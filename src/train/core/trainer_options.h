@@ -4,11 +4,12 @@
 
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
+#include "train/core/leaf_function.h"
 #include "train/core/objective.h"
 
 #include <liana/dataset.h>
 
-enum { LIANA__MAX_INPUTS = 8 };
+enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS };
 
 /* How the data of an input of the model arrive. */
 typedef struct liana__trainer_input {
@@ -17,7 +18,8 @@ typedef struct liana__trainer_input {
 } liana__trainer_input;
 
 typedef struct liana__trainer_options {
-    const liana_model *model; /* built */
+    const liana_model *model;             /* built */
+    const liana__leaf_function *function; /* builds leaves in place of the model's layers; NULL: they do */
     const liana__objective *objective;
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */

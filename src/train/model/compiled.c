@@ -47,6 +47,19 @@ void liana__compiled_forget(liana_model *model)
     if (own) drop(&own->items[OF_FIT]);
 }
 
+void *liana__compiled_set_aside(liana_model *model)
+{
+    void *aside = model->compiled;
+    model->compiled = NULL;
+    return aside;
+}
+
+void liana__compiled_put_back(liana_model *model, void *aside)
+{
+    if (model->compiled) destroy(model->compiled);
+    model->compiled = aside;
+}
+
 /* ---- what is asked for ---- */
 
 liana_status liana__compiled_check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory,

@@ -50,6 +50,10 @@ liana_status liana__compiled_take_weights(liana_model *model, const liana__train
     LIANA_MUST_USE;
 /* Totals as the public interface gives them. */
 liana_results liana__results_of(const liana__totals *totals);
+/* Sets aside what the model has compiled, so that a trial leaves it as it is; then frees what the trial compiled, and
+ * puts the other back. */
+void *liana__compiled_set_aside(liana_model *model);
+void liana__compiled_put_back(liana_model *model, void *aside);
 /* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */
 void liana__compiled_forget(liana_model *model);
 

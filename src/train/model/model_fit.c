@@ -1,4 +1,5 @@
 /* fit, evaluate and predict of the public interface: thin users of the training core. */
+#include "train/model/model_fit.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/part.h"
@@ -581,16 +582,36 @@ static liana_status send_checkpoints(const session *own, liana_status status, li
     return sent;
 }
 
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+static session session_of(liana_model *model, const liana_fit_options *options)
 {
-    liana__error *error = &model->context->error;
-    LIANA_TRY(check_fit(model, options, error));
     session own = {.model = model,
                    .batch_size = options->batch_size ? options->batch_size : DEFAULT_BATCH_SIZE,
                    .evaluation_batch_size = options->validation_batch_size,
                    .seed = options->seed,
                    .data_bytes = data_bytes(options->data_memory)};
     if (!own.evaluation_batch_size) own.evaluation_batch_size = own.batch_size;
+    return own;
+}
+
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
+{
+    LIANA_TRY(check_fit(model, options, error));
+    session own = session_of(model, options);
+    void *aside = liana__compiled_set_aside(model);
+    liana_status status = open_fit(&own, options, error);
+    if (status == LIANA_OK) status = open_data(&own, options, error);
+    if (status == LIANA_OK) status = run(user, own.training, own.fitted.loader, error);
+    close_session(&own);
+    liana__compiled_put_back(model, aside);
+    return status;
+}
+
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+{
+    liana__error *error = &model->context->error;
+    LIANA_TRY(check_fit(model, options, error));
+    session own = session_of(model, options);
     liana_status status = open_fit(&own, options, error);
     if (status == LIANA_OK) {
         status = run_fit(&own, options, error);

@@ -88,6 +88,12 @@ liana_status liana__run_open_model(liana_context *context, const liana__config *
     LIANA_MUST_USE;
 void liana__run_close(liana__run *run);
 
+/* What a run of this configuration reports, without compiling it: objective->value_names. For a run that
+ * liana__run_open_model has opened with `training`. Errors: those of matching data and model, and of losses and metrics.
+ */
+liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Trains to the end, and writes all files of the run folder. */
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 

@@ -32,3 +32,9 @@ liana_status liana__run_find_objective(liana__run *run, bool for_training, const
     *objective = made;
     return liana__objective_create(&request, for_training, &run->arena, made, error);
 }
+
+liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
+{
+    LIANA_TRY(liana__run_find_match(run, error));
+    return liana__run_find_objective(run, true, objective, error);
+}

@@ -1,4 +1,6 @@
 /* Losses and metrics as functions of tensors. */
+#include "train/step/objective_calls.h"
+
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "train/model/named_objective.h"
@@ -123,28 +125,35 @@ liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_te
     return result;
 }
 
-static liana_tensor metric_of(objective_call *call, const liana__metric_choice *choice, liana_tensor target)
+bool liana__metric_call_make(liana_location here, liana_tensor output, liana_tensor target,
+                             const liana__metric_choice *choice, liana__metric_call *made)
 {
     const liana__metric *metric = choice->metric;
-    call->name = metric->name;
-    call->targets = metric->targets;
+    objective_call call = {here, output.graph, metric->name, metric->targets, output, {0}};
+    liana_tensor logits;
+    if (!take_output(&call)) return false;
+    liana__activation_kind activation = trace(call.output, &logits);
+    if (liana_tensor_dtype(call.output) != LIANA_F32) call.output = liana_op_cast_at(here, call.output, LIANA_F32);
+    if (!take_target(&call, target)) return false;
+    *made = (liana__metric_call){.options = choice->options,
+                                 .output = call.output,
+                                 .activation = activation,
+                                 .target = call.truth};
+    return true;
+}
+
+static liana_tensor metric_of(liana_location here, liana_tensor output, liana_tensor target,
+                              const liana__metric_choice *choice)
+{
+    const liana__metric *metric = choice->metric;
+    liana__metric_call built;
     if (!metric->elements) {
-        return liana__graph_fail(call->graph, call->here, LIANA_INVALID_CONFIG,
+        return liana__graph_fail(output.graph, here, LIANA_INVALID_CONFIG,
                                  "the metric '%s' is not a mean over elements; liana_evaluate computes it",
                                  metric->name);
     }
-    if (!take_output(call)) return (liana_tensor){call->graph, 0};
-    liana_tensor logits;
-    liana__activation_kind activation = trace(call->output, &logits);
-    if (liana_tensor_dtype(call->output) != LIANA_F32) {
-        call->output = liana_op_cast_at(call->here, call->output, LIANA_F32);
-    }
-    if (!take_target(call, target)) return (liana_tensor){call->graph, 0};
-    const liana__metric_call built = {.options = choice->options,
-                                      .output = call->output,
-                                      .activation = activation,
-                                      .target = call->truth};
-    return metric->elements(&built);
+    bool made = liana__metric_call_make(here, output, target, choice, &built);
+    return made ? metric->elements(&built) : (liana_tensor){output.graph, 0};
 }
 
 liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,
@@ -153,7 +162,6 @@ liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_
     static const liana_metric usual = {.name = "accuracy"};
     liana_tensor result = {output.graph, 0};
     if (!output.graph || output.graph->status != LIANA_OK) return result;
-    objective_call call = {.here = here, .graph = output.graph, .output = output};
     liana_metric asked = metric ? *metric : usual;
     if (!asked.name) asked.name = usual.name;
     asked.as = NULL;
@@ -163,11 +171,11 @@ liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_
     const liana__value *value = liana__metric_value(&arena, &asked);
     liana_status status = arena.failed || !value
                               ? liana__fail_memory(&error, "a metric")
-                              : liana__metric_read(call.graph->context, value, "metric", &arena, &choice, &error);
+                              : liana__metric_read(output.graph->context, value, "metric", &arena, &choice, &error);
     if (status == LIANA_OK) {
-        result = metric_of(&call, &choice, target);
+        result = metric_of(here, output, target, &choice);
     } else {
-        liana__graph_fail(call.graph, here, status, "%s", error.message);
+        liana__graph_fail(output.graph, here, status, "%s", error.message);
     }
     liana__arena_free(&arena);
     return result;

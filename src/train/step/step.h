@@ -21,6 +21,7 @@ typedef struct liana__step_sum {
 typedef struct liana__step_sums {
     const char *names[LIANA_MAX_SUMS];
     size_t num_names;
+    size_t length; /* of that vector; 0: as many as there are names */
     liana__step_sum *items;
     size_t count;
     size_t num_gradients; /* the first so many of the items */

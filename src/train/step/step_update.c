@@ -101,7 +101,8 @@ static bool add_inputs(liana_update *update, update_state *state)
     }
     liana_tensor *variables = lists[0], *gradients = lists[1];
     state->sums = lists[2];
-    int64_t length = sums->num_names ? (int64_t)sums->num_names : 1;
+    size_t named = sums->length ? sums->length : sums->num_names;
+    int64_t length = named ? (int64_t)named : 1;
     state->named = liana_graph_input(graph, first_sum, LIANA_F32, liana_shape_of(length));
     for (size_t i = 0; i < sums->count; i++) {
         const liana__step_sum *item = &sums->items[i];

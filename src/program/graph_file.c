@@ -1,0 +1,48 @@
+/* Graphs in files: what one program exports and another one runs. */
+#include "ir/graph_file.h"
+#include "base/context.h"
+#include "base/file.h"
+#include "ops/ops.h"
+
+#include <liana/program.h>
+#include <stdlib.h>
+
+enum { SIZE_LIMIT = 1 << 30 };
+
+static liana_status save_graph(const liana_graph *graph, const char *path)
+{
+    liana__error *error = &graph->context->error;
+    uint8_t *bytes;
+    size_t size;
+    LIANA_TRY(liana__graph_write(graph, &bytes, &size, error));
+    liana_status status = liana__file_replace(path, bytes, size, error);
+    free(bytes);
+    return status;
+}
+
+liana_status liana_graph_save(const liana_graph *graph, const char *path)
+{
+    LIANA__REQUIRE(NULL, graph);
+    LIANA__REQUIRE(&graph->context->error, path);
+    if (graph->status != LIANA_OK) return graph->status;
+    LIANA__CONTEXT_CALL(graph->context, save_graph(graph, path));
+}
+
+static liana_status load_graph(liana_context *context, const char *path, liana_graph **graph)
+{
+    char *bytes;
+    size_t size;
+    LIANA_TRY(liana__file_read(path, SIZE_LIMIT, &bytes, &size, &context->error));
+    liana_status status = liana__graph_read(context, liana__ops, bytes, size, graph, &context->error);
+    free(bytes);
+    return status == LIANA_OK ? status : liana__fail_within(&context->error, "%s", path);
+}
+
+liana_status liana_graph_load(liana_context *context, const char *path, liana_graph **graph)
+{
+    LIANA__REQUIRE(liana__context_error(context), graph);
+    *graph = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, path);
+    LIANA__CONTEXT_CALL(context, load_graph(context, path, graph));
+}

@@ -1,0 +1,58 @@
+/* The updates of a learning-rate sweep. */
+#include "train/core/rate_finder.h"
+
+#include "train/core/batch_components.h"
+
+typedef struct sweep {
+    liana__training *training;
+    const liana__rate_finder_options *options;
+    liana__rate_curve *curve;
+    liana__totals totals; /* of one batch */
+    bool goes_on;
+} sweep;
+
+static liana_status update(sweep *own, const liana__batch *batch, liana__error *error)
+{
+    const liana__rate_finder_options *options = own->options;
+    liana__trainer *trainer = own->training->trainer;
+    int64_t index = (int64_t)own->curve->count;
+    double rate = liana__rate_curve_rate(&options->range, index);
+    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->loader), error));
+    LIANA_TRY(liana__trainer_prepare(trainer, batch->num_positions, true, error));
+    liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
+    const float *sums;
+    LIANA_TRY(liana__trainer_step(trainer, &data, rate, index + 1, &sums, error));
+    liana__totals_clear(&own->totals);
+    liana__totals_add(&own->totals, sums, batch->count, batch->num_positions - batch->count);
+    double loss = liana__totals_value(&own->totals, 0);
+    own->goes_on = liana__rate_curve_add(own->curve, loss);
+    if (!options->on_update || options->on_update(options->user, index + 1, rate, loss)) return LIANA_OK;
+    return liana__fail(error, LIANA_CANCELLED, "the learning-rate finder was stopped after %lld updates",
+                       (long long)index + 1);
+}
+
+static liana_status run(sweep *own, liana__error *error)
+{
+    liana__loader *loader = own->options->loader;
+    LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
+    liana_status status = LIANA_OK;
+    while (own->goes_on && status == LIANA_OK) {
+        liana__batch *batch;
+        LIANA_TRY(liana__loader_next(loader, &batch, error));
+        /* A batch of bad records has no loss. */
+        if (batch->count) status = update(own, batch, error);
+        liana__loader_release(loader, batch);
+    }
+    return status;
+}
+
+liana_status liana__find_rate(liana__training *training, const liana__rate_finder_options *options,
+                              liana__rate_curve *curve, liana__error *error)
+{
+    sweep own = {.training = training, .options = options, .curve = curve, .goes_on = true};
+    LIANA_TRY(liana__rate_curve_create(&options->range, curve, error));
+    LIANA_TRY(liana__totals_create(training->objective, &own.totals, error));
+    liana_status status = run(&own, error);
+    liana__totals_free(&own.totals);
+    return status;
+}

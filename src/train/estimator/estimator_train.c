@@ -1,0 +1,311 @@
+/* Training with an estimator: a thin user of the training core, as liana_fit is. */
+#include "base/clock.h"
+#include "formats/safetensors.h"
+#include "formats/yaml.h"
+#include "train/callbacks/standard.h"
+#include "train/callbacks/user.h"
+#include "train/checkpoint/data_state.h"
+#include "train/checkpoint/resume.h"
+#include "train/core/fit.h"
+#include "train/estimator/estimator.h"
+#include "train/model/compiled.h"
+
+#include <string.h>
+
+enum { KEPT_CHECKPOINTS = 5 };
+
+/* A training that runs. */
+typedef struct job {
+    liana_estimator *estimator;
+    const liana_train_spec *train;
+    const liana_eval_spec *eval; /* NULL: nothing is evaluated */
+    liana__fn_session session;
+    liana__callback_list callbacks;
+    liana__notes notes;
+    bool resumed;
+} job;
+
+/* ---- specs ---- */
+
+static liana_status check_counts(const job *own, liana__error *error)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } counts[] = {{"train.max_steps", own->train->max_steps},
+                  {"train.epochs", own->train->epochs},
+                  {"train.steps", own->train->steps},
+                  {"eval.steps", own->eval ? own->eval->steps : 0},
+                  {"eval.every_steps", own->eval ? own->eval->every_steps : 0},
+                  {"eval.every_epochs", own->eval ? own->eval->every_epochs : 0}};
+    const char *name = own->estimator->options.name;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].value >= 0) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s is %lld, expected 0 or more", name, counts[i].name,
+                           (long long)counts[i].value);
+    }
+    if (own->eval && own->eval->every_steps && own->eval->every_epochs) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: eval.every_steps and eval.every_epochs exclude each other; keep one of them", name);
+    }
+    return LIANA_OK;
+}
+
+/* Up to the first limit. */
+static liana__training_length length_of(const job *own)
+{
+    const liana_train_spec *train = own->train;
+    const int64_t before = own->session.training.state.iteration;
+    liana__training_length length = {.epochs = train->epochs, .steps = train->max_steps};
+    if (train->steps && (!length.steps || before + train->steps < length.steps)) length.steps = before + train->steps;
+    if (!length.epochs && !length.steps) length.epochs = 1;
+    return length;
+}
+
+/* ---- notes about speed ---- */
+
+typedef struct speedometer {
+    double last_seconds;
+    int64_t last_step;
+} speedometer;
+
+static liana_status start_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    *(speedometer *)item->self = (speedometer){liana__clock_seconds(), context->training->state.iteration};
+    return LIANA_OK;
+}
+
+static liana_status note_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    speedometer *own = item->self;
+    const liana_run_config *config = item->options;
+    const liana__training *training = context->training;
+    const int64_t step = training->state.iteration, done = step - own->last_step;
+    if (step % config->log_step_count_steps != 0) return LIANA_OK;
+    double seconds = liana__clock_seconds() - own->last_seconds;
+    liana__text text = {0};
+    liana__text_add(&text, "step %lld: loss %.6g", (long long)step, liana__totals_value(context->totals, 0));
+    for (size_t i = 0; i < training->num_metrics; i++) {
+        liana__text_add(&text, ", %s %.6g", training->metric_names[i], liana__totals_value(context->totals, i + 1));
+    }
+    liana__text_add(&text, " (%.1f steps a second)", seconds > 0 ? (double)done / seconds : 0);
+    if (text.data) liana__note(&context->notes, "%s", text.data);
+    liana__text_free(&text);
+    return start_speed(item, context, NULL);
+}
+
+static const liana__callback speed_callback = {
+    .name = "StepCounter",
+    .doc = "Tells loss, metrics and speed after every so many updates.",
+    .size = sizeof(speedometer),
+    .on = {[LIANA__ON_TRAIN_BEGIN] = start_speed, [LIANA__ON_STEP_END] = note_speed},
+};
+
+/* ---- results of evaluations ---- */
+
+static liana_status report(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    (void)error;
+    const liana_eval_spec *eval = item->options;
+    liana_results results = liana__results_of(context->validation);
+    eval->on_evaluation(eval->user, context->training->state.iteration, &results);
+    return LIANA_OK;
+}
+
+static const liana__callback report_callback = {
+    .name = "Evaluation",
+    .doc = "Tells the results of evaluations to a function of the program.",
+    .on = {[LIANA__ON_VALIDATION_END] = report},
+};
+
+/* ---- callbacks ---- */
+
+static liana_status add_callbacks(job *own, liana__error *error)
+{
+    const liana_train_spec *train = own->train;
+    const char *text = train->named_callbacks;
+    liana__value *list = NULL;
+    liana__callback_list *callbacks = &own->callbacks;
+    LIANA_TRY(liana__callbacks_begin(callbacks, error));
+    if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->session.arena, &list, error));
+    LIANA_TRY(liana__callback_list_read(callbacks, own->estimator->context, list, "named_callbacks",
+                                        &own->session.arena, error));
+    for (size_t i = 0; i < train->num_callbacks; i++) {
+        const liana_callback *one = train->callbacks ? train->callbacks[i] : NULL;
+        LIANA_TRY(liana__user_callback_add(callbacks, one, error));
+    }
+    const liana_run_config *config = &own->estimator->options.config;
+    if (config->log_step_count_steps) {
+        LIANA_TRY(liana__callback_list_add(callbacks, &speed_callback, config, NULL, NULL, error));
+    }
+    if (!own->eval || !own->eval->on_evaluation) return LIANA_OK;
+    return liana__callback_list_add(callbacks, &report_callback, own->eval, NULL, NULL, error);
+}
+
+/* ---- checkpoints ---- */
+
+static liana_status save(void *user, liana__error *error)
+{
+    const job *own = user;
+    liana_estimator *estimator = own->estimator;
+    const liana__training *training = &own->session.training;
+    int64_t keep = estimator->options.config.keep_checkpoint_max;
+    keep = keep == 0 ? KEPT_CHECKPOINTS : keep < 0 ? 0 : keep;
+    LIANA_TRY(liana__checkpoint_save(estimator->checkpoints, &training->variables, &training->state, keep, error));
+    estimator->global_step = training->state.iteration;
+    return LIANA_OK;
+}
+
+/* A checkpoint with more variables is of another function too. */
+static liana_status check_variables(const job *own, const char *path, liana__error *error)
+{
+    liana__safetensors file;
+    const liana__variables *known = &own->session.training.variables;
+    const char *name = liana__path_join((liana__arena *)&own->session.arena, path, liana__checkpoint_variables);
+    if (!name) return liana__fail_memory(error, "a checkpoint");
+    LIANA_TRY(liana__safetensors_open(name, &file, error));
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; status == LIANA_OK && i < file.contents.num_tensors; i++) {
+        const char *variable = file.contents.tensors[i].name;
+        if (liana__starts_with(variable, "callbacks/") || liana__variables_find(known, variable)) continue;
+        status = liana__fail(error, LIANA_INVALID_DATA,
+                             "'%s' has a variable '%s', which this model function and its optimizer do not have", path,
+                             variable);
+    }
+    liana__safetensors_close(&file);
+    return status;
+}
+
+/* Goes on from the newest checkpoint, or begins. */
+static liana_status begin(job *own, liana__error *error)
+{
+    liana__fn_session *session = &own->session;
+    liana_estimator *estimator = own->estimator;
+    liana__training_state *state = &session->training.state;
+    const char *path = NULL;
+    liana__data_state *data = liana__arena_allocate(&session->arena, sizeof *data);
+    if (!data) return liana__fail_memory(error, "the state of the data");
+    state->data = data;
+    LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
+    liana_status status = liana__checkpoint_resume(estimator->checkpoints, &session->training, &own->notes,
+                                                   &session->arena, &path, error);
+    if (status == LIANA_OK && path) status = check_variables(own, path, error);
+    if (status == LIANA_INVALID_DATA) return liana__estimator_blame(estimator, error);
+    LIANA_TRY(status);
+    own->resumed = path != NULL;
+    estimator->global_step = state->iteration;
+    if (*data->note) liana__note(&own->notes, "%s", data->note);
+    liana__data_state_read_contents(data);
+    return path ? LIANA_OK : liana__estimator_initialize(session, error);
+}
+
+/* What goes on keeps its precision. */
+static liana_status find_precision(const job *own, liana_precision *precision, liana__error *error)
+{
+    const liana_estimator *estimator = own->estimator;
+    *precision = estimator->options.config.precision;
+    const char *recorded = liana__checkpoint_precision(estimator->checkpoints, (liana__arena *)&own->session.arena);
+    if (!recorded) return LIANA_OK;
+    liana_precision before = liana__precision_named(recorded);
+    if (*precision == LIANA_PRECISION_AUTO) *precision = before;
+    if (*precision == before) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: config.precision is %s, but '%s' was trained in %s; ask for that, or for auto",
+                       estimator->options.name, liana__precision_names[*precision], estimator->folder,
+                       liana__precision_names[before]);
+}
+
+/* ---- training ---- */
+
+static liana_status open_data(job *own, liana__error *error)
+{
+    const char *const *labels = own->estimator->options.labels;
+    liana__fn_session *session = &own->session;
+    LIANA_TRY(liana__fn_input_describe(&own->train->input, labels, "train", &session->train, error));
+    LIANA_TRY(liana__fn_session_trace(session, LIANA_MODE_TRAIN, &session->train, error));
+    if (own->eval) {
+        LIANA_TRY(liana__fn_input_describe(&own->eval->input, labels, "eval", &session->measured, error));
+        LIANA_TRY(liana__fn_session_trace(session, LIANA_MODE_EVALUATE, &session->train, error));
+        LIANA_TRY(liana__fn_input_open(&session->measured, error));
+    }
+    return liana__fn_input_open(&session->train, error);
+}
+
+static liana_status prepare(job *own, liana__error *error)
+{
+    liana__fn_session *session = &own->session;
+    liana_precision precision;
+    LIANA_TRY(check_counts(own, error));
+    LIANA_TRY(open_data(own, error));
+    LIANA_TRY(find_precision(own, &precision, error));
+    const liana__fn_modes modes = {.train = &session->built[LIANA_MODE_TRAIN],
+                                   .evaluate = own->eval ? &session->built[LIANA_MODE_EVALUATE] : NULL};
+    LIANA_TRY(liana__fn_session_compile(session, &modes, &session->train, precision, error));
+    LIANA_TRY(liana__fn_session_load(session, &session->train, true, error));
+    if (own->eval) LIANA_TRY(liana__fn_session_load(session, &session->measured, false, error));
+    return begin(own, error);
+}
+
+static liana_status fit(job *own, liana__error *error)
+{
+    const liana_estimator *estimator = own->estimator;
+    const liana_run_config *config = &estimator->options.config;
+    const liana__checkpointing_options checkpointing = {.every_epoch = !estimator->is_temporary,
+                                                        .every_steps = config->save_checkpoints_steps,
+                                                        .every_minutes = config->save_checkpoints_secs / 60};
+    const liana__standard_callbacks standard = {.checkpointing = &checkpointing};
+    LIANA_TRY(add_callbacks(own, error));
+    LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
+    liana__fit_options options = {.training = own->session.train.loader,
+                                  .validation = own->session.measured.loader,
+                                  .batch_size = liana__estimator_batch_size(estimator, true),
+                                  .validation_batch_size = liana__estimator_batch_size(estimator, false),
+                                  .length = length_of(own),
+                                  .resumed = own->resumed,
+                                  .save = save,
+                                  .user = own,
+                                  .callbacks = &own->callbacks,
+                                  .folder = estimator->folder,
+                                  .notes = own->notes};
+    if (own->eval) {
+        options.validation_steps = own->eval->steps;
+        options.validation_freq = own->eval->every_epochs;
+        options.validation_freq_steps = own->eval->every_steps;
+    }
+    return liana__fit(&own->session.training, &options, error);
+}
+
+static liana_status train(liana_estimator *estimator, const liana_train_spec *spec, const liana_eval_spec *eval)
+{
+    liana__error *error = &estimator->context->error;
+    const liana_run_config *config = &estimator->options.config;
+    job own = {.estimator = estimator,
+               .train = spec,
+               .eval = eval,
+               .session = {.estimator = estimator},
+               .notes = {config->on_note, config->user}};
+    liana_status status = prepare(&own, error);
+    if (status == LIANA_OK) status = fit(&own, error);
+    own.session.training.state.data = NULL;
+    liana__fn_session_close(&own.session);
+    liana__callback_list_free(&own.callbacks);
+    return status;
+}
+
+liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *spec)
+{
+    LIANA__REQUIRE(NULL, estimator);
+    LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
+    LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, NULL));
+}
+
+liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator, const liana_train_spec *spec,
+                                                const liana_eval_spec *eval)
+{
+    LIANA__REQUIRE(NULL, estimator);
+    LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
+    LIANA__REQUIRE(&estimator->context->error, eval);
+    LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, eval));
+}

@@ -1,0 +1,225 @@
+/* The first values of an estimator's variables. */
+#include "base/named.h"
+#include "formats/safetensors.h"
+#include "ir/shape.h"
+#include "program/variables_file.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/estimator/estimator.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the set ---- */
+
+static liana_status declare_weights(const liana__fn_session *own, liana_variables *set, liana__error *error)
+{
+    const liana__function_model *model = &own->model;
+    size_t place;
+    for (size_t i = 0; i < model->model->num_weights; i++) {
+        const liana__fn_variable *variable = &model->variables[i];
+        LIANA_TRY(
+            liana__variables_declare(set, variable->name, LIANA_F32, &variable->shape, variable->initializer, &place));
+        if (!variable->model) continue;
+        liana_model *owner = (liana_model *)variable->model;
+        LIANA_TRY(liana__model_values_complete(owner, error));
+        LIANA_TRY(liana__variables_set(set, place, owner->values[variable->weight]));
+    }
+    return LIANA_OK;
+}
+
+/* The variables of an update of its own begin at 0, unless they say otherwise. */
+static liana_status declare_update(const liana__function_model *model, liana_variables *set)
+{
+    size_t place;
+    for (size_t i = 0; i < model->function.num_update_variables; i++) {
+        const liana__update_variable *one = &model->update_variables[i];
+        const char *initializer = model->update_initializers[i] ? model->update_initializers[i] : "zeros";
+        LIANA_TRY(liana__variables_declare(set, one->name, one->dtype, &one->shape, initializer, &place));
+    }
+    return LIANA_OK;
+}
+
+/* ---- warm start ---- */
+
+/* The safetensors file that a path means. */
+static liana_status find_file(const char *from, liana__arena *arena, const char **file, liana__error *error)
+{
+    const char *folder = from, *below, *newest = NULL;
+    *file = from;
+    if (!liana__folder_exists(from)) return LIANA_OK;
+    below = liana__path_join(arena, from, "checkpoints");
+    if (below && liana__folder_exists(below)) folder = below;
+    *file = liana__path_join(arena, from, liana__checkpoint_variables);
+    if (*file && liana__file_exists(*file)) return LIANA_OK;
+    LIANA_TRY(liana__checkpoint_newest(folder, arena, &newest, error));
+    if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint in '%s'", from);
+    *file = liana__path_join(arena, newest, liana__checkpoint_variables);
+    return arena->failed ? liana__fail_memory(error, "a warm start") : LIANA_OK;
+}
+
+static bool is_wanted(const liana_warm_start *warm, const char *name)
+{
+    if (!warm->variables[0]) return true;
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->variables[i]; i++) {
+        if (fnmatch(warm->variables[i], name, 0) == 0) return true;
+    }
+    return false;
+}
+
+static const char *previous_name(const liana_warm_start *warm, const char *name)
+{
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->names[i].variable; i++) {
+        if (strcmp(warm->names[i].variable, name) == 0) return warm->names[i].previous;
+    }
+    return name;
+}
+
+static liana_status warm_variable(const liana__safetensors *file, const char *previous, liana_variables *set,
+                                  size_t place, liana__error *error)
+{
+    const liana__variable *variable = &set->values.items[place];
+    const liana__safetensors_tensor *tensor = previous ? liana__safetensors_find(file, previous) : NULL;
+    if (!tensor) {
+        const liana__named list =
+            LIANA__NAMED(liana__safetensors_tensor, file->contents.tensors, file->contents.num_tensors);
+        return liana__fail(error, LIANA_NOT_FOUND,
+                           "there is no variable '%.200s' for '%s'; leave it out of .variables, or name it in .names%s",
+                           previous ? previous : "(NULL)", variable->name,
+                           liana__hint(liana__named_nearest(list, previous ? previous : "")).text);
+    }
+    liana_shape shape = {.rank = tensor->rank};
+    memcpy(shape.dims, tensor->shape, sizeof shape.dims);
+    if (tensor->dtype != LIANA__SAFETENSORS_F32 || !liana_shape_equal(&shape, &variable->buffer->shape)) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is %s%s there, but '%s' is %s", tensor->name,
+                           liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&shape).text,
+                           variable->name, liana__type_print(variable->buffer->dtype, &variable->buffer->shape).text);
+    }
+    void *copy = liana__allocate_aligned(tensor->size);
+    if (!copy) return liana__fail_memory(error, "a warm start");
+    memcpy(copy, tensor->data, tensor->size);
+    liana_status status = liana__variables_set(set, place, copy);
+    free(copy);
+    return status;
+}
+
+/* Names that the model function does not have are mistakes. */
+static liana_status check_names(const liana_warm_start *warm, const liana__fn_session *own, liana__error *error)
+{
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->names[i].variable; i++) {
+        const char *name = warm->names[i].variable;
+        if (liana__model_find_weight(own->model.model, name) >= 0) continue;
+        const liana__named list = LIANA__NAMED(liana__fn_variable, own->model.variables, own->model.model->num_weights);
+        return liana__fail(error, LIANA_NOT_FOUND, "the model function has no variable '%.200s'%s", name,
+                           liana__hint(liana__named_nearest(list, name)).text);
+    }
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->variables[i]; i++) {
+        bool found = false;
+        for (size_t k = 0; k < own->model.model->num_weights && !found; k++) {
+            found = fnmatch(warm->variables[i], own->model.variables[k].name, 0) == 0;
+        }
+        if (!found) return liana__fail(error, LIANA_NOT_FOUND, "no variable matches '%.200s'", warm->variables[i]);
+    }
+    return LIANA_OK;
+}
+
+static liana_status warm_from(const liana_warm_start *warm, const char *path, const liana__fn_session *own,
+                              liana_variables *set, liana__error *error)
+{
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(path, &file, error));
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < own->model.model->num_weights && status == LIANA_OK; i++) {
+        const char *name = own->model.variables[i].name;
+        if (is_wanted(warm, name)) status = warm_variable(&file, previous_name(warm, name), set, i, error);
+    }
+    liana__safetensors_close(&file);
+    return status == LIANA_OK ? status : liana__fail_within(error, "'%s'", path);
+}
+
+static liana_status warm_start(liana__fn_session *own, liana_variables *set, liana__error *error)
+{
+    const liana_warm_start *warm = &own->estimator->options.warm_start_from;
+    const char *path;
+    if (!warm->from) return LIANA_OK;
+    liana_status status = find_file(warm->from, &own->arena, &path, error);
+    if (status == LIANA_OK) status = check_names(warm, own, error);
+    if (status == LIANA_OK) status = warm_from(warm, path, own, set, error);
+    return status == LIANA_OK ? status : liana__fail_within(error, "%s: warm_start_from", own->estimator->options.name);
+}
+
+/* ---- the whole ---- */
+
+/* Variables without a value and without an initialiser: named, and why. */
+static liana_status check_initializers(const liana__fn_session *own, const liana_variables *set, liana__error *error)
+{
+    for (size_t i = 0; i < set->values.count; i++) {
+        if (set->states[i].initialized || set->states[i].initializer || own->estimator->options.scaffold) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the variable '%s' has no first value; give it an initialiser "
+                           "(liana_graph_initializer), or, if it is a model's, call the model with the mode that the "
+                           "model function is given",
+                           own->estimator->options.name, set->values.items[i].name);
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_scaffold(const liana__fn_session *own, liana_variables *set, liana__error *error)
+{
+    const liana_estimator_options *options = &own->estimator->options;
+    if (!options->scaffold) return LIANA_OK;
+    liana_status status = options->scaffold(options->params, set);
+    if (status == LIANA_OK) return status;
+    if (error->status != status) liana__fail(error, status, "it returned %s", liana_status_name(status));
+    return liana__fail_within(error, "%s: scaffold", options->name);
+}
+
+/* Only those with an initialiser: the scaffold may give the others their values. */
+static liana_status draw(const liana_estimator *estimator, liana_variables *set)
+{
+    for (size_t i = 0; i < set->values.count; i++) {
+        if (set->states[i].initialized || !set->states[i].initializer) continue;
+        LIANA_TRY(liana_variables_initialize(set, &(liana_initialize_options){.name = set->values.items[i].name,
+                                                                              .seed = estimator->options.config.seed}));
+    }
+    return LIANA_OK;
+}
+
+static liana_status fill(liana__fn_session *own, liana_variables *set, liana__error *error)
+{
+    LIANA_TRY(declare_weights(own, set, error));
+    LIANA_TRY(declare_update(&own->model, set));
+    LIANA_TRY(check_initializers(own, set, error));
+    LIANA_TRY(draw(own->estimator, set));
+    LIANA_TRY(warm_start(own, set, error));
+    LIANA_TRY(run_scaffold(own, set, error));
+    if (liana__variables_require(set, own->estimator->options.name, NULL) != LIANA_OK) return error->status;
+    return LIANA_OK;
+}
+
+/* Copies the values to where they are trained. */
+static liana_status hand_over(const liana_variables *set, liana__variables *variables, liana__error *error)
+{
+    for (size_t i = 0; i < set->values.count; i++) {
+        const liana__variable *from = &set->values.items[i];
+        liana__variable *to = liana__variables_find(variables, from->name);
+        void *values = to ? liana__allocate_aligned(from->buffer->size) : NULL;
+        if (!to) continue; /* a scaffold's own */
+        if (!values) return liana__fail_memory(error, from->name);
+        liana_status status = liana__variable_read(from, values, error);
+        if (status == LIANA_OK) status = liana__variable_write(to, values, error);
+        free(values);
+        LIANA_TRY(status);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__estimator_initialize(liana__fn_session *own, liana__error *error)
+{
+    liana_variables *set;
+    LIANA_TRY(liana_variables_create(own->estimator->device, &set));
+    liana_status status = fill(own, set, error);
+    if (status == LIANA_OK) status = hand_over(set, &own->training.variables, error);
+    liana_variables_destroy(set);
+    return status;
+}

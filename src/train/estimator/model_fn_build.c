@@ -1,0 +1,249 @@
+/* What a model function returns, as the sums and rows of a leaf. */
+#include "ir/graph.h"
+#include "train/estimator/model_fn_internal.h"
+#include "train/model/named_objective.h"
+#include "train/step/objective_calls.h"
+
+#include <math.h>
+#include <string.h>
+
+static double finish_mean(const void *options, const double *sums, size_t size)
+{
+    (void)options;
+    (void)size;
+    return sums[1] > 0 ? sums[0] / sums[1] : NAN;
+}
+
+const liana__metric liana__fn_mean = {
+    .name = "mean",
+    .doc = "The mean of what examples give.",
+    .finish = finish_mean,
+};
+
+/* Whether a tensor is floats [size, ...]. */
+static bool is_by_example(const liana__fn_call *call, liana_tensor tensor)
+{
+    const liana__node *node = tensor.graph == call->graph ? liana__tensor_node(tensor) : NULL;
+    return node && liana__dtype_is_float(node->dtype) && node->shape.rank >= 1 && node->shape.dims[0] == call->size;
+}
+
+static int64_t elements_of(const liana__fn_call *call, liana_tensor each)
+{
+    liana_shape shape = liana_tensor_shape(each);
+    return liana_shape_size(&shape) / call->size;
+}
+
+static liana_tensor sum_by_example(const liana__fn_call *call, liana_tensor each)
+{
+    return liana_op_reduce_sum(liana__by_example(each, call->present), LIANA_ALL_AXES, false);
+}
+
+/* f32 [1] */
+static liana_tensor as_part(liana_tensor scalar)
+{
+    if (liana_tensor_dtype(scalar) != LIANA_F32) scalar = liana_op_cast(scalar, LIANA_F32);
+    return liana_op_reshape(scalar, liana_shape_of(1));
+}
+
+/* ---- the loss ---- */
+
+static liana_status build_loss(liana__fn_call *call, liana_tensor *part)
+{
+    liana_tensor loss = call->spec.loss;
+    if (!loss.id) {
+        return liana__fn_fail(call, loss, "the model function gives no loss when %s; set .loss of its spec",
+                              call->kind == LIANA_MODE_TRAIN ? "training" : "evaluating");
+    }
+    if (!is_by_example(call, loss)) {
+        bool is_mean = loss.graph == call->graph && liana_tensor_shape(loss).rank == 0;
+        return liana__fn_fail(call, loss, "the loss is %s, expected floats [%lld, ...]: the loss of each example%s",
+                              liana__fn_type(call, loss).text, (long long)call->size,
+                              is_mean ? "; the estimator takes the mean itself, over the whole batch" : "");
+    }
+    liana_tensor sum = sum_by_example(call, loss);
+    call->built.elements = elements_of(call, loss);
+    *part = as_part(sum);
+    double factor = 1 / (double)call->built.elements;
+    call->loss = factor == 1 ? sum : liana_op_multiply(sum, liana__scalar_like(sum, factor));
+    return call->graph->status;
+}
+
+/* ---- metrics ---- */
+
+/* The number of elements of a mean, over the examples that are there. */
+static liana_tensor count_elements(const liana__fn_call *call, int64_t elements)
+{
+    if (!call->present.id) {
+        return liana_graph_scalar(call->graph, LIANA_F32, (double)(call->size * elements));
+    }
+    liana_tensor count = liana_op_reduce_sum(call->present, LIANA_ALL_AXES, false);
+    return liana_op_multiply(count, liana__scalar_like(count, (double)elements));
+}
+
+static liana_tensor mean_sums(const liana__fn_call *call, liana_tensor each)
+{
+    liana_tensor parts[2] = {as_part(sum_by_example(call, each)),
+                             as_part(count_elements(call, elements_of(call, each)))};
+    return liana_op_concat(parts, 2, 0);
+}
+
+static void be_mean(liana__fn_metric *made)
+{
+    made->choice.metric = &liana__fn_mean;
+    made->choice.options = NULL;
+    made->num_sums = 2;
+    made->is_mean = true;
+}
+
+/* Metrics other than means: their own sums, each element weighted by whether its example is there. */
+static liana_tensor own_sums(const liana__fn_call *call, liana__metric_call *wanted, liana__fn_metric *made)
+{
+    const liana__metric *metric = made->choice.metric;
+    liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
+    one.dims[0] = 1;
+    made->num_sums = metric->size(made->choice.options, &one);
+    if (call->present.id) {
+        shape.rank--;
+        liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(call->present, 1), shape);
+        wanted->weights = liana__by_example(ones, call->present);
+    }
+    return metric->add(wanted);
+}
+
+static liana_status read_choice(liana__fn_call *call, const liana_estimator_metric *item, liana__metric_choice *choice)
+{
+    liana_metric asked = item->metric;
+    liana__error error = {0};
+    if (!asked.name) asked.name = "accuracy";
+    asked.as = NULL;
+    const liana__value *value = liana__metric_value(call->arena, &asked);
+    liana_status status = !value || call->arena->failed
+                              ? liana__fail_memory(&error, "a metric")
+                              : liana__metric_read(call->graph->context, value, "metric", call->arena, choice, &error);
+    if (status == LIANA_OK) return status;
+    liana__graph_fail(call->graph, liana_tensor_location(item->output), status, "%s: %s", call->fn->name,
+                      error.message);
+    return status;
+}
+
+static liana_status build_metric(liana__fn_call *call, const liana_estimator_metric *item, liana__fn_metric *made,
+                                 liana_tensor *sums)
+{
+    liana_location here = liana_tensor_location(item->output);
+    liana__metric_call wanted;
+    if (item->values.id) {
+        be_mean(made);
+        if (!item->name) return liana__fn_fail(call, item->values, "a metric that is a mean of values needs a name");
+        if (!is_by_example(call, item->values)) {
+            return liana__fn_fail(call, item->values, "the metric '%.100s' is of %s, expected floats [%lld, ...]",
+                                  item->name, liana__fn_type(call, item->values).text, (long long)call->size);
+        }
+        *sums = mean_sums(call, item->values);
+        return call->graph->status;
+    }
+    LIANA_TRY(read_choice(call, item, &made->choice));
+    if (!liana__metric_call_make(here, item->output, item->target, &made->choice, &wanted)) return call->graph->status;
+    const liana__metric *metric = made->choice.metric;
+    if (metric->elements) {
+        be_mean(made);
+        *sums = mean_sums(call, metric->elements(&wanted));
+    } else {
+        *sums = own_sums(call, &wanted, made);
+    }
+    return call->graph->status;
+}
+
+static liana_status name_metric(liana__fn_call *call, const liana_estimator_metric *item, liana__fn_metric *made)
+{
+    liana__fn_built *built = &call->built;
+    made->name = item->name ? liana__arena_string(call->arena, item->name) : made->choice.name;
+    if (!made->name) return liana__fn_fail(call, item->output, "out of memory for a metric");
+    bool is_taken = strcmp(made->name, "loss") == 0;
+    for (size_t i = 0; i < built->num_metrics; i++) is_taken |= strcmp(built->metrics[i].name, made->name) == 0;
+    if (!is_taken) return LIANA_OK;
+    return liana__fn_fail(call, item->output, "two metrics have the name '%.100s', or it is 'loss'", made->name);
+}
+
+static bool is_metric(const liana_estimator_metric *item)
+{
+    return item->output.id || item->values.id;
+}
+
+/* ---- sums ---- */
+
+/* The activities' penalties, which are part of the loss, and their sum, f32 [1]. The trainer adds those of weights. */
+static liana_tensor build_penalty(liana__fn_call *call)
+{
+    if (!call->penalties.id) return as_part(liana_graph_scalar(call->graph, LIANA_F32, 0));
+    liana_tensor sum = sum_by_example(call, call->penalties);
+    call->loss = liana_op_add(call->loss, sum);
+    return as_part(sum);
+}
+
+liana_status liana__fn_build_sums(liana__fn_call *call)
+{
+    liana__fn_built *built = &call->built;
+    liana_tensor parts[2 + LIANA_MAX_METRICS];
+    if (call->kind == LIANA_MODE_PREDICT) {
+        call->sums = liana_op_reshape(liana_graph_scalar(call->graph, LIANA_F32, 0), liana_shape_of(1));
+        built->num_sums = built->elements = 1;
+        return call->graph->status;
+    }
+    LIANA_TRY(build_loss(call, &parts[0]));
+    built->num_sums = 1;
+    for (size_t i = 0; i < LIANA_MAX_METRICS && is_metric(&call->spec.metrics[i]); i++) {
+        liana__fn_metric *made = &built->metrics[i];
+        LIANA_TRY(build_metric(call, &call->spec.metrics[i], made, &parts[1 + i]));
+        LIANA_TRY(name_metric(call, &call->spec.metrics[i], made));
+        built->num_sums += made->num_sums;
+        built->num_metrics++;
+    }
+    if (built->is_regularized) {
+        parts[1 + built->num_metrics] = build_penalty(call);
+        built->num_sums++;
+    }
+    call->sums = liana_op_concat(parts, 1 + built->num_metrics + built->is_regularized, 0);
+    return call->graph->status;
+}
+
+/* ---- predictions ---- */
+
+static liana_status add_prediction(liana__fn_call *call, const liana_prediction *item, liana_tensor *row)
+{
+    liana__fn_built *built = &call->built;
+    const liana__node *node = item->tensor.graph == call->graph ? liana__tensor_node(item->tensor) : NULL;
+    if (!item->name || !*item->name) return liana__fn_fail(call, item->tensor, "a prediction has no name");
+    for (size_t i = 0; i < built->num_predictions; i++) {
+        if (strcmp(built->predictions[i].name, item->name) != 0) continue;
+        return liana__fn_fail(call, item->tensor, "two predictions have the name '%.100s'", item->name);
+    }
+    if (!node || node->shape.rank < 1 || node->shape.dims[0] != call->size) {
+        return liana__fn_fail(call, item->tensor, "the prediction '%.100s' is %s, expected [%lld, ...]", item->name,
+                              liana__fn_type(call, item->tensor).text, (long long)call->size);
+    }
+    liana_tensor values =
+        node->dtype == LIANA_F32 ? item->tensor : liana_op_cast_at(node->where, item->tensor, LIANA_F32);
+    *row = liana_op_reshape(values, liana_shape_of(call->size, -1));
+    call->outputs[built->num_predictions] = item->tensor;
+    liana__fn_prediction *made = &built->predictions[built->num_predictions++];
+    *made = (liana__fn_prediction){liana__arena_string(call->arena, item->name), elements_of(call, item->tensor)};
+    built->row_size += made->size;
+    return made->name ? call->graph->status : liana__fn_fail(call, item->tensor, "out of memory for a prediction");
+}
+
+liana_status liana__fn_build_rows(liana__fn_call *call)
+{
+    liana_tensor rows[LIANA_MAX_PREDICTIONS];
+    liana__fn_built *built = &call->built;
+    built->row_size = call->kind == LIANA_MODE_PREDICT ? 0 : 1;
+    if (call->kind != LIANA_MODE_PREDICT) return LIANA_OK;
+    for (size_t i = 0; i < LIANA_MAX_PREDICTIONS && call->spec.predictions[i].tensor.id; i++) {
+        LIANA_TRY(add_prediction(call, &call->spec.predictions[i], &rows[i]));
+    }
+    if (built->num_predictions == 0) {
+        return liana__fn_fail(call, (liana_tensor){0},
+                              "the model function gives no predictions; set .predictions of its spec");
+    }
+    call->rows = built->num_predictions == 1 ? rows[0] : liana_op_concat(rows, built->num_predictions, 1);
+    return call->graph->status;
+}

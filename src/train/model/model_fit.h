@@ -1,0 +1,18 @@
+/* model_fit.h - a trial: what is opened and compiled for a fit, for something else than fitting. */
+#ifndef LIANA_TRAIN_MODEL_FIT_H
+#define LIANA_TRAIN_MODEL_FIT_H
+
+#include "data/loader/loader.h"
+#include "train/core/training.h"
+
+#include <liana/train.h>
+
+typedef liana_status (*liana__trial)(void *user, liana__training *training, liana__loader *loader, liana__error *error);
+
+/* Opens the training data and compiles the model as liana_fit does, beginning with its weights, and runs the trial. The
+ * model stays as it is: weights, state of its optimizer, and what it has compiled. Errors: those of a fit and of the
+ * trial. */
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -79,17 +79,17 @@ int main(int argc, char **argv)
     liana_dataset_open(context, "t10k-images-idx3-ubyte.gz", NULL, &test);
     liana_run_config config = {.model_dir = "digits-run", .batch_size = 64, .save_checkpoints_steps = 500};
     liana_estimator_create(context, &(liana_estimator_options){model_fn, &own, .config = config}, &estimator);
-    liana_train_spec train = {.input = {training}, .max_steps = argc > 1 ? atoi(argv[1]) : 2000};
-    liana_eval_spec eval = {.input = {test}, .every_steps = 500, .on_evaluation = on_evaluation};
+    liana_train_spec train = {.input.dataset = training, .max_steps = argc > 1 ? atoi(argv[1]) : 2000};
+    liana_eval_spec eval = {.input.dataset = test, .every_steps = 500, .on_evaluation = on_evaluation};
     liana_estimator_train_and_evaluate(estimator, &train, &eval);
     liana_dataset *one = liana_dataset_take(liana_dataset_retain(test), 1);
-    liana_estimator_predict(estimator, &(liana_predict_spec){.input = {one}, .predictions = {{"class", &class, 1}}});
-    liana_estimator_export(estimator, "digits-export", &(liana_export_spec){.input = {test}});
+    liana_predict_spec predict = {.input.dataset = one, .predictions = {{"class", &class, 1}}};
+    liana_estimator_predict(estimator, &predict);
+    liana_estimator_export(estimator, "digits-export", &(liana_export_spec){.input.dataset = test});
     run_export(context, black, probabilities);
     liana_status status = liana_context_status(context);
     if (status != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
-    if (status == LIANA_OK)
-        printf("the first test image is a %d; black is a 1 by %.3f\n", (int)class, probabilities[1]);
+    if (status == LIANA_OK) printf("the first image is a %d; black is a 1 by %.3f\n", (int)class, probabilities[1]);
     liana_dataset_close(one);
     liana_estimator_destroy(estimator);
     liana_dataset_close(test);

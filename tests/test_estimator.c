@@ -78,7 +78,7 @@ static liana_estimator *make(fixture *of, const liana_estimator_options *options
 
 static liana_train_spec whole(const fixture *own)
 {
-    return (liana_train_spec){.input = {own->training}, .epochs = EPOCHS};
+    return (liana_train_spec){.input.dataset = own->training, .epochs = EPOCHS};
 }
 
 /* A new model with the weights of an estimator. */
@@ -117,7 +117,7 @@ static void hold_to_fit(int threads, const char *optimizer, liana_precision prec
     options.config.precision = precision;
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = whole(&own);
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input = {own.validation}}));
+    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
     assert_int_equal(liana_estimator_global_step(estimator), EPOCHS * 3);
     liana_model *model = model_of(&own, estimator), *expected = fit(&own, precision);
     liana_model *untrained = liana__tiny_model(own.context);
@@ -125,7 +125,7 @@ static void hold_to_fit(int threads, const char *optimizer, liana_precision prec
     assert_false(liana__same_weights(model, untrained));
     /* And so are measurements. */
     liana_results found, wanted;
-    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input = {own.validation}}, &found));
+    done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.validation}, &found));
     done(liana_evaluate(expected, own.validation, &(liana_evaluate_options){.batch_size = BATCH}, &wanted));
     assert_int_equal(found.num_examples, COUNT / 2);
     assert_int_equal(found.num_metrics, 1);
@@ -188,7 +188,10 @@ static void train_in(fixture *of, const char *model_dir, int64_t max_steps, int6
     killer doom = {kill};
     const liana_callback callback = {.size = sizeof callback, .step_end = kill_at, .user = &doom};
     const liana_callback *hooks[] = {&callback};
-    liana_train_spec train = {.input = {own.training}, .max_steps = max_steps, .callbacks = hooks, .num_callbacks = 1};
+    liana_train_spec train = {.input.dataset = own.training,
+                              .max_steps = max_steps,
+                              .callbacks = hooks,
+                              .num_callbacks = 1};
     if (kill) {
         refused(liana_estimator_train(estimator, &train), LIANA_IO_ERROR, "killed");
     } else {
@@ -233,12 +236,17 @@ static void test_steps_and_evaluations(void **state)
     own.params.optimizer = "Adam";
     liana_estimator_options options = usual(&own);
     liana_estimator *plain = make(&own, &options), *pieces = make(&own, &options);
-    done(liana_estimator_train(plain, &(liana_train_spec){.input = {own.training}, .max_steps = 7}));
+    done(liana_estimator_train(plain, &(liana_train_spec){.input.dataset = own.training, .max_steps = 7}));
     int64_t steps[16] = {0};
-    liana_eval_spec eval = {.input = {own.validation}, .every_steps = 2, .on_evaluation = on_evaluation, .user = steps};
-    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input = {own.training}, .steps = 4}, &eval));
+    liana_eval_spec eval = {.input.dataset = own.validation,
+                            .every_steps = 2,
+                            .on_evaluation = on_evaluation,
+                            .user = steps};
+    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 4},
+                                            &eval));
     assert_int_equal(liana_estimator_global_step(pieces), 4);
-    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input = {own.training}, .steps = 3}, &eval));
+    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 3},
+                                            &eval));
     assert_int_equal(liana_estimator_global_step(pieces), 7);
     const int64_t expected[] = {2, 4, 6, 7};
     assert_int_equal(steps[0], 4);
@@ -249,7 +257,8 @@ static void test_steps_and_evaluations(void **state)
     liana_estimator *epochs = make(&own, &options);
     steps[0] = 0;
     eval.every_steps = 0;
-    done(liana_estimator_train_and_evaluate(epochs, &(liana_train_spec){.input = {own.training}, .epochs = 2}, &eval));
+    done(liana_estimator_train_and_evaluate(epochs, &(liana_train_spec){.input.dataset = own.training, .epochs = 2},
+                                            &eval));
     assert_int_equal(steps[0], 2);
     assert_int_equal(steps[1], 3);
     assert_int_equal(steps[2], 6);
@@ -272,10 +281,10 @@ static void test_hooks_and_notes(void **state)
     options.config.on_note = liana__write_note;
     options.config.user = &notes;
     liana_estimator *estimator = make(&own, &options);
-    liana_train_spec train = {.input = {own.training},
+    liana_train_spec train = {.input.dataset = own.training,
                               .epochs = 9,
                               .named_callbacks = "[EarlyStopping: {patience: 1, min_delta: 100}]"};
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input = {own.validation}}));
+    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
     assert_int_equal(liana_estimator_global_step(estimator), 2 * 3);
     assert_non_null(strstr(notes.text, "EarlyStopping ended the training"));
     assert_non_null(strstr(notes.text, "step 4: loss "));
@@ -284,6 +293,102 @@ static void test_hooks_and_notes(void **state)
     assert_null(strstr(notes.text, "step 3:"));
     train.named_callbacks = "[EarlyStoping]";
     refused(liana_estimator_train(estimator, &train), LIANA_INVALID_CONFIG, "EarlyStopping");
+    liana_estimator_destroy(estimator);
+    tear_down(&own);
+}
+
+/* Data that were not those of the checkpoints. */
+static void test_other_data_are_refused(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    train_in(&own, "run", 3, 0);
+    liana_dataset *kept = own.training;
+    own.training = own.validation;
+    char path[512];
+    snprintf(path, sizeof path, "%s", liana__test_path("run"));
+    liana_estimator_options options = usual(&own);
+    options.config.model_dir = path;
+    liana_estimator *estimator = make(&own, &options);
+    liana_train_spec train = {.input.dataset = own.training, .max_steps = 6};
+    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_DATA, "train-images");
+    liana_estimator_destroy(estimator);
+    own.training = kept;
+    tear_down(&own);
+}
+
+/* A checkpoint that is damaged is set aside, and an older one is trained on. */
+static void test_a_damaged_checkpoint_is_set_aside(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    train_in(&own, "whole", 8, 0);
+    train_in(&own, "run", 6, 0);
+    FILE *file = fopen(weights_at("run", 6), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -3, SEEK_END), 0);
+    assert_int_not_equal(fputc(0x55, file), EOF);
+    assert_int_equal(fclose(file), 0);
+    char path[512];
+    snprintf(path, sizeof path, "%s", liana__test_path("run"));
+    liana_estimator_options options = usual(&own);
+    options.config.model_dir = path;
+    liana_estimator *estimator = make(&own, &options);
+    refused(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.validation}, NULL),
+            LIANA_DATA_LOSS, "step-0000000006");
+    liana_estimator_destroy(estimator);
+    train_in(&own, "run", 8, 0);
+    assert_same_file(weights_at("whole", 8), weights_at("run", 8));
+    tear_down(&own);
+}
+
+/* Images are resized to the shape that is asked for, and enter by the scale of the data. */
+static liana_estimator_spec brightness_fn(const liana_features *features, const liana_features *labels,
+                                          const liana_estimator_mode *mode, void *params)
+{
+    (void)labels;
+    (void)mode;
+    (void)params;
+    liana_tensor image = liana_feature(features, "image");
+    liana_shape shape = liana_tensor_shape(image);
+    if (!image.id) return (liana_estimator_spec){0};
+    assert_int_equal(shape.rank, 4);
+    assert_int_equal(shape.dims[1], 5);
+    assert_int_equal(shape.dims[2], 7);
+    assert_int_equal(shape.dims[3], 3);
+    liana_tensor gain = liana_graph_variable(features->graph, "gain", LIANA_F32, LIANA_SCALAR);
+    liana_tensor mean = liana_op_reduce_mean(image, LIANA_AXES(1, 2, 3), false);
+    liana_graph_initializer(gain, "ones");
+    return (liana_estimator_spec){.loss = liana_op_multiply(mean, gain),
+                                  .predictions = {{"brightness", mean}},
+                                  .optimizer = {.optimizer = "SGD", .learning_rate = 0.1}};
+}
+
+static void test_images_have_the_shape_that_is_asked_for(void **state)
+{
+    (void)state;
+    float brightness[COUNT / 2], scaled[COUNT / 2];
+    fixture own = set_up(2);
+    liana_estimator_options options = usual(&own);
+    options.model_fn = brightness_fn;
+    liana_estimator *estimator = make(&own, &options);
+    liana_train_spec train = {.input = {.dataset = own.training, .image_shape = {5, 7, 3}}, .max_steps = 1};
+    done(liana_estimator_train(estimator, &train));
+    liana_predict_spec predict = {.input = {.dataset = own.validation, .image_shape = {5, 7, 3}},
+                                  .predictions = {{"brightness", brightness, COUNT / 2}}};
+    done(liana_estimator_predict(estimator, &predict));
+    liana_dataset_set_scale(own.validation, LIANA_SCALE_NONE);
+    predict.predictions[0].values = scaled;
+    done(liana_estimator_predict(estimator, &predict));
+    for (int i = 0; i < COUNT / 2; i++) {
+        assert_true(brightness[i] > 0 && brightness[i] < 1);
+        assert_true(fabsf(scaled[i] - 255 * brightness[i]) < 1e-2F);
+    }
+    liana_estimator_destroy(estimator);
+    /* Two channels are no image. */
+    estimator = make(&own, &options);
+    train.input.image_shape[2] = 2;
+    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "has other than 1 or 3 channels");
     liana_estimator_destroy(estimator);
     tear_down(&own);
 }
@@ -343,7 +448,7 @@ static void test_predictions_by_name(void **state)
     liana_train_spec train = whole(&own);
     done(liana_estimator_train(estimator, &train));
     liana_predict_spec predict = {
-        .input = {own.validation},
+        .input.dataset = own.validation,
         .predictions = {{"class", classes, EXAMPLES}, {"probabilities", probabilities, EXAMPLES * CLASSES}},
     };
     done(liana_estimator_predict(estimator, &predict));
@@ -404,7 +509,7 @@ static void test_exports_run_without_the_function(void **state)
     fixture own = set_up(2);
     liana_estimator_options options = usual(&own);
     liana_estimator *estimator = make(&own, &options);
-    liana_export_spec spec = {.input = {own.validation}};
+    liana_export_spec spec = {.input.dataset = own.validation};
     char folder[512], path[600];
     snprintf(folder, sizeof folder, "%s", liana__test_path("export"));
     refused(liana_estimator_export(estimator, folder, &spec), LIANA_NOT_FOUND, "there is no checkpoint");
@@ -448,10 +553,17 @@ static void test_exports_run_without_the_function(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits_are_those_of_fit),     cmocka_unit_test(test_mixed_precision_is_that_of_fit),
-        cmocka_unit_test(test_a_killed_training_goes_on), cmocka_unit_test(test_steps_and_evaluations),
-        cmocka_unit_test(test_hooks_and_notes),           cmocka_unit_test(test_devices_and_strategies),
-        cmocka_unit_test(test_predictions_by_name),       cmocka_unit_test(test_exports_run_without_the_function),
+        cmocka_unit_test(test_bits_are_those_of_fit),
+        cmocka_unit_test(test_mixed_precision_is_that_of_fit),
+        cmocka_unit_test(test_a_killed_training_goes_on),
+        cmocka_unit_test(test_steps_and_evaluations),
+        cmocka_unit_test(test_hooks_and_notes),
+        cmocka_unit_test(test_devices_and_strategies),
+        cmocka_unit_test(test_other_data_are_refused),
+        cmocka_unit_test(test_a_damaged_checkpoint_is_set_aside),
+        cmocka_unit_test(test_images_have_the_shape_that_is_asked_for),
+        cmocka_unit_test(test_predictions_by_name),
+        cmocka_unit_test(test_exports_run_without_the_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static void add_leaf(const measurement *m, liana__device *device, const samples 
     liana_graph_destroy(graph);
 }
 
-enum { MOST_SUMS = 512 };
+enum { MOST_SUMS = 4096 };
 
 /* The metric's sums over all examples, in leaves of `leaf`. */
 static void measure(const measurement *m, liana__device *device, const samples *all, int64_t leaf, double *sums,
@@ -188,12 +188,15 @@ static double divide(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* What 'p', 'r' or 'f' is of a class: F1 from precision and recall, not from the counts. */
+static const double BETA = 2.5;
+
+/* What 'p', 'r', 'f' or 'b' is of a class: F1 and F-beta from precision and recall, not from the counts. */
 static double score(char kind, counts c)
 {
     double precision = divide(c.right, c.said), recall = divide(c.right, c.truth);
     if (kind == 'p') return precision;
     if (kind == 'r') return recall;
+    if (kind == 'b') return divide((1 + BETA * BETA) * precision * recall, BETA * BETA * precision + recall);
     return divide(2 * precision * recall, precision + recall);
 }
 
@@ -236,6 +239,162 @@ static void test_precision_recall_and_f1_score(void **state)
     }
 }
 
+static void test_fbeta_score(void **state)
+{
+    (void)state;
+    static const char *const how[] = {"macro", "micro", "weighted"};
+    const samples all = draw();
+    for (size_t h = 0; h < 3; h++) {
+        char text[96];
+        snprintf(text, sizeof text, "{name: FBetaScore, average: %s, beta: 2.5}", how[h]);
+        const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        check(&m, average(&all, &m, 'b', how[h], 0.5));
+    }
+}
+
+/* The numbers of a metric that has several. */
+static size_t measure_all(const measurement *m, const samples *all, double *values)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *written;
+    liana__metric_choice choice;
+    double sums[MOST_SUMS], value;
+    measure(m, devices[1], all, 7, sums, &value);
+    assert_ok(liana__yaml_parse(m->written, strlen(m->written), "metric", &arena, &written, &error), &error);
+    assert_ok(liana__metric_read(NULL, written, "metrics", &arena, &choice, &error), &error);
+    const liana_shape shape = liana_shape_of(1, m->last);
+    size_t count = choice.metric->num_values(choice.options, &shape);
+    if (count) choice.metric->finish_all(choice.options, sums, choice.metric->size(choice.options, &shape), values);
+    liana__arena_free(&arena);
+    return count;
+}
+
+static void test_scores_of_each_class(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"precision", "recall", "f1_score"};
+    const samples all = draw();
+    double values[MOST_SUMS];
+    for (size_t n = 0; n < 3; n++) {
+        char text[96];
+        snprintf(text, sizeof text, "{name: %s, average: none, threshold: 0.25}", names[n]);
+        for (int sigmoid = 0; sigmoid < 2; sigmoid++) {
+            const measurement m = {text, sigmoid ? LIANA__ACTIVATION_SIGMOID : LIANA__ACTIVATION_SOFTMAX,
+                                   sigmoid ? LIANA__TARGET_VALUES : LIANA__TARGET_CLASSES, true, CLASSES};
+            assert_int_equal(measure_all(&m, &all, values), CLASSES);
+            for (int k = 0; k < CLASSES; k++) {
+                assert_true(fabs(values[k] - score(names[n][0], count(&all, &m, k, 0.25))) < 1e-12);
+            }
+        }
+        snprintf(text, sizeof text, "%s", names[n]);
+        const measurement mean = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        assert_int_equal(measure_all(&mean, &all, values), 0);
+    }
+    const measurement support = {"support", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+    assert_int_equal(measure_all(&support, &all, values), CLASSES);
+    for (int k = 0; k < CLASSES; k++) assert_true(values[k] == count(&all, &support, k, 0.5).truth);
+}
+
+/* ---- agreement ---- */
+
+/* Counts true classes against said ones, one by one; an answer of yes or no is class 1 or 0. Returns the classes. */
+static int count_pairs(const samples *all, const measurement *m, double pairs[CLASSES][CLASSES])
+{
+    memset(pairs, 0, sizeof(double[CLASSES][CLASSES]));
+    for (int i = 0; i < EXAMPLES; i++) {
+        double weight = m->weighted ? (double)all->weights[i] : 1;
+        if (m->last == 1) {
+            pairs[all->answers[i] > 0][all->outputs[i] > 0.5f] += weight;
+        } else {
+            pairs[all->classes[i]][likeliest(all->outputs + i * CLASSES)] += weight;
+        }
+    }
+    return m->last == 1 ? 2 : CLASSES;
+}
+
+/* From the shares of pairs: 1 - sum of w * observed / sum of w * expected. */
+static double kappa(const samples *all, const measurement *m, int power)
+{
+    double pairs[CLASSES][CLASSES], total = 0, observed = 0, expected = 0;
+    int classes = count_pairs(all, m, pairs);
+    for (int i = 0; i < classes * classes; i++) total += pairs[i / classes][i % classes];
+    for (int i = 0; i < classes; i++) {
+        for (int k = 0; k < classes; k++) {
+            double truth = 0, said = 0, weight = power ? pow(abs(i - k), power) : i != k;
+            for (int j = 0; j < classes; j++) truth += pairs[i][j] / total;
+            for (int j = 0; j < classes; j++) said += pairs[j][k] / total;
+            observed += weight * pairs[i][k] / total;
+            expected += weight * truth * said;
+        }
+    }
+    return 1 - observed / expected;
+}
+
+/* The correlation of the indicators of true and of said classes: covariances of one class after the other. */
+static double correlation(const samples *all, const measurement *m)
+{
+    double pairs[CLASSES][CLASSES], total = 0, covariance = 0, variances[2] = {0};
+    int classes = count_pairs(all, m, pairs);
+    for (int i = 0; i < classes * classes; i++) total += pairs[i / classes][i % classes];
+    for (int k = 0; k < classes; k++) {
+        double truth = 0, said = 0;
+        for (int j = 0; j < classes; j++) truth += pairs[k][j] / total;
+        for (int j = 0; j < classes; j++) said += pairs[j][k] / total;
+        covariance += pairs[k][k] / total - truth * said;
+        variances[0] += truth * (1 - truth);
+        variances[1] += said * (1 - said);
+    }
+    return covariance / sqrt(variances[0] * variances[1]);
+}
+
+static void test_agreement(void **state)
+{
+    (void)state;
+    static const char *const weights[] = {"none", "linear", "quadratic"};
+    const samples all = draw();
+    for (int weighted = 0; weighted < 2; weighted++) {
+        for (int power = 0; power < 3; power++) {
+            char text[64];
+            snprintf(text, sizeof text, "{name: cohen_kappa, weights: %s}", weights[power]);
+            const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted, CLASSES};
+            check(&m, kappa(&all, &m, power));
+        }
+        const measurement yes = {"cohen_kappa", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1};
+        check(&yes, kappa(&all, &yes, 0));
+        const measurement m = {"matthews_correlation", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted,
+                               CLASSES};
+        check(&m, correlation(&all, &m));
+        const measurement both = {"matthews_correlation", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1};
+        check(&both, correlation(&all, &both));
+    }
+}
+
+static void test_normalized_matrix(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"none", "rows", "columns", "all"};
+    const samples all = draw();
+    double pairs[CLASSES][CLASSES], values[MOST_SUMS];
+    for (int kind = 0; kind < 4; kind++) {
+        char text[64];
+        snprintf(text, sizeof text, "{name: confusion_matrix, normalize: %s}", kinds[kind]);
+        const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        assert_int_equal(measure_all(&m, &all, values), CLASSES * CLASSES);
+        count_pairs(&all, &m, pairs);
+        for (int i = 0; i < CLASSES; i++) {
+            for (int k = 0; k < CLASSES; k++) {
+                double whole = kind == 0, own = 0;
+                for (int j = 0; kind == 1 && j < CLASSES; j++) whole += pairs[i][j];
+                for (int j = 0; kind == 2 && j < CLASSES; j++) whole += pairs[j][k];
+                for (int j = 0; kind == 3 && j < CLASSES * CLASSES; j++) whole += pairs[j / CLASSES][j % CLASSES];
+                if (whole > 0) own = pairs[i][k] / whole;
+                assert_true(fabs(values[i * CLASSES + k] - own) < 1e-12);
+            }
+        }
+    }
+}
+
 static void test_confusion_matrix(void **state)
 {
     (void)state;
@@ -259,15 +418,16 @@ static void test_confusion_matrix(void **state)
 
 /* ---- areas ---- */
 
-/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. */
-static double ranked(const samples *all, const measurement *m)
+/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. `label`: among the answers of this number; -1: among all. */
+static double ranked(const samples *all, const measurement *m, int label)
 {
     double above = 0, pairs = 0;
     for (int i = 0; i < EXAMPLES * m->last; i++) {
+        if (label >= 0 && i % (int)m->last != label) continue;
         answer a = answer_of(all, m, i / (int)m->last, i % (int)m->last, 0.5);
         for (int j = 0; a.truth && j < EXAMPLES * m->last; j++) {
             answer b = answer_of(all, m, j / (int)m->last, j % (int)m->last, 0.5);
-            if (b.truth) continue;
+            if (b.truth || (label >= 0 && j % (int)m->last != label)) continue;
             double weight = a.weight * b.weight;
             pairs += weight;
             above += weight * (all->outputs[i] > all->outputs[j] ? 1 : all->outputs[i] == all->outputs[j] ? 0.5 : 0);
@@ -286,7 +446,13 @@ static void test_area_under_the_roc_curve(void **state)
         {"{name: auc, curve: ROC}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
         {"auc", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, false, CLASSES},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], ranked(&all, &kinds[i]));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], ranked(&all, &kinds[i], -1));
+    /* The mean over answers of what each is by itself. */
+    const measurement each = {"{name: auc, multi_label: true}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true,
+                              CLASSES};
+    double mean = 0;
+    for (int k = 0; k < CLASSES; k++) mean += ranked(&all, &each, k) / CLASSES;
+    check(&each, mean);
 }
 
 /* Between two thresholds right and wrong answers grow evenly: the precision on the way, summed in small steps. */
@@ -320,6 +486,60 @@ static void test_area_under_the_precision_recall_curve(void **state)
         {"{name: auc, curve: PR}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], stepped(&all, &kinds[i]));
+}
+
+/* ---- what Keras says ---- */
+
+typedef struct keras_metric {
+    const char *kind; /* "classes", "answers": several of yes and no, "answer": the first of them */
+    const char *written;
+    size_t count;
+    double values[CLASSES];
+} keras_metric;
+
+#include "samples/keras_metrics.h"
+
+/* The formulas of keras_metrics.py. */
+static int formula(char name, int index)
+{
+    return (index * 37 + index / 7 * 5 + 11 * name) % 129;
+}
+
+/* `step`: of the answers of an example, only the first of so many. */
+static samples keras_samples(int step)
+{
+    samples made;
+    for (int i = 0; i < EXAMPLES; i++) {
+        made.classes[i] = formula('c', i) % CLASSES;
+        made.weights[i] = (float)(formula('w', i) % 5) / 4;
+    }
+    for (int i = 0; i < EXAMPLES * CLASSES / step; i++) {
+        made.outputs[i] = ((float)formula('p', i * step) + 0.5f) / 129;
+        made.answers[i] = (float)(formula('a', i * step) % 3 == 0);
+    }
+    return made;
+}
+
+static void test_metrics_are_those_of_keras(void **state)
+{
+    (void)state;
+    double sums[MOST_SUMS], values[MOST_SUMS];
+    for (size_t i = 0; i < sizeof keras_metrics / sizeof *keras_metrics; i++) {
+        const keras_metric *said = &keras_metrics[i];
+        bool classes = strcmp(said->kind, "classes") == 0, one = strcmp(said->kind, "answer") == 0;
+        const samples all = keras_samples(one ? CLASSES : 1);
+        const measurement m = {said->written, classes ? LIANA__ACTIVATION_SOFTMAX : LIANA__ACTIVATION_SIGMOID,
+                               classes ? LIANA__TARGET_CLASSES : LIANA__TARGET_VALUES, true, one ? 1 : CLASSES};
+        if (said->count > 1) {
+            assert_int_equal(measure_all(&m, &all, values), said->count);
+        } else {
+            measure(&m, devices[1], &all, 10, sums, values);
+        }
+        for (size_t k = 0; k < said->count; k++) {
+            if (fabs(values[k] - said->values[k]) <= 2e-6) continue;
+            fail_msg("%s [%zu] is %.9f, Keras gives %.9f", said->written, k, values[k], said->values[k]);
+        }
+    }
 }
 
 /* ---- means ---- */
@@ -403,6 +623,11 @@ static void test_mistakes_are_named(void **state)
     check_refused("{name: top_k_accuracy, k: 0}", "k", "0");
     check_refused("{name: accuracy, k: 3}", "unknown key 'k'", "there are no keys");
     check_refused("{name: recall, average: harmonic}", "average", "macro");
+    check_refused("{name: fbeta_score, beta: 0}", "beta", "0");
+    check_refused("{name: fbeta_score, beta: -1.0}", "beta", "-1");
+    check_refused("{name: f1_score, beta: 2.0}", "unknown key 'beta'", "average");
+    check_refused("{name: cohen_kappa, weights: cubic}", "weights", "quadratic");
+    check_refused("{name: confusion_matrix, normalize: true}", "normalize", "columns");
     check_refused("{name: auc, num_thresholds: 1}", "num_thresholds", "1");
     check_refused("{name: auc, as: 3}", "as: found the number 3", "expected the name");
 }
@@ -411,9 +636,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precision_recall_and_f1_score),
+        cmocka_unit_test(test_fbeta_score),
+        cmocka_unit_test(test_scores_of_each_class),
+        cmocka_unit_test(test_agreement),
+        cmocka_unit_test(test_normalized_matrix),
         cmocka_unit_test(test_confusion_matrix),
         cmocka_unit_test(test_area_under_the_roc_curve),
         cmocka_unit_test(test_area_under_the_precision_recall_curve),
+        cmocka_unit_test(test_metrics_are_those_of_keras),
         cmocka_unit_test(test_means_over_values),
         cmocka_unit_test(test_top_k_of_rows),
         cmocka_unit_test(test_mistakes_are_named),

@@ -49,6 +49,7 @@ typedef struct fixture {
     const liana__optimizer *optimizer;
     void *options;
     size_t num_slots;
+    const liana__rate_multipliers *multipliers;
     liana__update_items items;
 } fixture;
 
@@ -177,6 +178,7 @@ static void list_items(fixture *f)
     assert_ok(liana__update_items_create(f->model, f->optimizer, f->options, f->averages, f->updated, &f->items,
                                          &error),
               &error);
+    f->items.rate_multipliers = f->multipliers;
     assert_true(f->items.num_items <= MAX_ITEMS);
 }
 
@@ -500,7 +502,7 @@ static void test_every_optimizer_of_the_library(void **state)
     for (size_t i = 0; liana__optimizers[i]; i++) check_optimizer(liana__optimizers[i], "{}", (formula){0}, false);
 }
 
-/* Regularisers and constraints with optimizers that read elements, sums, and whole variables. */
+/* Regularisers, constraints and multipliers with optimizers that read elements, sums, and whole variables. */
 static void test_regularizers_and_constraints(void **state)
 {
     (void)state;
@@ -508,6 +510,8 @@ static void test_regularizers_and_constraints(void **state)
                                               &liana__test_clip_and_trust, &liana__test_centre};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
         fixture f = make_fixture_of(build_ruled_model(), chosen[i], "{}");
+        f.multipliers =
+            &(liana__rate_multipliers){"", (liana__rate_multiplier[]){{.pattern = "dense*", .factor = 0.3}}, 1};
         check_slices(&f, NULL);
     }
 }

@@ -15,8 +15,8 @@
  *     }
  *     ...
  *     liana_estimator_create(context, &(liana_estimator_options){model_fn, model, .config = {.model_dir = "run"}}, &e);
- *     liana_estimator_train(e, &(liana_train_spec){.input = {training}, .max_steps = 1000});
- *     liana_estimator_evaluate(e, &(liana_eval_spec){.input = {test}}, &results);
+ *     liana_estimator_train(e, &(liana_train_spec){.input.dataset = training, .max_steps = 1000});
+ *     liana_estimator_evaluate(e, &(liana_eval_spec){.input.dataset = test}, &results);
  *
  * It is tf.estimator's division of work with liana's training below: the loop, callbacks, checkpoints and schedules of
  * liana_fit, and its bits. The same function, losses, metrics and optimizers serve every device.
@@ -73,6 +73,7 @@ typedef struct liana_estimator_metric {
     liana_metric metric;         /* its members `output` and `as` are not read; without a name: "accuracy" */
     liana_tensor output, target; /* as for liana_metric_of */
     liana_tensor values;         /* instead of `output`: floats [size, ...], whose mean it is */
+    liana_tensor mask;           /* as that of the loss; invalid: every element counts */
 } liana_estimator_metric;
 
 /* What a model function returns. Zeros are the defaults; the first entry without a tensor ends a list. */
@@ -80,6 +81,10 @@ typedef struct liana_estimator_spec {
     /* In training and evaluation: floats [size, ...], the loss of each example, or of each element of an example. liana
      * takes the mean over all elements of the batch, however it is cut. */
     liana_tensor loss;
+    /* bool, the loss's shape or its first dimensions: false where an element of the loss does not count, such as a step
+     * that is padding. It counts neither in the sum nor in the number of elements that the sum is divided by. Invalid:
+     * every element counts. */
+    liana_tensor loss_mask;
     liana_prediction predictions[LIANA_MAX_PREDICTIONS]; /* needed to predict */
     liana_estimator_metric metrics[LIANA_MAX_METRICS];   /* the same ones in training and evaluation */
     /* In training: as for liana_fit; schedules too ("{name: Adam, learning_rate: {name: CosineDecay}}"). Its `rate` and
@@ -105,7 +110,7 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict
+    /* A local folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict
      * and export read it. NULL: a temporary folder, which is removed with the estimator. */
     const char *model_dir;
     const char *device; /* one of `liana list devices`; NULL: "cpu" */

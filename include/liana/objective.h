@@ -28,14 +28,28 @@ typedef struct liana_loss {
 /* A metric of an output. */
 typedef struct liana_metric {
     const char *name;
-    const char *output;     /* NULL: the only one */
-    const char *as;         /* name in results; NULL: its own */
-    int64_t k;              /* of top_k_accuracy; 0: 5 */
-    double threshold;       /* of answers of yes and no; 0: 0.5 */
-    const char *average;    /* of precision, recall, f1_score: "macro", "micro", "weighted"; NULL: "macro" */
+    const char *output; /* NULL: the only one */
+    const char *as;     /* name in results; NULL: its own */
+    int64_t k;          /* of top_k_accuracy; 0: 5 */
+    double threshold;   /* of answers of yes and no; 0: 0.5 */
+    const char
+        *average; /* of precision, recall, f1_score, fbeta_score: "macro", "micro", "weighted", or "none", a number
+                             * for each class; NULL: "macro" */
+    double beta;  /* of fbeta_score; 0: 1 */
     int64_t num_thresholds; /* of auc; 0: 200 */
     const char *curve;      /* of auc: "ROC", "PR"; NULL: "ROC" */
+    bool multi_label;       /* of auc: the mean of an area for each class or answer */
+    const char *weights;    /* of cohen_kappa: "none", "linear", "quadratic"; NULL: "none" */
+    const char *normalize;  /* of confusion_matrix: "none", "rows", "columns", "all"; NULL: "none" */
 } liana_metric;
+
+/* The numbers of a metric that has several: of one with average "none" and of support a number for each class, in one
+ * row; of confusion_matrix a row for each true class. */
+typedef struct liana_metric_values {
+    const char *name; /* as in liana_results: "OUTPUT_f1_score" if there are several outputs */
+    int64_t rows, columns;
+    const double *values; /* [rows, columns] */
+} liana_metric_values;
 
 /* ---- functions of tensors ----
  *
@@ -61,7 +75,7 @@ LIANA_API liana_tensor liana_loss_of_at(liana_location here, liana_tensor output
 
 /* liana_metric_of(output, target, metric): what each element adds to a metric, f32 [batch, ...] without the last axis: the metric is the mean. `metric` NULL, or
  * without a name: "accuracy". `output` are predictions, no logits. Metrics that are no means (precision, recall,
- * f1_score, confusion_matrix, auc) are INVALID_CONFIG. The members `output` and `as` are not read. */
+ * auc and others) are INVALID_CONFIG. The members `output` and `as` are not read. */
 #define liana_metric_of(output, target, ...) liana_metric_of_at(LIANA_HERE, output, target, __VA_ARGS__)
 LIANA_API liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,
                                           const liana_metric *metric);

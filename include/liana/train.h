@@ -89,6 +89,10 @@ typedef struct liana_fit_options {
     int64_t num_class_weights;
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
     const char *optimizer;
+    /* As `stages` in YAML: "[{epochs: 3}, {epochs: 9, trainable_from: block_13, optimizer: {learning_rate: 1.0e-5}}]".
+     * Each stage trains other layers, with a new optimizer: `optimizer` with the options that the stage changes. `epochs`
+     * is then 0 or those of all stages. Afterwards the model's layers are as trainable as before. NULL: one stage. */
+    const char *stages;
     const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */
     const char *metrics[LIANA_MAX_METRICS]; /* names; none: "accuracy", if the loss is of probabilities */
     /* Instead of `loss`, and besides `metrics`: with options, and for each of several outputs. */
@@ -150,6 +154,10 @@ typedef struct liana_evaluate_options {
     const char *metrics[LIANA_MAX_METRICS];
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
+    /* Called at the end for each metric that has several numbers, which are none of liana_results; valid during the call.
+     * May be NULL. */
+    void (*on_values)(void *user, const liana_metric_values *values);
+    void *user;
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. */

@@ -1,49 +1,108 @@
 /* liana evaluate: loss and metrics of a trained run, or of a model with its weights. */
+#include "cli/class_table.h"
 #include "cli/session.h"
+
+#include <string.h>
 
 static const liana__option options[] = {
     LIANA__OPTION_DATA,
     LIANA__OPTION_MODEL,
     LIANA__OPTION_WEIGHTS,
     {"checkpoint", "DIR", "the checkpoint, or its name in the run (default: the newest)"},
+    {"by-class", NULL,
+     "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };
 
-/* A row for each true class. */
-static void add_matrix(liana__arena *arena, liana__value *event, const liana__totals *totals)
+/* Numbers of examples are whole, unless examples have weights. */
+static void add_numbers(liana__arena *arena, liana__value *list, const double *numbers, size_t count, bool examples)
 {
-    int64_t classes = 0;
-    const double *matrix = liana__totals_matrix(totals, &classes);
-    if (!matrix) return;
-    liana__value *rows = liana__value_list(arena);
-    for (int64_t i = 0; i < classes; i++) {
-        liana__value *row = liana__value_list(arena);
-        for (int64_t k = 0; k < classes; k++) {
-            liana__value_add(arena, row, liana__value_int(arena, (int64_t)matrix[i * classes + k]));
-        }
-        liana__value_add(arena, rows, row);
+    for (size_t i = 0; i < count; i++) {
+        bool whole = examples && numbers[i] == (double)(int64_t)numbers[i];
+        liana__value_add(arena, list,
+                         whole ? liana__value_int(arena, (int64_t)numbers[i]) : liana__value_float(arena, numbers[i]));
     }
-    liana__value_set(arena, event, "confusion_matrix", rows);
 }
 
-static void print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
-                  const liana__totals *totals)
+/* Whether its numbers are of examples, and no shares. */
+static bool counts_examples(const liana__objective_metric *metric, const double *sums, const double *values)
+{
+    if (metric->choice.metric == &liana__metric_support) return true;
+    return metric->choice.metric->is_matrix && memcmp(sums, values, metric->num_values * sizeof *values) == 0;
+}
+
+/* A metric that has several numbers: a list, or a list of rows. */
+static void add_list(liana__arena *arena, liana__value *event, const liana__totals *totals, size_t index)
+{
+    const liana__objective_metric *metric = &totals->objective->metrics[index];
+    double *values = liana__arena_allocate(arena, (metric->num_values + 1) * sizeof *values);
+    if (!values || !metric->num_values) return;
+    liana__totals_values(totals, index, values);
+    liana__value *list = liana__value_list(arena);
+    size_t rows = (size_t)liana__metric_num_rows(metric);
+    bool examples = counts_examples(metric, totals->sums + metric->first_sum, values);
+    if (!rows) add_numbers(arena, list, values, metric->num_values, examples);
+    for (size_t i = 0; i < rows; i++) {
+        liana__value *row = liana__value_list(arena);
+        add_numbers(arena, row, values + i * rows, rows, examples);
+        liana__value_add(arena, list, row);
+    }
+    liana__value_set(arena, event, metric->name, list);
+}
+
+/* The names that lists by class are in the order of: a list, or with several outputs one for each. */
+static void add_names(liana__arena *arena, liana__value *event, const liana__run *run)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const char *output = objective->outputs[i].name;
+        const char *key = objective->num_outputs == 1 ? "classes" : liana__arena_format(arena, "%s_classes", output);
+        liana__strings names = liana__run_output_names(run, i);
+        liana__value *list = liana__value_list(arena);
+        for (size_t k = 0; k < names.count; k++) {
+            liana__value_add(arena, list, liana__value_string(arena, names.items[k]));
+        }
+        if (names.count) liana__value_set(arena, event, key, list);
+    }
+}
+
+static void print_json(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
+                       const liana__totals *totals)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *event = liana__session_event(invocation, "evaluation");
+    for (size_t i = 0; i <= run->core.num_metrics; i++) {
+        liana__value_set(arena, event, i ? run->core.metric_names[i - 1] : "loss",
+                         liana__value_float(arena, liana__totals_value(totals, i)));
+    }
+    for (size_t i = 0; i < totals->objective->num_metrics; i++) add_list(arena, event, totals, i);
+    if (liana__invocation_has(invocation, "by-class")) add_names(arena, event, run);
+    liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
+    liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
+    liana__value_set(arena, event, "checkpoint", liana__value_string(arena, liana__remote_name(checkpoint)));
+    liana__invocation_print_json(invocation, event);
+}
+
+static liana_status print_tables(liana__invocation *invocation, const liana__run *run, const liana__totals *totals)
+{
+    liana__text text = {0};
+    for (size_t i = 0; i < totals->objective->num_outputs; i++) {
+        liana__class_table_add(totals, i, liana__run_output_names(run, i), &text);
+    }
+    bool enough = !text.failed;
+    if (enough && text.data) fputs(text.data, invocation->out);
+    liana__text_free(&text);
+    return enough ? LIANA_OK : liana__fail_memory(&invocation->error, "the tables");
+}
+
+static liana_status print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
+                          const liana__totals *totals)
 {
     if (liana__invocation_has(invocation, "json")) {
-        liana__arena *arena = &invocation->arena;
-        liana__value *event = liana__session_event(invocation, "evaluation");
-        for (size_t i = 0; i <= run->core.num_metrics; i++) {
-            liana__value_set(arena, event, i ? run->core.metric_names[i - 1] : "loss",
-                             liana__value_float(arena, liana__totals_value(totals, i)));
-        }
-        add_matrix(arena, event, totals);
-        liana__value_set(arena, event, "examples", liana__value_int(arena, totals->count));
-        liana__value_set(arena, event, "bad_records", liana__value_int(arena, totals->bad_records));
-        liana__value_set(arena, event, "checkpoint", liana__value_string(arena, liana__remote_name(checkpoint)));
-        liana__invocation_print_json(invocation, event);
-        return;
+        print_json(invocation, run, checkpoint, totals);
+        return LIANA_OK;
     }
     for (size_t i = 0; i <= run->core.num_metrics; i++) {
         fprintf(invocation->out, "%s%s %.4f", i ? ", " : "", i ? run->core.metric_names[i - 1] : "loss",
@@ -52,6 +111,7 @@ static void print(liana__invocation *invocation, const liana__run *run, const ch
     fprintf(invocation->out, " over %lld examples", (long long)totals->count);
     if (totals->bad_records) fprintf(invocation->out, " (%lld left out)", (long long)totals->bad_records);
     fprintf(invocation->out, ", with '%s'\n", liana__remote_name(checkpoint));
+    return print_tables(invocation, run, totals);
 }
 
 static liana_status evaluate(liana__invocation *invocation, const liana__session *session, const char *folder)
@@ -59,14 +119,17 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     liana__error *error = &invocation->error;
     const char *asked = liana__invocation_text(invocation, "checkpoint"), *checkpoint;
     liana__run run;
-    liana__run_options wanted = {.validation = true, .on_bad_record = liana__session_bad_record, .user = invocation};
+    liana__run_options wanted = {.validation = true,
+                                 .by_class = liana__invocation_has(invocation, "by-class"),
+                                 .on_bad_record = liana__session_bad_record,
+                                 .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status = liana__session_load(session, folder, asked, &run, &checkpoint, error);
     liana__totals totals = {0};
     if (status == LIANA_OK) {
         status = liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error);
     }
-    if (status == LIANA_OK) print(invocation, &run, checkpoint, &totals);
+    if (status == LIANA_OK) status = print(invocation, &run, checkpoint, &totals);
     liana__totals_free(&totals);
     liana__run_close(&run);
     return status;

@@ -38,6 +38,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
 typedef struct printer {
     liana__invocation *invocation;
     const liana__run *run;
+    liana__strings names; /* of the classes */
 } printer;
 
 /* The indices of the largest outputs, the largest first; returns how many. */
@@ -57,7 +58,7 @@ static size_t find_top(const float *output, size_t num_classes, size_t top[TOP_C
 
 static void print_lines(const printer *own, const char *id, const float *output, const size_t *top, size_t count)
 {
-    const liana__strings *names = &own->run->class_names;
+    const liana__strings *names = &own->names;
     FILE *out = own->invocation->out;
     fprintf(out, "%s\n", id);
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static void print_lines(const printer *own, const char *id, const float *output,
 static liana_status print_event(const printer *own, const char *id, const float *output, const size_t *top,
                                 size_t count, liana__error *error)
 {
-    const liana__strings *names = &own->run->class_names;
+    const liana__strings *names = &own->names;
     liana__arena arena = {0};
     liana__value *event = liana__value_map(&arena), *classes = liana__value_list(&arena);
     for (size_t i = 0; i < count; i++) {
@@ -151,7 +152,7 @@ static liana_status predict_data(liana__invocation *invocation, liana__run *run,
         print_totals(invocation, path, &measured);
         return LIANA_OK;
     }
-    printer own = {invocation, run};
+    printer own = {invocation, run, liana__run_output_names(run, 0)};
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, error);
     liana__totals_free(&totals);
     return status;

@@ -15,7 +15,7 @@ static double images_per_second(const liana__progress *progress)
 static void add_rate(liana__text *text, const liana__progress *progress)
 {
     double rate = images_per_second(progress);
-    liana__text_add(text, rate < 9.95 ? "%.1f images/s" : "%.0f images/s", rate);
+    liana__text_add(text, rate < 9.95 ? "%.1f %s/s" : "%.0f %s/s", rate, progress->no_images ? "examples" : "images");
 }
 
 /* Like Keras: four decimals, or an exponent for very small or large numbers. */

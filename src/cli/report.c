@@ -3,6 +3,7 @@
 #include "cli/session.h"
 
 #include "base/file.h"
+#include "report/class_report.h"
 #include "report/fonts.h"
 #include "report/run_report.h"
 
@@ -26,14 +27,27 @@ static void print(liana__invocation *invocation, const char *path)
     liana__invocation_print_json(invocation, event);
 }
 
-/* Draws labelled images; other examples are no pictures, and nothing is drawn. */
-static liana_status draw_predictions(liana__invocation *invocation, const liana__session *session, const char *path,
-                                     bool *drawn)
+static void print_picture(void *user, const char *path)
+{
+    print(user, path);
+}
+
+/* Predictions are shown with their images, where there are images with one class each. */
+static bool has_labelled_images(const liana__run *run)
+{
+    int64_t classes = liana__trainer_num_classes(run->core.trainer);
+    return run->image_shape[0] > 0 && classes > 0 && classes == liana__trainer_row_size(run->core.trainer);
+}
+
+/* The folder is for the pictures. */
+static liana_status draw_validation(liana__invocation *invocation, const liana__session *session, const char *folder)
 {
     liana__error *error = &invocation->error;
     liana__run run;
-    LIANA_TRY(
-        liana__run_open(session->context, &session->config, &(liana__run_options){.validation = true}, &run, error));
+    const liana__run_options wanted = {.validation = true, .by_class = true};
+    const char *path = liana__path_join(&invocation->arena, folder, "predictions.png");
+    if (!path) return liana__fail_memory(error, "the report");
+    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status =
         liana__run_load(&run, invocation->operands[0], liana__invocation_text(invocation, "checkpoint"), NULL, error);
     if (status == LIANA_OK) {
@@ -41,11 +55,11 @@ static liana_status draw_predictions(liana__invocation *invocation, const liana_
         liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
         if (*missing) fprintf(invocation->err, "%s\n", missing);
     }
-    *drawn = status == LIANA_OK && run.validation.match.has_image && run.validation.match.has_label;
-    if (*drawn) status = liana__report_predictions(&run, path, error);
-    if (status == LIANA_OK && !*drawn) {
-        fprintf(invocation->err, "the validation data are not images with a class each, so no predictions are drawn\n");
+    if (status == LIANA_OK && has_labelled_images(&run)) {
+        status = liana__report_predictions(&run, path, error);
+        if (status == LIANA_OK) print(invocation, path);
     }
+    if (status == LIANA_OK) status = liana__report_classes(&run, folder, print_picture, invocation, error);
     liana__run_close(&run);
     return status;
 }
@@ -57,20 +71,16 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     const char *folder = invocation->operands[0];
     const char *history = liana__path_join(arena, folder, "history.json");
     const char *curves = liana__path_join(arena, out, "curves.png");
-    const char *predictions = liana__path_join(arena, out, "predictions.png");
-    if (!history || !curves || !predictions) return liana__fail_memory(&invocation->error, "the report");
+    if (!history || !curves) return liana__fail_memory(&invocation->error, "the report");
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
     print(invocation, curves);
     const liana__data_config *data = &session->config.data;
     if (!liana__config_has_source(&data->validation) && !data->validation_split) {
-        fprintf(invocation->err,
-                "the run has no validation data, so no predictions are drawn; data.validation=PATTERN sets some\n");
+        fprintf(invocation->err, "the run has no validation data, so no predictions and no confusion matrix are drawn; "
+                                 "data.validation=PATTERN sets some\n");
         return LIANA_OK;
     }
-    bool drawn;
-    LIANA_TRY(draw_predictions(invocation, session, predictions, &drawn));
-    if (drawn) print(invocation, predictions);
-    return LIANA_OK;
+    return draw_validation(invocation, session, out);
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -94,9 +104,10 @@ const liana__command liana__subcommand_report = {
     .name = "report",
     .operands = "RUN [key=value ...]",
     .summary = "Draw the curves and predictions of a run",
-    .help = "Draws curves.png (loss and metrics by epoch) and predictions.png (validation images with the\n"
-            "model's predictions, framed green where right and red where wrong). Without validation data,\n"
-            "draws only the curves.\n",
+    .help = "Draws curves.png (loss and metrics by epoch), predictions.png (validation images with the\n"
+            "model's predictions, framed green where right and red where wrong), and of classes\n"
+            "confusion_matrix.png and confusion_matrix_normalized.png (which class is taken for which, in\n"
+            "numbers and in shares). Without validation data, draws only the curves.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -3,6 +3,7 @@
 #include "cli/session.h"
 
 #include "base/file.h"
+#include "report/sweep_report.h"
 #include "train/sweep/results.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)"),
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
+    {"report", "FILE", "write a page with tables and pictures (.md) when all is trained"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
     LIANA__OPTION_JSON,
     {0},
@@ -244,6 +246,8 @@ static liana_status report(const sweeper *own)
     liana__sweep_results results;
     LIANA_TRY(liana__sweep_results_read(&own->sweep, &invocation->arena, &results, error));
     LIANA_TRY(liana__sweep_results_write(&results, error));
+    const char *page = liana__invocation_text(invocation, "report");
+    if (page && results.num_finished) LIANA_TRY(liana__sweep_report_write(&results, page, error));
     if (liana__invocation_has(invocation, "json")) {
         liana__value *event = liana__session_event(invocation, "sweep");
         liana__arena *arena = &invocation->arena;
@@ -292,6 +296,11 @@ static liana_status run(liana__invocation *invocation)
     liana__error *error = &invocation->error;
     LIANA_TRY(liana__sweep_read(invocation->operands[0], liana__invocation_text(invocation, "out"), &invocation->arena,
                                 &own.sweep, error));
+    const char *page = liana__invocation_text(invocation, "report");
+    if (page && !liana__ends_with(page, ".md")) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "sweep: --report: found '%.200s', expected a name ending in .md", page);
+    }
     LIANA_TRY(liana__sweep_check(&own.sweep, error));
     LIANA_TRY(make_jobs(&own));
     LIANA_TRY(check_settings(&own));

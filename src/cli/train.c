@@ -68,6 +68,7 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .steps = event->steps,
                                 .seconds = event->seconds,
                                 .images = event->images,
+                                .no_images = own->run->image_shape[0] == 0,
                                 .loss = liana__totals_value(event->training, 0),
                                 .bad_records = event->kind == LIANA__FIT_VALIDATION ? event->validation->bad_records
                                                                                     : event->training->bad_records,

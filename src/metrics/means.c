@@ -1,29 +1,26 @@
 /* Means: of outputs, and of their distance to the targets. */
+#include "losses/loss.h"
 #include "metrics/metric.h"
-
-static liana_tensor mean_of_last_axis(liana_tensor each)
-{
-    return liana_op_reduce_mean(each, LIANA_AXES(-1), false);
-}
 
 static liana_tensor mean(const liana__metric_call *call)
 {
-    return mean_of_last_axis(call->output);
+    return liana_op_reduce_mean(call->output, LIANA_AXES(-1), false);
 }
 
-static liana_tensor error_of(const liana__metric_call *call)
+/* What a loss without options is for each element. */
+static liana_tensor loss_of(const liana__loss *loss, const liana__metric_call *call)
 {
-    return liana_op_subtract(call->output, liana__target_rows(&call->target, call->output));
+    return loss->elements(&(liana__loss_call){.output = call->output, .target = call->target});
 }
 
 static liana_tensor squared(const liana__metric_call *call)
 {
-    return mean_of_last_axis(liana_op_square(error_of(call)));
+    return loss_of(&liana__loss_mean_squared_error, call);
 }
 
 static liana_tensor absolute(const liana__metric_call *call)
 {
-    return mean_of_last_axis(liana_op_abs(error_of(call)));
+    return loss_of(&liana__loss_mean_absolute_error, call);
 }
 
 const liana__metric liana__metric_mean = {

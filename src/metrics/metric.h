@@ -19,13 +19,21 @@ typedef struct liana__metric_call {
     liana_tensor weights; /* f32 [batch, ...], without the last axis: how much each element counts; invalid: 1 */
 } liana__metric_call;
 
+/* The outputs that a metric is about. */
+typedef enum liana__metric_takes {
+    LIANA__METRIC_OF_NUMBERS, /* any */
+    LIANA__METRIC_OF_ANSWERS, /* probabilities of classes, or answers of yes and no */
+    LIANA__METRIC_OF_CLASSES, /* the same, but one class for each element: not several answers of yes and no */
+} liana__metric_takes;
+
 typedef struct liana__metric {
     const char *name;                  /* Keras's */
     const struct liana__own_part *own; /* of a program's own metric (own_metric.c) */
-    const char *alias;                 /* Keras's short name; NULL: it has none */
+    const char *alias;                 /* Keras's class name or short name; NULL: it has none */
     const char *doc;
     const liana__fields *options;
     unsigned targets; /* liana__target_kinds that it takes */
+    liana__metric_takes takes;
     /* Either a mean. Builds f32, the output's shape without the last axis; the metric is its mean over all elements. */
     liana_tensor (*elements)(const liana__metric_call *call);
     /* Or sums. `size`: how many, for outputs of this shape. `add` builds f32 [size]: what a leaf adds. `finish` makes
@@ -33,7 +41,10 @@ typedef struct liana__metric {
     size_t (*size)(const void *options, const liana_shape *output);
     liana_tensor (*add)(const liana__metric_call *call);
     double (*finish)(const void *options, const double *sums, size_t size);
-    /* The sums are a square matrix, which is the result: the metric has no single number, and no `finish`. */
+    /* The result may be several numbers: `num_values` says how many (0: it is the one of `finish`), and `finish_all`
+     * makes them. `is_matrix`: they are the rows of a square matrix; else one for each value of an element. */
+    size_t (*num_values)(const void *options, const liana_shape *output);
+    void (*finish_all)(const void *options, const double *sums, size_t size, double *values);
     bool is_matrix;
 } liana__metric;
 

@@ -110,9 +110,10 @@ static liana_status read_learning_rate(const liana_context *context, const liana
 liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
                                    liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
-    static const char *const ignored[] = {"name", "learning_rate", NULL};
+    static const char *const ignored[] = {"name", "learning_rate", "rate_multipliers", NULL};
     const char *nearest = NULL;
     const liana__value *name;
+    char key[256];
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
     const liana__optimizer *optimizer = liana__optimizer_find(context, name->string, &nearest);
@@ -122,5 +123,8 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
     LIANA_TRY(liana__own_part_finish(optimizer->own, options, &value->place, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
+    snprintf(key, sizeof key, "%s.rate_multipliers", where);
+    const liana__value *multipliers = liana__value_get(value, "rate_multipliers");
+    LIANA_TRY(liana__rate_multipliers_read(multipliers, key, arena, &choice->rate_multipliers, error));
     return read_learning_rate(context, liana__value_get(value, "learning_rate"), where, arena, choice, error);
 }

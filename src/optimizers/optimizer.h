@@ -4,6 +4,7 @@
 #define LIANA_OPTIMIZERS_OPTIMIZER_H
 
 #include "base/context.h"
+#include "optimizers/rate_multipliers.h"
 #include "optimizers/schedule.h"
 
 #include <liana/ops.h>
@@ -75,10 +76,11 @@ typedef struct liana__optimizer_choice {
     const liana__optimizer *optimizer;
     const void *options;
     liana__learning_rate learning_rate;
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none */
 } liana__optimizer_choice;
 
-/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, and the optimizer's options}, and finds all errors
- * in it. The names may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+/* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, rate_multipliers: {PATTERN: FACTOR, ...}, and the
+ * optimizer's options}, and finds all errors in it; whether patterns match weights is not known yet. The names may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
 liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
                                    liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
     LIANA_MUST_USE;

@@ -127,13 +127,37 @@ static void make_iteration(update *u)
     u->iteration = liana_op_cast_at(u->here, now, LIANA_F32);
 }
 
+static const char *name_of(liana_tensor variable)
+{
+    const char *name = liana_tensor_name(variable);
+    return name ? name : "";
+}
+
+static liana_tensor rate_of(const update *u, liana_tensor variable)
+{
+    return liana__multiply_rate(u->choice.rate_multipliers, name_of(variable), u->rate);
+}
+
+/* Whether the patterns of multipliers are about these variables. */
+static bool check_multipliers(const update *u, const liana_tensor *variables)
+{
+    if (!u->choice.rate_multipliers) return true;
+    const char **names = liana__arena_allocate(&u->graph->arena, u->count * sizeof *names);
+    for (size_t i = 0; names && i < u->count; i++) names[i] = name_of(variables[i]);
+    liana__error error = {0};
+    liana_status status = names ? liana__rate_multipliers_check(u->choice.rate_multipliers, names, u->count, &error)
+                                : liana__fail_memory(&error, "an optimizer");
+    if (status != LIANA_OK) liana__graph_fail(u->graph, u->here, status, "%s", error.message);
+    return status == LIANA_OK;
+}
+
 static liana__optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
 {
     const liana__optimizer *optimizer = u->choice.optimizer;
     liana__optimizer_step step = {.options = u->choice.options,
                                   .variable = variable,
                                   .gradient = gradient,
-                                  .learning_rate = u->rate,
+                                  .learning_rate = rate_of(u, variable),
                                   .iteration = u->iteration};
     for (size_t slot = 0; slot < u->num_slots; slot++) {
         char name[512];
@@ -172,6 +196,7 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t i = 0; i < u->count; i++) {
         if (!check_pair(u, i, variables[i], gradients[i])) return;
     }
+    if (!check_multipliers(u, variables)) return;
     make_iteration(u);
     for (size_t i = 0; i < u->count; i++) u->steps[i] = begin_step(u, variables[i], gradients[i]);
     for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);

@@ -19,6 +19,7 @@ enum { MAX_IMAGES = 24, CELL_SIZE = 168, MAX_PANELS = 1 + LIANA__MAX_METRICS };
 /* The images that are drawn, gathered batch by batch. Pixels are copies: batches are given back. */
 typedef struct gathering {
     liana__run *run;
+    liana__strings class_names;
     liana__arena arena;
     float *outputs; /* of one batch */
     liana__grid_item items[MAX_IMAGES];
@@ -29,7 +30,7 @@ typedef struct gathering {
 
 static const char *class_name(gathering *own, int64_t label)
 {
-    const liana__strings *names = &own->run->class_names;
+    const liana__strings *names = &own->class_names;
     return (size_t)label < names->count ? names->items[label]
                                         : liana__arena_format(&own->arena, "class %lld", (long long)label);
 }
@@ -37,6 +38,7 @@ static const char *class_name(gathering *own, int64_t label)
 static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 {
     const liana__run *run = own->run;
+    const int32_t truth = ((const int32_t *)liana__trainer_batch_of(run->core.trainer, batch).targets[0])[index];
     int64_t num_classes = liana__trainer_num_classes(run->core.trainer), best = 0;
     const float *output = own->outputs + index * num_classes;
     for (int64_t i = 1; i < num_classes; i++) {
@@ -46,14 +48,14 @@ static void add_image(gathering *own, const liana__batch *batch, int64_t index)
     uint8_t *pixels = liana__arena_allocate(&own->arena, size);
     if (!pixels) return;
     memcpy(pixels, batch->images + (size_t)index * size, size);
-    own->num_right += batch->labels[index] == best;
+    own->num_right += truth == best;
     own->items[own->count++] = (liana__grid_item){
         .pixels = pixels,
         .height = (int)run->image_shape[0],
         .width = (int)run->image_shape[1],
         .channels = (int)run->image_shape[2],
         .predicted = class_name(own, best),
-        .truth = class_name(own, batch->labels[index]),
+        .truth = class_name(own, truth),
         .confidence = (double)output[best],
     };
 }
@@ -89,7 +91,7 @@ static liana_status gather(gathering *own)
 
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error)
 {
-    gathering own = {.run = run, .error = error};
+    gathering own = {.run = run, .class_names = liana__run_output_names(run, 0), .error = error};
     size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_row_size(run->core.trainer));
     own.outputs = malloc(num_outputs * sizeof *own.outputs);
     liana_status status = own.outputs ? gather(&own) : liana__fail_memory(error, "the model's outputs");
@@ -177,9 +179,11 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
         if (!drawn || strncmp(key, "val_", 4) == 0) continue;
         const char *validation_key = liana__arena_format(arena, "val_%s", key);
         if (!validation_key) break;
+        const double *train = curve(epochs, key, arena);
+        if (!train) continue; /* a list by class */
         panels[num_panels++] = (liana__curve_panel){
             .name = key,
-            .train = curve(epochs, key, arena),
+            .train = train,
             .validation = curve(epochs, validation_key, arena),
             .higher_is_better = strcmp(key, "loss") != 0,
         };

@@ -153,7 +153,7 @@ cc $strict "$here/../../examples/estimator.c" -o "$folder/estimator" $(pkg-confi
 (cd "$folder/digits" && LD_LIBRARY_PATH=$library ../estimator 40 >"$folder/log" &&
     LD_LIBRARY_PATH=$library ../estimator 60 >>"$folder/log") || { cat "$folder/log" && fail "examples/estimator.c: it failed"; }
 [ "$(grep -c '^step [46]0: loss ' "$folder/log")" = 2 ] || { cat "$folder/log" && fail "examples/estimator.c: other steps"; }
-[ "$(grep -c '^the first test image is a [0-9]; black is a 1 by 0' "$folder/log")" = 2 ] ||
+[ "$(grep -c '^the first image is a [0-9]; black is a 1 by 0' "$folder/log")" = 2 ] ||
     { cat "$folder/log" && fail "examples/estimator.c: no prediction"; }
 [ -s "$folder/digits/digits-export/graph.liana" ] || fail "examples/estimator.c: nothing was exported"
 [ "$(wc -l <"$here/../../examples/estimator.c")" -lt 100 ] || fail "examples/estimator.c: it is to stay below 100 lines"

@@ -273,9 +273,10 @@ static liana__strings copy_strings(const liana__strings *strings, liana__arena *
 liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
                                  liana__error *error)
 {
-    *copy = (liana__columns){.items = liana__arena_allocate(arena, (columns->count + 1) * sizeof *copy->items)};
-    for (size_t i = 0; copy->items && i < columns->count; i++) {
-        const liana__column *column = &columns->items[i];
+    const liana__columns from = *columns; /* which may be the copy itself */
+    *copy = (liana__columns){.items = liana__arena_allocate(arena, (from.count + 1) * sizeof *copy->items)};
+    for (size_t i = 0; copy->items && i < from.count; i++) {
+        const liana__column *column = &from.items[i];
         liana__column *made = &copy->items[copy->count++];
         *made = *column;
         made->name = liana__arena_string(arena, column->name);

@@ -94,7 +94,11 @@ struct liana_fit_context {
     double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
-    const char *folder;              /* for files of the training; NULL: none */
+    /* In a validation: the batch that was evaluated, and what the model predicts for it,
+     * [batch->count, liana__trainer_row_size]. NULL elsewhere. */
+    const struct liana__batch *batch;
+    const float *outputs;
+    const char *folder; /* for files of the training; NULL: none */
     liana__notes notes;
     bool is_chief; /* whether this process writes files */
     bool resumed;  /* the training went on from a checkpoint */

@@ -15,11 +15,12 @@ static liana_status train_begin(liana__callback_item *own, liana_fit_context *co
 static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
 {
     (void)own;
-    const liana__history_epoch epoch = {.training = liana__totals_finish(context->totals),
-                                        .validation = liana__totals_finish(context->validation),
-                                        .learning_rate = context->learning_rate};
+    liana__history *history = &context->training->state.history;
+    liana__history_epoch epoch = {.learning_rate = context->learning_rate};
     const liana__timing_epoch timing = {context->seconds, context->images, context->wait};
-    bool added = liana__history_add(&context->training->state.history, &epoch, &timing);
+    bool added = liana__history_measure(history, context->totals, &epoch.training, &epoch.training_lists) &&
+                 liana__history_measure(history, context->validation, &epoch.validation, &epoch.validation_lists) &&
+                 liana__history_add(history, &epoch, &timing);
     return added ? LIANA_OK : liana__fail_memory(error, "the history");
 }
 

@@ -218,6 +218,12 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     if (liana__value_get(value, "taken_back")) {
         LIANA_TRY(read_count(value, "taken_back", &state->taken_back, error));
     }
+    const liana__value *stage = liana__value_get(value, "stage");
+    if (stage) {
+        LIANA_TRY(read_count(stage, "number", &state->stage, error));
+        LIANA_TRY(read_count(stage, "epoch", &state->stage_epoch, error));
+        LIANA_TRY(read_count(stage, "updates", &state->stage_updates, error));
+    }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");
     if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
@@ -288,6 +294,19 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
 {
     const liana__value *state = newest_state(folder, arena);
     return state ? recorded_memory(state) : -1;
+}
+
+int64_t liana__checkpoint_stage(const char *path)
+{
+    liana__arena arena = {0};
+    liana__value *state;
+    int64_t stage = -1;
+    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
+    if (file && read_state_file(file, &arena, &state, NULL) == LIANA_OK) {
+        stage = (int64_t)number_or(liana__value_get(state, "stage"), "number", 0);
+    }
+    liana__arena_free(&arena);
+    return stage;
 }
 
 static liana_status load(const char *path, liana__variables *variables, liana__training_state *state,

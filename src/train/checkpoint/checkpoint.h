@@ -39,6 +39,9 @@ const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
 /* The same for recompute_memory; -1: there is none, or an older liana wrote it. */
 int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena);
 
+/* The stage of a checkpoint, from 0 (train/core/training_stages.h); -1: it cannot be read. */
+int64_t liana__checkpoint_stage(const char *path);
+
 /* Loads a checkpoint into variables of the same names and types. `state` may be NULL: then only the variables are
  * loaded, and stored variables that `variables` lacks are skipped (optimizer slots, when a model only predicts).
  * Errors, with the file and the tensor: DATA_LOSS for any damage (a missing, truncated or changed file, found by its

@@ -110,6 +110,13 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
+    if (state->stage) {
+        liana__value *stage = liana__value_map(arena);
+        liana__value_set(arena, stage, "number", liana__value_int(arena, state->stage));
+        liana__value_set(arena, stage, "epoch", liana__value_int(arena, state->stage_epoch));
+        liana__value_set(arena, stage, "updates", liana__value_int(arena, state->stage_updates));
+        liana__value_set(arena, map, "stage", stage);
+    }
     if (state->decisions.count) {
         liana__value_set(arena, map, "decisions", liana__decisions_value(&state->decisions, arena));
     }

@@ -70,10 +70,37 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
     return LIANA_OK;
 }
 
+/* The stages say how many epochs there are. */
+static liana_status find_stages(liana__config *config, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__training_stages stages;
+    bool given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
+    if (!given) config->train.epochs = 0;
+    liana_status status = liana__config_read_stages(config, &arena, &stages, error);
+    if (status == LIANA_OK) config->train.epochs = liana__training_stages_epochs(&stages);
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana__config_read_stages(const liana__config *config, liana__arena *arena, liana__training_stages *stages,
+                                       liana__error *error)
+{
+    const liana__training_stages_request request = {.context = config->context,
+                                                    .list = config->stages,
+                                                    .where = "stages",
+                                                    .optimizer = config->train.optimizer,
+                                                    .initial_epoch = config->train.initial_epoch,
+                                                    .epochs = config->train.epochs,
+                                                    .epochs_where = "train.epochs"};
+    return liana__training_stages_read(&request, arena, stages, error);
+}
+
 /* One epoch, unless something says how long. 0 epochs are no length by themselves. */
 static liana_status find_length(liana__config *config, liana__error *error)
 {
     liana__train_config *train = &config->train;
+    if (config->stages) return find_stages(config, error);
     const bool is_given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
     const bool is_limited = train->steps || train->max_minutes > 0;
     if (!is_given) train->epochs = is_limited ? 0 : 1 + train->initial_epoch;

@@ -8,6 +8,7 @@
 
 #include "base/field.h"
 #include "data/loader/loader.h"
+#include "train/core/training_stages.h"
 
 #include <liana/model.h>
 
@@ -72,6 +73,12 @@ typedef struct liana__oversample_config {
     int64_t target_count; /* about this many examples of each class in an epoch, at least; 0: no oversampling */
 } liana__oversample_config;
 
+/* Fewer training examples of each class than of the one before it. */
+typedef struct liana__imbalance_config {
+    double ratio;    /* of the largest class to the smallest; 1: the data stay as they are */
+    int64_t largest; /* examples of the first class; 0: as many as give the ratio */
+} liana__imbalance_config;
+
 /* What happens if a record cannot be used. */
 typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_FAIL, /* the run ends */
@@ -123,6 +130,7 @@ typedef struct liana__data_config {
     int64_t threads;             /* threads that decode; 0: as many as compute */
     const liana__value *augment; /* augmentation of training images: a list of stages (data/augment/augment.h), or
                                   * NULL */
+    liana__imbalance_config imbalance;
     liana__oversample_config oversample;
     const char *remote_cache;           /* folder for copies of remote files; NULL: as in remote/remote.h */
     int64_t remote_cache_limit;         /* limit for them in MiB; 0: as much as the file system has */
@@ -200,8 +208,9 @@ typedef struct liana__config {
     liana__model_config model;
     liana__train_config train;
     liana__checkpoint_config checkpoint;
-    liana__strings plugins; /* shared libraries with own parts */
-    const char *output;     /* the run folder, or NULL */
+    liana__strings plugins;     /* shared libraries with own parts */
+    const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
+    const char *output;         /* the run folder, or NULL */
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
@@ -264,6 +273,10 @@ liana_status liana__config_keep_columns(liana__config *config, const liana__colu
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model
  * has just one of its kind. */
 const char *liana__component_for(const liana__component_map *map, const char *name, bool only);
+
+/* Reads config->stages, which are given. Everything is in the arena. Errors: those of liana__training_stages_read. */
+liana_status liana__config_read_stages(const liana__config *config, liana__arena *arena, liana__training_stages *stages,
+                                       liana__error *error) LIANA_MUST_USE;
 
 /* Refuses a configuration without training data. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;

@@ -231,6 +231,12 @@ static liana_status check_train(const liana__config *config, liana__error *error
                       (long long)train->batch_size);
     }
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
+    if (config->stages && train->control) {
+        return refuse(
+            config, error, "train.control",
+            "found beside stages; a training in stages has no state of an earlier stage to go back to: remove "
+            "one of them");
+    }
     LIANA_TRY(check_length(config, error));
     liana__arena arena = {0};
     liana__optimizer_choice choice;

@@ -158,6 +158,27 @@ static const liana__field resize_items[] = {
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT
 
+#define AT(member) .offset = offsetof(liana__imbalance_config, member)
+static const liana__field imbalance_items[] = {
+    {.name = "ratio",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(ratio),
+     .default_text = "1.0",
+     .minimum = 1,
+     .maximum = 1e6,
+     .doc =
+         "the size of the first class to that of the last; sizes fall by the same factor from class to class (1: all "
+         "examples are used)"},
+    {.name = "largest",
+     .kind = LIANA__FIELD_INT,
+     AT(largest),
+     .maximum = 1e9,
+     .doc = "the number of examples of the first class (0: the most with which every class has its share)"},
+};
+static const liana__fields imbalance_fields = {"imbalance", sizeof(liana__imbalance_config), COUNT(imbalance_items),
+                                               imbalance_items};
+#undef AT
+
 #define AT(member) .offset = offsetof(liana__oversample_config, member)
 static const liana__field oversample_items[] = {
     {.name = "target_count",
@@ -336,6 +357,11 @@ static const liana__field data_items[] = {
      AT(augment),
      .doc = "how training images are augmented randomly, differently in each epoch: a list of {augmentation: {option: "
             "value}}"},
+    {.name = "imbalance",
+     .kind = LIANA__FIELD_SECTION,
+     AT(imbalance),
+     .section = &imbalance_fields,
+     .doc = "how training examples are left out, to study what helps where classes differ in size"},
     {.name = "oversample",
      .kind = LIANA__FIELD_SECTION,
      AT(oversample),
@@ -628,6 +654,10 @@ static const liana__field config_items[] = {
      .kind = LIANA__FIELD_PATHS,
      AT(plugins),
      .doc = "shared libraries with layers, losses, ... of your own"},
+    {.name = "stages",
+     .kind = LIANA__FIELD_VALUE,
+     AT(stages),
+     .doc = "parts of the training with an optimizer and trained layers of their own (null: one part)"},
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};

@@ -155,14 +155,18 @@ typedef struct validation {
 
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
-    (void)outputs;
     validation *own = user;
     liana_fit_context *context = &own->fit->context;
     context->wait += batch->wait_seconds;
     context->step++;
     context->seconds = liana__clock_seconds() - own->begin;
     context->images = context->validation->count;
-    LIANA_TRY(call(own->fit, LIANA__ON_VALIDATION_STEP));
+    context->batch = batch;
+    context->outputs = outputs;
+    liana_status status = call(own->fit, LIANA__ON_VALIDATION_STEP);
+    context->batch = NULL;
+    context->outputs = NULL;
+    LIANA_TRY(status);
     return context->interrupted ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
 }
 
@@ -368,6 +372,32 @@ static liana_status prepare_validation(const fit_run *fit)
     return liana__trainer_prepare(fit->training->trainer, size, false, fit->error);
 }
 
+/* The lengths of fit and schedule. */
+static void make_plan(fit_run *fit)
+{
+    const liana__fit_options *options = fit->options;
+    const liana__training *training = fit->training;
+    fit->learning_rate = training->learning_rate;
+    fit->plan = liana__fit_plan_make(fit->state, options->training, &options->length, &fit->learning_rate);
+    fit->context.epochs = fit->plan.epochs;
+    if (!training->stages) return;
+    const liana__training_stage *stage = &training->stages->items[fit->state->stage];
+    liana__fit_plan_stage(fit->state, options->training, stage->end, &fit->learning_rate);
+}
+
+/* Before an epoch: the next stage begins if the running one is over. */
+static liana_status find_stage(fit_run *fit)
+{
+    liana__training *training = fit->training;
+    const liana__training_stages *stages = training->stages;
+    const size_t stage = (size_t)fit->state->stage;
+    bool over = stages && fit->state->step == 0 && fit->state->epoch >= stages->items[stage].end;
+    if (!over || stage + 1 == stages->count) return LIANA_OK;
+    LIANA_TRY(liana__training_begin_stage(training, stage + 1, &fit->options->notes, fit->error));
+    make_plan(fit);
+    return prepare_validation(fit);
+}
+
 static bool is_raised(double limit, double before)
 {
     return before > 0 && (limit <= 0 || limit > before);
@@ -392,6 +422,7 @@ static liana_status begin_training(fit_run *fit)
     liana__training_state *state = fit->state;
     state->ended = false;
     state->stopped_by[0] = 0;
+    LIANA_TRY(find_stage(fit));
     LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */
     const int64_t applied = liana__training_state_applied(state);
@@ -424,7 +455,9 @@ static liana_status run(fit_run *fit)
         bool validating = status == LIANA_CANCELLED && context->interrupted;
         if (status != LIANA_OK && !validating) return status;
         if (context->interrupted && !state->ended) return interrupt(fit, validating);
-        if (!state->ended) LIANA_TRY(prepare_epoch(fit));
+        if (state->ended) break;
+        LIANA_TRY(find_stage(fit));
+        LIANA_TRY(prepare_epoch(fit));
     }
     return LIANA_OK;
 }
@@ -434,7 +467,6 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     fit_run fit = {.options = options,
                    .training = training,
                    .state = &training->state,
-                   .learning_rate = training->learning_rate,
                    .error = error,
                    .context = {.training = training,
                                .totals = &training->state.running,
@@ -448,8 +480,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
-    fit.plan = liana__fit_plan_make(&training->state, options->training, &options->length, &fit.learning_rate);
-    fit.context.epochs = fit.plan.epochs;
+    make_plan(&fit);
     liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
     liana__totals_free(&fit.measured);

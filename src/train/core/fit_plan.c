@@ -14,12 +14,18 @@ static int64_t steps_of(const liana__training_state *state, const liana__loader 
     return (int64_t)liana__loader_steps_per_epoch(loader, liana__fit_data_epoch(state, epoch));
 }
 
-/* The updates of the epochs from the fit's first one up to `end`. */
-static int64_t count_updates(const liana__training_state *state, const liana__loader *loader, int64_t end)
+/* The updates of the epochs from `begin` up to `end`. */
+static int64_t count_from(const liana__training_state *state, const liana__loader *loader, int64_t begin, int64_t end)
 {
     int64_t count = 0;
-    for (int64_t epoch = state->history.first_epoch; epoch < end; epoch++) count += steps_of(state, loader, epoch);
+    for (int64_t epoch = begin; epoch < end; epoch++) count += steps_of(state, loader, epoch);
     return count;
+}
+
+/* The same from the fit's first epoch on. */
+static int64_t count_updates(const liana__training_state *state, const liana__loader *loader, int64_t end)
+{
+    return count_from(state, loader, state->history.first_epoch, end);
 }
 
 /* The epoch with the last of so many updates, counted from 1. */
@@ -47,4 +53,11 @@ liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const l
     learning_rate->steps_per_epoch = steps_of(state, loader, state->history.first_epoch);
     learning_rate->total_steps = before + updates;
     return plan;
+}
+
+void liana__fit_plan_stage(const liana__training_state *state, const liana__loader *loader, int64_t end,
+                           liana__learning_rate *learning_rate)
+{
+    learning_rate->steps_per_epoch = steps_of(state, loader, state->stage_epoch);
+    learning_rate->total_steps = count_from(state, loader, state->stage_epoch, end);
 }

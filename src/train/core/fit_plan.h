@@ -19,4 +19,8 @@ uint64_t liana__fit_data_epoch(const liana__training_state *state, int64_t epoch
 liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
                                      const liana__training_length *length, liana__learning_rate *learning_rate);
 
+/* The lengths of the schedule of the running stage, which ends before epoch `end`. */
+void liana__fit_plan_stage(const liana__training_state *state, const liana__loader *loader, int64_t end,
+                           liana__learning_rate *learning_rate);
+
 #endif

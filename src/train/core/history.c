@@ -13,8 +13,23 @@ liana__measured liana__totals_finish(const liana__totals *totals)
     return measured;
 }
 
+bool liana__history_measure(liana__history *history, const liana__totals *totals, liana__measured *measured,
+                            const double **lists)
+{
+    const liana__objective *objective = totals->objective;
+    *measured = liana__totals_finish(totals);
+    *lists = NULL;
+    if (!objective || !totals->count || !objective->num_listed) return true;
+    double *values = liana__arena_allocate(&history->arena, objective->num_listed * sizeof *values);
+    if (!values) return false;
+    liana__totals_lists(totals, values);
+    *lists = values;
+    return true;
+}
+
 void liana__history_free(liana__history *history)
 {
+    liana__arena_free(&history->arena);
     free(history->epochs);
     free(history->timings);
     *history = (liana__history){0};
@@ -40,6 +55,25 @@ static void set_values(const liana__measured *measured, const char *prefix, cons
     }
 }
 
+static liana__value *list_of(const double *numbers, size_t count, liana__arena *arena)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < count; i++) liana__value_add(arena, list, liana__value_float(arena, numbers[i]));
+    return list;
+}
+
+static void set_lists(const double *lists, const char *prefix, const liana__objective *objective, liana__value *map,
+                      liana__arena *arena)
+{
+    for (size_t i = 0; lists && i < objective->num_metrics; i++) {
+        const liana__objective_metric *metric = &objective->metrics[i];
+        if (!metric->num_values || metric->choice.metric->is_matrix) continue;
+        const char *key = liana__arena_format(arena, "%s%s", prefix, metric->name);
+        liana__value_set(arena, map, key, list_of(lists, metric->num_values, arena));
+        lists += metric->num_values;
+    }
+}
+
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena)
 {
@@ -50,6 +84,8 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
         liana__value_set(arena, map, "epoch", liana__value_int(arena, history->first_epoch + (int64_t)i + 1));
         set_values(&epoch->training, "", objective, map, arena);
         if (epoch->validation.count) set_values(&epoch->validation, "val_", objective, map, arena);
+        set_lists(epoch->training_lists, "", objective, map, arena);
+        set_lists(epoch->validation_lists, "val_", objective, map, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "bad_records", liana__value_int(arena, epoch->training.bad_records));
         if (epoch->validation.count) {
@@ -84,13 +120,6 @@ static void set_counts(liana__arena *arena, liana__value *map, int64_t count, in
 {
     liana__value_set(arena, map, "count", liana__value_int(arena, count));
     liana__value_set(arena, map, "bad_records", liana__value_int(arena, bad_records));
-}
-
-static liana__value *list_of(const double *numbers, size_t count, liana__arena *arena)
-{
-    liana__value *list = liana__value_list(arena);
-    for (size_t i = 0; i < count; i++) liana__value_add(arena, list, liana__value_float(arena, numbers[i]));
-    return list;
 }
 
 /* Before the first example there are no sums to write. */
@@ -147,6 +176,12 @@ static liana__value *measured_value(const liana__measured *measured, const liana
     return map;
 }
 
+static void set_state_list(liana__value *map, const char *key, const double *lists, const liana__objective *objective,
+                           liana__arena *arena)
+{
+    if (lists) liana__value_set(arena, map, key, list_of(lists, objective->num_listed, arena));
+}
+
 liana__value *liana__history_state(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena)
 {
@@ -157,6 +192,8 @@ liana__value *liana__history_state(const liana__history *history, const liana__o
         liana__value *map = liana__value_map(arena);
         liana__value_set(arena, map, "training", measured_value(&epoch->training, objective, arena));
         liana__value_set(arena, map, "validation", measured_value(&epoch->validation, objective, arena));
+        set_state_list(map, "training_lists", epoch->training_lists, objective, arena);
+        set_state_list(map, "validation_lists", epoch->validation_lists, objective, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
         liana__value_set(arena, map, "images", liana__value_int(arena, timing->images));
@@ -189,6 +226,20 @@ static liana_status read_measured(const liana__value *map, const liana__objectiv
                        "the values do not belong to these losses and metrics, which have %zu", expected);
 }
 
+/* None, where nothing was measured. */
+static liana_status read_lists(const liana__value *list, const liana__objective *objective, liana__history *history,
+                               const double **lists, liana__error *error)
+{
+    *lists = NULL;
+    if (!list) return LIANA_OK;
+    double *values = liana__arena_allocate(&history->arena, (objective->num_listed + 1) * sizeof *values);
+    if (!values) return liana__fail_memory(error, "the history");
+    *lists = values;
+    if (read_numbers(list, values, objective->num_listed)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "the numbers by class do not belong to these metrics, which have %zu",
+                       objective->num_listed);
+}
+
 liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error)
 {
@@ -205,6 +256,14 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
         liana_status status = read_measured(liana__value_get(map, "training"), objective, &epoch.training, error);
         if (status == LIANA_OK) {
             status = read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error);
+        }
+        if (status == LIANA_OK) {
+            status =
+                read_lists(liana__value_get(map, "training_lists"), objective, history, &epoch.training_lists, error);
+        }
+        if (status == LIANA_OK) {
+            status = read_lists(liana__value_get(map, "validation_lists"), objective, history, &epoch.validation_lists,
+                                error);
         }
         if (status != LIANA_OK) {
             liana__history_free(history);

@@ -18,6 +18,9 @@ typedef struct liana__history_epoch {
     liana__measured training;
     liana__measured validation; /* count 0: there was none */
     double learning_rate;       /* of the epoch's last update */
+    /* Metrics that have a number for each class, [num_listed] of the objective; NULL: there are none. They are in the
+     * history's arena. */
+    const double *training_lists, *validation_lists;
 } liana__history_epoch;
 
 /* Times, which differ from run to run; so they are kept apart from the history. */
@@ -34,13 +37,18 @@ typedef struct liana__history {
     int64_t first_epoch; /* that the first one is, counted from 0: the initial epoch of the fit */
     size_t epoch_capacity;
     size_t timing_capacity;
+    liana__arena arena; /* of the epochs' lists */
 } liana__history;
 
+/* Measures of an epoch with its lists, in the history's arena. False: out of memory. */
+bool liana__history_measure(liana__history *history, const liana__totals *totals, liana__measured *measured,
+                            const double **lists);
 void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
 /* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
- * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. `objective` has the names. */
+ * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. Metrics with a number for each class are lists. `objective` has the
+ * names. */
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
 /* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */

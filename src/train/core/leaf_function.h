@@ -16,9 +16,12 @@ typedef struct liana__function_call {
     const liana_tensor *inputs; /* one for each input of the model, [size, ...] */
     liana_tensor positions;     /* u64 [size] */
     liana_tensor present;       /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
+    liana_tensor scales;        /* as in liana__objective_call, of an objective with a masked output */
+    bool counting;              /* only `counts` is wanted, as in training */
     /* To fill in. Arrays are in the graph's arena. Errors stay with the graph. */
     liana_tensor loss;            /* scalar: the sum over the leaf, to differentiate; for training */
     liana_tensor sums;            /* f32 [sums of the objective] */
+    liana_tensor counts;          /* f32 [1]: elements of the loss that count, if its objective is masked */
     liana_tensor rows;            /* f32 [size, values]: predictions; invalid: none are wanted */
     liana_tensor *weights;        /* by weight of the model: its variable; invalid: the graph has none */
     liana__model_update *updates; /* moving averages, for training */

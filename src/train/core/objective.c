@@ -161,6 +161,26 @@ static liana_status choose_target(const reading *own, size_t index)
 
 /* ---- metrics ---- */
 
+/* Whether the output is what the metric is about. */
+static liana_status check_taken(const reading *own, const liana__objective_output *output, const liana__metric *metric,
+                                const liana__value *value, const char *where)
+{
+    bool answers = output->activation != LIANA__ACTIVATION_NONE;
+    int64_t values = output->shape.dims[output->shape.rank - 1];
+    if (metric->takes != LIANA__METRIC_OF_NUMBERS && !answers) {
+        return liana__fail_at(own->error, &value->place, where,
+                              "'%s' counts right and wrong answers, but with the loss '%s' the output '%s' is numbers; "
+                              "mean_absolute_error and mean_squared_error measure those",
+                              metric->name, output->choice.loss->name, output->name);
+    }
+    bool several = output->activation == LIANA__ACTIVATION_SIGMOID && values > 1;
+    if (metric->takes != LIANA__METRIC_OF_CLASSES || !several) return LIANA_OK;
+    return liana__fail_at(own->error, &value->place, where,
+                          "'%s' needs one class for each example, but with the loss '%s' the output '%s' is %lld "
+                          "answers of yes and no; precision, recall and f1_score measure those",
+                          metric->name, output->choice.loss->name, output->name, (long long)values);
+}
+
 static liana_status add_metric(const reading *own, size_t output, const liana__value *value, const char *where)
 {
     liana__objective *objective = own->objective;
@@ -183,7 +203,9 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
                               of->target == LIANA__TARGET_CLASSES ? "values" : "classes", of->choice.loss->name,
                               of->target == LIANA__TARGET_CLASSES ? "classes" : "values");
     }
+    LIANA_TRY(check_taken(own, of, metric, value, where));
     if (metric->size) item->num_sums = metric->size(item->choice.options, &of->shape);
+    if (metric->num_values) item->num_values = metric->num_values(item->choice.options, &of->shape);
     item->name = objective->num_outputs == 1 ? item->choice.name
                                              : liana__arena_format(own->arena, "%s_%s", of->name, item->choice.name);
     if (!item->name) return liana__fail_memory(own->error, "a metric");
@@ -213,6 +235,45 @@ static liana_status add_usual_metrics(const reading *own)
     for (size_t i = 0; i < own->objective->num_outputs; i++) {
         if (own->objective->outputs[i].activation == LIANA__ACTIVATION_NONE) continue;
         LIANA_TRY(add_metric(own, i, usual, key_of(own, "metrics")));
+    }
+    return LIANA_OK;
+}
+
+static bool is_measured(const liana__objective *objective, size_t output, const liana__metric *metric)
+{
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (item->output == output && item->choice.metric == metric) return true;
+    }
+    return false;
+}
+
+static liana_status add_by_class(const reading *own, size_t output)
+{
+    static const char *const names[] = {"precision", "recall", "f1_score", "support"};
+    const liana__objective_output *of = &own->objective->outputs[output];
+    const char *where = key_of(own, "metrics");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        liana__value *metric = liana__value_map(own->arena);
+        const char *name = liana__arena_format(own->arena, "%s_by_class", names[i]);
+        liana__value_set(own->arena, metric, "name", liana__value_string(own->arena, names[i]));
+        liana__value_set(own->arena, metric, "as", liana__value_string(own->arena, name));
+        bool averages = strcmp(names[i], "support") != 0;
+        if (averages) liana__value_set(own->arena, metric, "average", liana__value_string(own->arena, "none"));
+        if (own->arena->failed) return liana__fail_memory(own->error, "the metrics");
+        LIANA_TRY(add_metric(own, output, metric, where));
+    }
+    bool several = of->activation == LIANA__ACTIVATION_SIGMOID && of->shape.dims[of->shape.rank - 1] > 1;
+    if (several || is_measured(own->objective, output, &liana__metric_confusion_matrix)) return LIANA_OK;
+    liana__value *matrix = liana__value_string(own->arena, "confusion_matrix");
+    if (!matrix) return liana__fail_memory(own->error, "the metrics");
+    return add_metric(own, output, matrix, where);
+}
+
+static liana_status add_classes(const reading *own)
+{
+    for (size_t i = 0; own->request->by_class && i < own->objective->num_outputs; i++) {
+        if (own->objective->outputs[i].activation != LIANA__ACTIVATION_NONE) LIANA_TRY(add_by_class(own, i));
     }
     return LIANA_OK;
 }
@@ -284,7 +345,8 @@ static liana_status lay_out(const reading *own)
         liana__objective_metric *metric = &objective->metrics[i];
         metric->first_sum = objective->num_sums;
         objective->num_sums += metric->num_sums;
-        if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
+        if (!metric->choice.metric->is_matrix) objective->num_listed += metric->num_values;
+        if (!metric->num_values) objective->value_names[objective->num_values++] = metric->name;
     }
     objective->is_regularized = liana__model_is_regularized(own->request->model);
     if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
@@ -322,6 +384,7 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     for (size_t i = 0; i < objective->num_outputs; i++) LIANA_TRY(choose_target(&own, i));
     LIANA_TRY(liana__objective_find_masks(request->model, objective, error));
     LIANA_TRY(read_metrics(&own));
+    LIANA_TRY(add_classes(&own));
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;
 }

@@ -42,6 +42,7 @@ typedef struct liana__objective_metric {
     const char *name; /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
     size_t output;
     size_t first_sum, num_sums; /* in a leaf's vector */
+    size_t num_values;          /* above 0: the result is so many numbers, and none of value_names */
 } liana__objective_metric;
 
 typedef struct liana__objective {
@@ -50,6 +51,7 @@ typedef struct liana__objective {
     liana__objective_metric metrics[LIANA__MAX_METRICS];
     size_t num_metrics;
     size_t num_masked; /* outputs */
+    size_t num_listed; /* numbers of the metrics that have one for each class; those of matrices are not counted */
     size_t num_sums;
     /* Of a model with regularisers: which sum their penalties are, times the number of examples. They are part of the
      * loss. */
@@ -73,6 +75,9 @@ typedef struct liana__objective_request {
     /* What the data have for each output, with the shape of an example; NULL: not known. A loss that takes classes and
      * values takes what they are. */
     const liana_component *const *targets;
+    /* Measures the classes of each output that has some, beside the metrics: precision_by_class, recall_by_class,
+     * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
+    bool by_class;
     bool predicts; /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
@@ -130,7 +135,11 @@ void liana__totals_clear(liana__totals *totals);
 void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records);
 /* Value `index` of those that are reported; 0 if the count is 0. */
 double liana__totals_value(const liana__totals *totals, size_t index);
-/* The metric that is a matrix, and its sums; NULL: there is none. *classes is its number of rows. */
-const double *liana__totals_matrix(const liana__totals *totals, int64_t *classes);
+/* The numbers of a metric that has several, [num_values]; zeros if the count is 0. */
+void liana__totals_values(const liana__totals *totals, size_t metric, double *values);
+/* The numbers of all metrics that have one for each class, [num_listed]. */
+void liana__totals_lists(const liana__totals *totals, double *values);
+/* The number of rows of a metric that is a matrix; 0: it is none. */
+int64_t liana__metric_num_rows(const liana__objective_metric *metric);
 
 #endif

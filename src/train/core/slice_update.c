@@ -368,8 +368,9 @@ static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row
     liana__piece_name(items, piece, name, sizeof name);
     liana__optimizer_step step = {.options = items->optimizer_options,
                                   .variable = liana_graph_variable(b->graph, name, LIANA_F32, shape),
-                                  .learning_rate = b->learning_rate,
                                   .iteration = b->iteration};
+    const char *weight = weight_of(items, piece)->name;
+    step.learning_rate = liana__multiply_rate(items->rate_multipliers, weight, b->learning_rate);
     step.gradient = gradient_of(b, index, step.variable);
     size_t num_slots = liana__optimizer_num_slots(items->optimizer, items->optimizer_options);
     for (size_t slot = 0; slot < num_slots; slot++) {

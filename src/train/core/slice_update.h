@@ -15,8 +15,9 @@ typedef struct liana__update_items {
     const liana_model *model;
     const liana__optimizer *optimizer;
     const void *optimizer_options;
-    const liana__average *averages; /* by weight of the model */
-    const bool *updated;            /* by weight of the model: it has a sum over the leaves */
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none; set once it was created */
+    const liana__average *averages;                  /* by weight of the model */
+    const bool *updated;                             /* by weight of the model: it has a sum over the leaves */
     liana__update_reads reads;
     /* In the model's order; src/distribute/slices.h cuts them. */
     liana__slice_item *items;

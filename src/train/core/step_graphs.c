@@ -162,7 +162,8 @@ static void call_function(const liana__leaf_function *function, const liana_tens
                                  .training = mode->training,
                                  .inputs = inputs,
                                  .positions = mode->positions,
-                                 .present = mode->present};
+                                 .present = mode->present,
+                                 .scales = made->measured.scales};
     function->build(function->user, &call);
     made->results =
         (liana__model_results){.weights = call.weights, .updates = call.updates, .num_updates = call.num_updates};
@@ -279,6 +280,31 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     return finish_graph(graph, out);
 }
 
+static liana_tensor count_in_model(const liana__trainer_options *options, const liana_tensor *inputs,
+                                   liana__objective_call *call, int64_t size)
+{
+    const liana__model_mode mode = {0};
+    liana__model_results results = liana__model_call(options->model, inputs, &mode);
+    if (liana_graph_status(inputs[0].graph) != LIANA_OK) return (liana_tensor){0};
+    take_results(&results, call);
+    return liana__objective_count(options->objective, call, size);
+}
+
+static liana_tensor count_in_function(const liana__trainer_options *options, liana_graph *graph,
+                                      const liana_tensor *inputs, liana_tensor present, int64_t size)
+{
+    liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
+    liana__function_call call = {.graph = graph,
+                                 .size = size,
+                                 .training = true,
+                                 .inputs = inputs,
+                                 .positions = positions,
+                                 .present = present,
+                                 .counting = true};
+    options->function->build(options->function->user, &call);
+    return call.counts;
+}
+
 liana_status liana__build_counting_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                         bool masked, liana_graph **out)
 {
@@ -291,11 +317,10 @@ liana_status liana__build_counting_leaf(liana_context *context, const liana__tra
         inputs[i] = build_input(options, graph, i, size);
     }
     if (masked) call.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
-    const liana__model_mode mode = {0};
-    liana__model_results results = liana__model_call(options->model, inputs, &mode);
     if (liana_graph_status(graph) == LIANA_OK) {
-        take_results(&results, &call);
-        liana_graph_output(graph, "counts", liana__objective_count(options->objective, &call, size));
+        liana_tensor counts = options->function ? count_in_function(options, graph, inputs, call.present, size)
+                                                : count_in_model(options, inputs, &call, size);
+        if (liana_graph_status(graph) == LIANA_OK) liana_graph_output(graph, "counts", counts);
     }
     return finish_graph(graph, out);
 }

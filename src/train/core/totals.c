@@ -67,20 +67,32 @@ double liana__totals_value(const liana__totals *totals, size_t index)
     }
     for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];
-        if (!item->choice.metric->is_matrix && at++ == index) return finish_metric(totals, item);
+        if (!item->num_values && at++ == index) return finish_metric(totals, item);
     }
     return 0;
 }
 
-const double *liana__totals_matrix(const liana__totals *totals, int64_t *classes)
+void liana__totals_values(const liana__totals *totals, size_t metric, double *values)
+{
+    const liana__objective_metric *item = &totals->objective->metrics[metric];
+    item->choice.metric->finish_all(item->choice.options, totals->sums + item->first_sum, item->num_sums, values);
+}
+
+void liana__totals_lists(const liana__totals *totals, double *values)
 {
     const liana__objective *objective = totals->objective;
-    for (size_t i = 0; objective && i < objective->num_metrics; i++) {
+    for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];
-        if (!item->choice.metric->is_matrix) continue;
-        *classes = 1;
-        while ((size_t)(*classes * *classes) < item->num_sums) ++*classes;
-        return totals->sums + item->first_sum;
+        if (item->choice.metric->is_matrix) continue;
+        if (item->num_values) liana__totals_values(totals, i, values);
+        values += item->num_values;
     }
-    return NULL;
+}
+
+int64_t liana__metric_num_rows(const liana__objective_metric *metric)
+{
+    int64_t rows = 0;
+    if (!metric->choice.metric->is_matrix) return 0;
+    while ((size_t)(rows * rows) < metric->num_values) rows++;
+    return rows;
 }

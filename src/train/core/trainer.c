@@ -105,6 +105,7 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
     liana_status status = liana__update_items_create(options->model, options->optimizer, options->optimizer_options,
                                                      own->sums.averages, updated, &items, error);
     if (status == LIANA_OK) {
+        items.rate_multipliers = options->rate_multipliers;
         status = items.reads.num_rounds == 0 ? build_whole_update(own, &items, graph, error)
                                              : liana__fail(error, LIANA_UNIMPLEMENTED,
                                                            "the optimizer %s reads sums over variables, which a "
@@ -257,6 +258,18 @@ static liana_status check_inputs(const liana__trainer_options *options, liana__e
     return LIANA_OK;
 }
 
+/* Patterns for weights that are frozen may be there: a later stage trains them. */
+static liana_status check_multipliers(const liana__trainer_options *options, liana__error *error)
+{
+    const liana_model *model = options->model;
+    const char **names = calloc(model->num_weights + 1, sizeof *names);
+    if (!names) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
+    liana_status status = liana__rate_multipliers_check(options->rate_multipliers, names, model->num_weights, error);
+    free(names);
+    return status;
+}
+
 static liana_status check_model(const liana__trainer_options *options, liana__error *error)
 {
     if (!options->function) LIANA_TRY(liana__model_check(options->model, error));
@@ -264,7 +277,7 @@ static liana_status check_model(const liana__trainer_options *options, liana__er
     if (!options->optimizer) return LIANA_OK;
     bool learns = false;
     for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
-    if (learns) return LIANA_OK;
+    if (learns) return check_multipliers(options, error);
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model has no weight that training could change; check "
                        "'trainable' and 'trainable_from'");

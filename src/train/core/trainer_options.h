@@ -24,13 +24,14 @@ typedef struct liana__trainer_options {
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
-    int64_t batch_size;              /* the largest number of examples in a batch */
-    int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
-    int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
-    uint64_t seed;                   /* of dropout */
-    liana_scale scale;               /* how images enter the model */
-    bool mixes;                      /* training batches have partners and shares */
-    bool weighted;                   /* batches have a weight for each example's loss */
+    const liana__rate_multipliers *rate_multipliers; /* NULL: none */
+    int64_t batch_size;                              /* the largest number of examples in a batch */
+    int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */
+    int64_t microbatch;                              /* examples of a shard; 0: liana__default_microbatch */
+    uint64_t seed;                                   /* of dropout */
+    liana_scale scale;                               /* how images enter the model */
+    bool mixes;                                      /* training batches have partners and shares */
+    bool weighted;                                   /* batches have a weight for each example's loss */
     const double *class_weights;     /* that the loss of a training example is multiplied by; NULL: all 1 */
     int64_t num_class_weights;       /* classes from here on have 1 */
     size_t memory_limit;             /* bytes that training may take; 0: any (liana__device.memory_limit) */

@@ -2,15 +2,16 @@
 #include "train/core/training.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What `auto` came to is said, and recorded: a training that goes on keeps it. */
-static void note_recomputation(liana__training *training, const liana__training_options *options, size_t limit)
+static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
 {
-    liana__recompute_result result = liana__recompute_report(training->trainer, options->recompute, limit);
+    liana__recompute_result result = liana__recompute_report(training->trainer, training->wanted_recompute, limit);
     training->recompute = result.recompute;
     if (result.recompute == LIANA_RECOMPUTE_AUTO) training->memory = result.memory;
     training->state.recompute_memory = result.memory;
-    if (*result.note) liana__note(&options->notes, "%s", result.note);
+    if (*result.note) liana__note(notes, "%s", result.note);
 }
 
 static void choose_precision(liana__training *training, const liana__training_options *options,
@@ -55,6 +56,15 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     return LIANA_OK;
 }
 
+static void take_optimizer(liana__training *training, const liana__optimizer_choice *optimizer,
+                           liana__trainer_options *wanted)
+{
+    wanted->optimizer = optimizer->optimizer;
+    wanted->optimizer_options = optimizer->options;
+    wanted->rate_multipliers = optimizer->rate_multipliers;
+    training->learning_rate = optimizer->learning_rate;
+}
+
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
                                   liana__error *error)
 {
@@ -69,19 +79,89 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   .num_metrics = wanted.objective->num_values - 1,
                                   .state = {.rate_factor = 1}};
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
-    if (options->optimizer) {
-        wanted.optimizer = options->optimizer->optimizer;
-        wanted.optimizer_options = options->optimizer->options;
-        training->learning_rate = options->optimizer->learning_rate;
-    }
+    if (options->optimizer) take_optimizer(training, options->optimizer, &wanted);
     LIANA_TRY(open_devices(training, options, &wanted, error));
     choose_precision(training, options, &wanted);
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;
     wanted.memory_limit = liana__recompute_limit(recompute, options->memory, options->data_memory);
     LIANA_TRY(liana__trainer_create(training->device, &wanted, &training->variables, &training->trainer, error));
-    if (options->optimizer) note_recomputation(training, options, wanted.memory_limit);
+    training->compiled = wanted;
+    training->wanted_recompute = options->recompute;
+    if (options->optimizer) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
+    return LIANA_OK;
+}
+
+/* ---- stages ---- */
+
+/* A new trainer and new variables in place of those that there are. */
+static liana_status compile_again(liana__training *training, const liana__notes *notes, liana__error *error)
+{
+    liana__trainer_destroy(training->trainer);
+    training->trainer = NULL;
+    liana__variables_free(&training->variables);
+    liana__variables_init(&training->variables, training->device);
+    LIANA_TRY(
+        liana__trainer_create(training->device, &training->compiled, &training->variables, &training->trainer, error));
+    note_recomputation(training, notes, training->compiled.memory_limit);
+    return LIANA_OK;
+}
+
+static void note_stage(const liana__training *training, size_t index, const liana__notes *notes)
+{
+    const liana__training_stage *stage = &training->stages->items[index];
+    liana__note(notes,
+                "stage %zu of %zu (%s) begins with epoch %lld, for %lld epochs: %lld of %lld parameters are trained",
+                index + 1, training->stages->count, stage->name, (long long)training->state.epoch + 1,
+                (long long)stage->epochs, (long long)liana_model_num_parameters(training->model, true),
+                (long long)liana_model_num_parameters(training->model, false));
+}
+
+/* The values of the weights, in the model's order, each malloc'ed. */
+static liana_status read_weights(const liana__training *training, float **values, liana__error *error)
+{
+    const liana_model *model = training->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__variable *variable = liana__variables_find(&training->variables, model->weights[i].name);
+        values[i] = malloc(variable->buffer->size);
+        if (!values[i]) return liana__fail_memory(error, "the weights");
+        LIANA_TRY(liana__variable_read(variable, values[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_weights(const liana__training *training, float *const *values, liana__error *error)
+{
+    const liana_model *model = training->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        liana__variable *variable = liana__variables_find(&training->variables, model->weights[i].name);
+        LIANA_TRY(liana__variable_write(variable, values[i], error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
+                                         liana__error *error)
+{
+    liana__training_state *state = &training->state;
+    float **values = calloc(training->model->num_weights + 1, sizeof *values);
+    if (!values) return liana__fail_memory(error, "the weights");
+    liana_status status = read_weights(training, values, error);
+    if (status == LIANA_OK) {
+        liana__training_stage_apply(training->stages, stage, training->model);
+        take_optimizer(training, &training->stages->items[stage].optimizer, &training->compiled);
+        status = compile_again(training, notes, error);
+    }
+    if (status == LIANA_OK) status = write_weights(training, values, error);
+    for (size_t i = 0; i < training->model->num_weights; i++) free(values[i]);
+    free(values);
+    LIANA_TRY(status);
+    state->stage_updates += liana__training_state_applied(state);
+    state->stage = (int64_t)stage;
+    state->stage_epoch = state->epoch;
+    state->rate_factor = 1;
+    note_stage(training, stage, notes);
     return LIANA_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "train/core/precision.h"
 #include "train/core/recompute.h"
 #include "train/core/trainer.h"
+#include "train/core/training_stages.h"
 #include "train/core/training_state.h"
 
 typedef struct liana__training {
@@ -33,6 +34,9 @@ typedef struct liana__training {
     liana_recompute recompute;
     int64_t memory; /* MiB; 0: no limit */
     liana__training_state state;
+    liana__trainer_options compiled;      /* what the trainer was made with */
+    liana_recompute wanted_recompute;     /* as it was asked for */
+    const liana__training_stages *stages; /* bound to the model; borrowed; NULL: there are none */
 } liana__training;
 
 typedef struct liana__training_options {
@@ -54,6 +58,12 @@ enum { LIANA__DEFAULT_DATA_MEMORY = 1024 };
  */
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
                                   liana__error *error) LIANA_MUST_USE;
+
+/* Begins a stage: the model's layers, the optimizer and its slots become the stage's; weights stay. The state's place
+ * becomes the stage's first. Errors: those of compiling; the training is then of no use. */
+liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
+                                         liana__error *error) LIANA_MUST_USE;
+
 void liana__training_close(liana__training *training);
 
 #endif

@@ -28,6 +28,7 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     liana__kept_values_free(&state->callbacks);
     liana__decisions_free(&state->decisions);
     state->rate_factor = 1;
+    state->stage = state->stage_epoch = state->stage_updates = 0;
     state->ended = state->changed_after_update = false;
     state->stopped_by[0] = 0;
 }
@@ -49,11 +50,18 @@ static bool same_measured(const liana__measured *a, const liana__measured *b)
 static bool same_place(const liana__training_state *a, const liana__training_state *b)
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
+           a->stage == b->stage && a->stage_epoch == b->stage_epoch && a->stage_updates == b->stage_updates &&
            a->iteration == b->iteration && a->taken_back == b->taken_back && a->rate_factor == b->rate_factor &&
            a->ended == b->ended && same_totals(&a->running, &b->running);
 }
 
-static bool same_history(const liana__history *a, const liana__history *b)
+static bool same_lists(const double *a, const double *b, size_t count)
+{
+    return (!a && !b) || (a && b && memcmp(a, b, count * sizeof *a) == 0);
+}
+
+/* `num_listed`: of the objective. */
+static bool same_history(const liana__history *a, const liana__history *b, size_t num_listed)
 {
     if (a->count != b->count || a->first_epoch != b->first_epoch) return false;
     for (size_t i = 0; i < a->count; i++) {
@@ -62,6 +70,8 @@ static bool same_history(const liana__history *a, const liana__history *b)
             !same_measured(&left->validation, &right->validation) || left->learning_rate != right->learning_rate) {
             return false;
         }
+        if (!same_lists(left->training_lists, right->training_lists, num_listed)) return false;
+        if (!same_lists(left->validation_lists, right->validation_lists, num_listed)) return false;
     }
     return true;
 }
@@ -87,8 +97,9 @@ liana_status liana__training_state_equal(const liana__training_state *a, const l
 {
     *equal = false;
     const char *kept = liana__kept_values_difference(&a->callbacks, &b->callbacks);
+    size_t num_listed = a->running.objective ? a->running.objective->num_listed : 0;
     const char *what = !same_place(a, b)                                       ? "the place in training"
-                       : !same_history(&a->history, &b->history)               ? "the history"
+                       : !same_history(&a->history, &b->history, num_listed)   ? "the history"
                        : !liana__decisions_equal(&a->decisions, &b->decisions) ? "the decisions"
                        : kept                                                  ? kept
                        : a_variables->count != b_variables->count              ? "the number of variables"

@@ -22,6 +22,9 @@ typedef struct liana__training_state {
     int64_t epoch;          /* of this fit, from 0: the one that is running, or is to begin */
     int64_t step;           /* updates done in it */
     int64_t iteration;      /* updates done in all */
+    int64_t stage;          /* the one that is running, from 0 (training_stages.h) */
+    int64_t stage_epoch;    /* where it began: its first epoch, and how many updates the weights had seen */
+    int64_t stage_updates;
     int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
     liana__totals running;  /* of the running epoch; made by liana__training_open */
     liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
@@ -41,10 +44,11 @@ typedef struct liana__training_state {
 } liana__training_state;
 
 void liana__training_state_free(liana__training_state *state);
-/* The updates that the weights have seen: those done without those taken back. */
+/* The updates that the weights have seen in this stage: those done without those taken back. Each stage has an optimizer
+ * and a schedule of its own, which count from its beginning. */
 static inline int64_t liana__training_state_applied(const liana__training_state *state)
 {
-    return state->iteration - state->taken_back;
+    return state->iteration - state->taken_back - state->stage_updates;
 }
 /* Begins another fit where the last one ended: its epochs are counted anew, from initial_epoch on; updates are not. The
  * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.

@@ -71,6 +71,9 @@ void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *load
 {
     liana__learning_rate rate = own->training->learning_rate;
     liana__fit_plan_make(&own->training->state, loader, length, &rate);
+    const liana__training_stages *stages = own->training->stages;
+    const liana__training_state *state = &own->training->state;
+    if (stages) liana__fit_plan_stage(state, loader, stages->items[state->stage].end, &rate);
     double warmup = liana__warmup_length(&rate);
     if (rate.total_steps == 0 || warmup < (double)rate.total_steps) return;
     liana__note(&own->notes,

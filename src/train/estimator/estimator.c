@@ -97,6 +97,11 @@ static liana_status find_folder(liana_estimator *own, liana__error *error)
 {
     const char *temporary = getenv("TMPDIR");
     own->folder = own->options.config.model_dir;
+    if (own->folder && liana__path_is_remote(own->folder)) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: config.model_dir is the URL '%s', expected a folder of this machine", own->options.name,
+                           own->folder);
+    }
     if (!own->folder) {
         char *made =
             liana__arena_format(&own->arena, "%s/liana-estimator-XXXXXX", temporary && *temporary ? temporary : "/tmp");

@@ -129,6 +129,11 @@ static liana_status export_to(export_run *own, const char *folder, const liana_e
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: batch_size is %lld, expected 0 to %d",
                            own->estimator->options.name, (long long)spec->batch_size, INT32_MAX);
     }
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: the folder of the export is the URL '%s', expected a folder of this machine",
+                           own->estimator->options.name, folder);
+    }
     LIANA_TRY(liana__fn_input_describe(&spec->input, own->estimator->options.labels, "export", &own->input, error));
     LIANA_TRY(build_graph(own, spec->batch_size ? spec->batch_size : 1, error));
     LIANA_TRY(load_weights(own, error));

@@ -48,6 +48,11 @@ static liana_status check_metrics(const liana__function_model *own, liana__error
         if (find_metric(train, other->metrics[i].name)) continue;
         return fail(own, error, "the metric", other->metrics[i].name, evaluating, training);
     }
+    if (train->is_masked != other->is_masked) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the model function gives a .loss_mask only when %s; give it in both", own->fn->name,
+                           train->is_masked ? "training" : "evaluating");
+    }
     if (train->is_regularized != other->is_regularized) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "%s: the model function calls models with regularizers only when %s; call the same in both",
@@ -81,12 +86,18 @@ static liana_status find_objective(liana__function_model *own, liana__error *err
         objective->metrics[i] = (liana__objective_metric){.choice = metric->choice,
                                                           .name = metric->name,
                                                           .first_sum = objective->num_sums,
-                                                          .num_sums = metric->num_sums};
+                                                          .num_sums = metric->num_sums,
+                                                          .num_values = metric->num_values};
         objective->num_sums += metric->num_sums;
-        if (!metric->choice.metric->is_matrix) objective->value_names[objective->num_values++] = metric->name;
+        if (!metric->choice.metric->is_matrix) objective->num_listed += metric->num_values;
+        if (!metric->num_values) objective->value_names[objective->num_values++] = metric->name;
     }
     objective->is_regularized = built->is_regularized && built->kind != LIANA_MODE_PREDICT;
     if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
+    if (!built->is_masked) return LIANA_OK;
+    objective->outputs[0].masked = true;
+    objective->outputs[0].count_sum = objective->num_sums++;
+    objective->num_masked = 1;
     return LIANA_OK;
 }
 
@@ -308,6 +319,7 @@ static void build_leaf(void *user, liana__function_call *call)
                            .positions = call->positions,
                            .present = call->present,
                            .given = true,
+                           .scales = call->scales,
                            .arena = &call->graph->arena};
     for (size_t i = 0; i < own->model->num_inputs; i++) made.inputs[own->ports[i]] = call->inputs[i];
     if (liana__fn_run(&made, NULL) != LIANA_OK) return;
@@ -318,6 +330,8 @@ static void build_leaf(void *user, liana__function_call *call)
                        (long long)call->size);
         return;
     }
+    call->counts = made.counts;
+    if (call->counting) return;
     call->loss = made.loss;
     call->sums = made.sums;
     call->rows = made.rows;

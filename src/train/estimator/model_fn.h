@@ -32,7 +32,8 @@ typedef struct liana__fn_metric {
     const char *name;
     liana__metric_choice choice; /* of a mean: that of liana__fn_mean */
     size_t num_sums;
-    bool is_mean; /* the first sum is of what examples give */
+    size_t num_values; /* liana__objective_metric.num_values */
+    bool is_mean;      /* the first sum is of what examples give */
 } liana__fn_metric;
 
 typedef struct liana__fn_prediction {
@@ -62,7 +63,8 @@ typedef struct liana__fn_built {
     bool used[LIANA_MAX_COMPONENTS];       /* by component of the data: it is asked for */
     int64_t num_ids[LIANA_MAX_COMPONENTS]; /* of whole numbers that are looked up: they must be below; 0: any */
     int64_t elements;                      /* of the loss, in one example */
-    bool is_regularized;                   /* a called model has regularisers: the last sum is of their penalties */
+    bool is_masked;                        /* the loss has a mask: the last sum is of the elements that count */
+    bool is_regularized; /* a called model has regularisers: the sum before that is of their penalties */
     liana__fn_metric metrics[LIANA_MAX_METRICS];
     size_t num_metrics, num_sums; /* sums with that of the loss */
     liana__fn_prediction predictions[LIANA_MAX_PREDICTIONS];
@@ -101,11 +103,13 @@ typedef struct liana__fn_call {
      * then nothing else may be asked for. */
     liana_tensor inputs[LIANA_MAX_COMPONENTS];
     bool given;
+    liana_tensor scales; /* as in liana__function_call; invalid: 1 */
     liana__arena *arena;
     /* Filled in. */
     liana_estimator_spec spec;
     liana__fn_built built;
     liana_tensor loss;                           /* scalar: the sum over the leaf */
+    liana_tensor counts;                         /* f32 [1]: elements of the loss that count; of a masked one */
     liana_tensor sums;                           /* f32 [num_sums] */
     liana_tensor rows;                           /* f32 [size, row_size]: predictions */
     liana_tensor outputs[LIANA_MAX_PREDICTIONS]; /* by prediction */

@@ -38,6 +38,31 @@ static liana_tensor sum_by_example(const liana__fn_call *call, liana_tensor each
     return liana_op_reduce_sum(liana__by_example(each, call->present), LIANA_ALL_AXES, false);
 }
 
+/* A mask as f32 of the shape of what it is for: 1 where an element counts. False: the graph has failed. */
+static bool find_mask(liana__fn_call *call, liana_tensor mask, liana_tensor each, const char *what, liana_tensor *found)
+{
+    const liana__node *node = mask.graph == call->graph ? liana__tensor_node(mask) : NULL;
+    liana_shape shape = liana_tensor_shape(each), column = liana_tensor_shape(mask);
+    bool fits = node && node->dtype == LIANA_BOOL && column.rank >= 1 && column.rank <= shape.rank;
+    for (int i = 0; fits && i < column.rank; i++) fits = column.dims[i] == shape.dims[i];
+    if (!fits) {
+        liana__fn_fail(call, mask, "the mask of %s is %s, expected bool with the shape of %s or its first dimensions",
+                       what, liana__fn_type(call, mask).text, liana__fn_type(call, each).text);
+        return false;
+    }
+    while (column.rank < shape.rank) column.dims[column.rank++] = 1;
+    *found = liana_op_broadcast_to(liana_op_reshape(liana_op_cast(mask, LIANA_F32), column), shape);
+    return call->graph->status == LIANA_OK;
+}
+
+/* What counts of each element: nothing where the mask (f32) leaves it out, even if it is not finite. */
+static liana_tensor leave_out(liana_tensor each, liana_tensor mask)
+{
+    liana_tensor zero = liana__scalar_like(each, 0);
+    liana_tensor counts = liana_op_greater(mask, liana__scalar_like(mask, 0.5));
+    return liana_op_select(counts, each, liana_op_broadcast_to(zero, liana_tensor_shape(each)));
+}
+
 /* f32 [1] */
 static liana_tensor as_part(liana_tensor scalar)
 {
@@ -46,6 +71,24 @@ static liana_tensor as_part(liana_tensor scalar)
 }
 
 /* ---- the loss ---- */
+
+/* The trainer counts the elements of the whole batch before the leaves are computed, and gives what the sum is to be
+ * multiplied by. */
+static liana_status build_masked_loss(liana__fn_call *call, liana_tensor *part)
+{
+    liana_tensor mask, scale = call->scales;
+    if (!find_mask(call, call->spec.loss_mask, call->spec.loss, "the loss", &mask)) return call->graph->status;
+    call->built.is_masked = true;
+    call->counts = as_part(sum_by_example(call, mask));
+    call->loss = sum_by_example(call, leave_out(call->spec.loss, mask));
+    *part = as_part(call->loss);
+    if (!scale.id) return call->graph->status;
+    const int64_t start[2] = {0, 0}, limit[2] = {1, 1};
+    scale = liana_op_reshape(liana_op_slice(scale, start, limit, NULL), LIANA_SCALAR);
+    if (liana_tensor_dtype(call->loss) != LIANA_F32) scale = liana_op_cast(scale, liana_tensor_dtype(call->loss));
+    call->loss = liana_op_multiply(call->loss, scale);
+    return call->graph->status;
+}
 
 static liana_status build_loss(liana__fn_call *call, liana_tensor *part)
 {
@@ -60,8 +103,9 @@ static liana_status build_loss(liana__fn_call *call, liana_tensor *part)
                               liana__fn_type(call, loss).text, (long long)call->size,
                               is_mean ? "; the estimator takes the mean itself, over the whole batch" : "");
     }
-    liana_tensor sum = sum_by_example(call, loss);
     call->built.elements = elements_of(call, loss);
+    if (call->spec.loss_mask.id) return build_masked_loss(call, part);
+    liana_tensor sum = sum_by_example(call, loss);
     *part = as_part(sum);
     double factor = 1 / (double)call->built.elements;
     call->loss = factor == 1 ? sum : liana_op_multiply(sum, liana__scalar_like(sum, factor));
@@ -80,10 +124,17 @@ static liana_tensor count_elements(const liana__fn_call *call, int64_t elements)
     return liana_op_multiply(count, liana__scalar_like(count, (double)elements));
 }
 
-static liana_tensor mean_sums(const liana__fn_call *call, liana_tensor each)
+static liana_tensor mean_sums(liana__fn_call *call, liana_tensor each, liana_tensor mask)
 {
-    liana_tensor parts[2] = {as_part(sum_by_example(call, each)),
-                             as_part(count_elements(call, elements_of(call, each)))};
+    liana_tensor found, count;
+    if (mask.id) {
+        if (!find_mask(call, mask, each, "a metric", &found)) return (liana_tensor){call->graph, 0};
+        each = leave_out(each, found);
+        count = sum_by_example(call, found);
+    } else {
+        count = count_elements(call, elements_of(call, each));
+    }
+    liana_tensor parts[2] = {as_part(sum_by_example(call, each)), as_part(count)};
     return liana_op_concat(parts, 2, 0);
 }
 
@@ -96,15 +147,18 @@ static void be_mean(liana__fn_metric *made)
 }
 
 /* Metrics other than means: their own sums, each element weighted by whether its example is there. */
-static liana_tensor own_sums(const liana__fn_call *call, liana__metric_call *wanted, liana__fn_metric *made)
+static liana_tensor own_sums(liana__fn_call *call, liana__metric_call *wanted, liana_tensor mask,
+                             liana__fn_metric *made)
 {
     const liana__metric *metric = made->choice.metric;
     liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
     one.dims[0] = 1;
     made->num_sums = metric->size(made->choice.options, &one);
-    if (call->present.id) {
-        shape.rank--;
-        liana_tensor ones = liana_op_broadcast_to(liana__scalar_like(call->present, 1), shape);
+    made->num_values = metric->num_values ? metric->num_values(made->choice.options, &one) : 0;
+    shape.rank--;
+    if (call->present.id || mask.id) {
+        liana_tensor ones = liana_op_broadcast_to(liana_graph_scalar(call->graph, LIANA_F32, 1), shape);
+        if (mask.id && !find_mask(call, mask, ones, "a metric", &ones)) return (liana_tensor){call->graph, 0};
         wanted->weights = liana__by_example(ones, call->present);
     }
     return metric->add(wanted);
@@ -138,7 +192,7 @@ static liana_status build_metric(liana__fn_call *call, const liana_estimator_met
             return liana__fn_fail(call, item->values, "the metric '%.100s' is of %s, expected floats [%lld, ...]",
                                   item->name, liana__fn_type(call, item->values).text, (long long)call->size);
         }
-        *sums = mean_sums(call, item->values);
+        *sums = mean_sums(call, item->values, item->mask);
         return call->graph->status;
     }
     LIANA_TRY(read_choice(call, item, &made->choice));
@@ -146,9 +200,9 @@ static liana_status build_metric(liana__fn_call *call, const liana_estimator_met
     const liana__metric *metric = made->choice.metric;
     if (metric->elements) {
         be_mean(made);
-        *sums = mean_sums(call, metric->elements(&wanted));
+        *sums = mean_sums(call, metric->elements(&wanted), item->mask);
     } else {
-        *sums = own_sums(call, &wanted, made);
+        *sums = own_sums(call, &wanted, item->mask, made);
     }
     return call->graph->status;
 }
@@ -183,26 +237,26 @@ static liana_tensor build_penalty(liana__fn_call *call)
 liana_status liana__fn_build_sums(liana__fn_call *call)
 {
     liana__fn_built *built = &call->built;
-    liana_tensor parts[2 + LIANA_MAX_METRICS];
+    liana_tensor parts[3 + LIANA_MAX_METRICS];
+    size_t count = 0;
     if (call->kind == LIANA_MODE_PREDICT) {
         call->sums = liana_op_reshape(liana_graph_scalar(call->graph, LIANA_F32, 0), liana_shape_of(1));
         built->num_sums = built->elements = 1;
         return call->graph->status;
     }
-    LIANA_TRY(build_loss(call, &parts[0]));
+    LIANA_TRY(build_loss(call, &parts[count++]));
     built->num_sums = 1;
     for (size_t i = 0; i < LIANA_MAX_METRICS && is_metric(&call->spec.metrics[i]); i++) {
         liana__fn_metric *made = &built->metrics[i];
-        LIANA_TRY(build_metric(call, &call->spec.metrics[i], made, &parts[1 + i]));
+        LIANA_TRY(build_metric(call, &call->spec.metrics[i], made, &parts[count++]));
         LIANA_TRY(name_metric(call, &call->spec.metrics[i], made));
         built->num_sums += made->num_sums;
         built->num_metrics++;
     }
-    if (built->is_regularized) {
-        parts[1 + built->num_metrics] = build_penalty(call);
-        built->num_sums++;
-    }
-    call->sums = liana_op_concat(parts, 1 + built->num_metrics + built->is_regularized, 0);
+    if (built->is_regularized) parts[count++] = build_penalty(call);
+    if (built->is_masked) parts[count++] = call->counts;
+    built->num_sums += built->is_regularized + built->is_masked;
+    call->sums = liana_op_concat(parts, count, 0);
     return call->graph->status;
 }
 

@@ -199,8 +199,11 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                        .memory = request->memory,
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
-    if (request->optimizer)
+    if (request->stages) {
+        optimizer = request->stages->items[0].optimizer;
+    } else if (request->optimizer) {
         LIANA_TRY(read_optimizer(request->model->context, request->optimizer, &item->arena, &optimizer, error));
+    }
     liana__objective *objective = liana__arena_allocate(&item->arena, sizeof *objective);
     if (!objective) return liana__fail_memory(error, "the loss");
     options.trainer.objective = objective;

@@ -13,7 +13,9 @@
 typedef struct liana__compile_request {
     liana_model *model;
     liana_strategy strategy;
-    const char *optimizer;            /* of a fit, as YAML; NULL: none */
+    const char *optimizer; /* of a fit, as YAML; NULL: none */
+    const liana__training_stages
+        *stages; /* of a fit, bound to the model; the optimizer is then the first one's; NULL: none */
     liana__named_objective objective; /* nothing named: of an evaluation, what the model was trained for */
     bool predicts;                    /* no targets, loss and metrics */
     const liana__data_match *match;   /* which components the data have; NULL: images and labels */

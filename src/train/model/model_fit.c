@@ -14,10 +14,12 @@
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/model/compiled.h"
+#include "train/model/fit_stages.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A dataset as what a training reads. */
@@ -49,7 +51,8 @@ typedef struct session {
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
     liana__callback_list callbacks;
-    bool resumed; /* from a checkpoint */
+    liana__training_stages stages; /* count 0: none */
+    bool resumed;                  /* from a checkpoint */
 } session;
 
 /* ---- options ---- */
@@ -391,8 +394,12 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     return LIANA_OK;
 }
 
-static liana__training_length length_of(const liana_fit_options *options)
+static liana__training_length length_of(const session *own, const liana_fit_options *options)
 {
+    if (own->stages.count) {
+        return (liana__training_length){liana__training_stages_epochs(&own->stages), options->steps,
+                                        options->max_minutes};
+    }
     bool is_limited = options->epochs || options->steps || options->max_minutes > 0;
     return (liana__training_length){.epochs = is_limited ? options->epochs : 1 + options->initial_epoch,
                                     .steps = options->steps,
@@ -434,7 +441,7 @@ static liana_status add_callbacks(session *own, const liana_fit_options *options
 
 static liana_status run_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const liana__training_length length = length_of(options);
+    const liana__training_length length = length_of(own, options);
     LIANA_TRY(check_decay(own, &length, error));
     LIANA_TRY(open_data(own, options, error));
     watcher watched = {own,
@@ -543,9 +550,12 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .memory = options->memory,
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
+    LIANA_TRY(liana__fit_stages_begin(own->model, options, &own->arena, &own->stages, error));
+    if (own->stages.count) request.stages = &own->stages;
     LIANA_TRY(find_precision(resumed_from, &own->arena, &request.precision, error));
     find_recomputation(resumed_from, &own->arena, &request);
     LIANA_TRY(liana__compiled_get(&request, &own->training, error));
+    own->training->stages = request.stages;
     liana__training_state_next_fit(&own->training->state, options->initial_epoch);
     return LIANA_OK;
 }
@@ -582,6 +592,15 @@ static liana_status send_checkpoints(const session *own, liana_status status, li
     return sent;
 }
 
+/* The model trains again what it says itself, so that the next fit compiles it again. */
+static void end_stages(session *own, liana_status status)
+{
+    bool kept = status == LIANA_OK || status == LIANA_CANCELLED;
+    if (kept && own->training) own->training->stages = NULL;
+    if (!kept) liana__compiled_forget(own->model);
+    liana__training_stages_restore(&own->stages, own->model);
+}
+
 static session session_of(liana_model *model, const liana_fit_options *options)
 {
     session own = {.model = model,
@@ -602,6 +621,7 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     liana_status status = open_fit(&own, options, error);
     if (status == LIANA_OK) status = open_data(&own, options, error);
     if (status == LIANA_OK) status = run(user, own.training, own.fitted.loader, error);
+    if (own.stages.count) liana__training_stages_restore(&own.stages, model);
     close_session(&own);
     liana__compiled_put_back(model, aside);
     return status;
@@ -618,6 +638,7 @@ static liana_status fit_model(liana_model *model, const liana_fit_options *optio
         if (status != LIANA_OK && status != LIANA_CANCELLED) liana__compiled_forget(model);
         status = send_checkpoints(&own, status, error);
     }
+    if (own.stages.count) end_stages(&own, status);
     close_session(&own);
     return status;
 }
@@ -636,6 +657,23 @@ static void forget_targets(liana__data_match *match)
 {
     memset(match->targets, 0, sizeof match->targets);
     match->has_label = false;
+}
+
+/* Tells the caller what the metrics with several numbers are. */
+static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
+{
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; options->on_values && objective && i < objective->num_metrics; i++) {
+        const liana__objective_metric *metric = &objective->metrics[i];
+        if (!metric->num_values) continue;
+        double *values = malloc(metric->num_values * sizeof *values);
+        if (!values) return liana__fail_memory(error, metric->name);
+        liana__totals_values(totals, i, values);
+        int64_t rows = liana__metric_num_rows(metric), columns = rows ? rows : (int64_t)metric->num_values;
+        options->on_values(options->user, &(liana_metric_values){metric->name, rows ? rows : 1, columns, values});
+        free(values);
+    }
+    return LIANA_OK;
 }
 
 /* Runs over the data once; if outputs are wanted, to predict. */
@@ -668,6 +706,7 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
         status = liana__evaluate(own.training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
+    if (status == LIANA_OK && !on_outputs) status = tell_values(options, &totals, error);
     liana__totals_free(&totals);
     close_session(&own);
     return status;

@@ -40,6 +40,10 @@ liana__value *liana__metric_value(liana__arena *arena, const liana_metric *metri
     set_count(arena, map, "k", metric->k);
     set_number(arena, map, "threshold", metric->threshold);
     set_text(arena, map, "average", metric->average);
+    set_number(arena, map, "beta", metric->beta);
+    if (metric->multi_label) liana__value_set(arena, map, "multi_label", liana__value_bool(arena, true));
+    set_text(arena, map, "weights", metric->weights);
+    set_text(arena, map, "normalize", metric->normalize);
     set_count(arena, map, "num_thresholds", metric->num_thresholds);
     set_text(arena, map, "curve", metric->curve);
     return map;

@@ -246,6 +246,7 @@ static liana_status check_options(const liana_fit_options *options, liana__error
 {
     const char *unread = options->augment                                     ? "augment"
                          : options->resume                                    ? "resume"
+                         : options->stages                                    ? "stages"
                          : options->checkpoints                               ? "checkpoints"
                          : options->num_callbacks || options->named_callbacks ? "callbacks"
                                                                               : NULL;

@@ -62,10 +62,15 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         wanted.trainer.weighted = data->match.weight != NULL;
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
-    LIANA_TRY(liana__run_find_objective(run, options->training, &wanted.trainer.objective, error));
+    LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
+    if (options->training && run->config->stages) {
+        LIANA_TRY(liana__run_find_stages(run, error));
+        optimizer = run->stages.items[0].optimizer;
+    }
     LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
+    if (run->stages.count) run->core.stages = &run->stages;
     train->precision = run->core.precision;
     train->microbatch = liana__trainer_microbatch(run->core.trainer);
     if (options->training) {

@@ -39,6 +39,7 @@ typedef struct liana__run {
     liana__training core; /* the model compiled, and all that changes while it trains */
     liana__warnings warnings;
     liana__callback_list callbacks;       /* of a training: the history and those of the configuration */
+    liana__training_stages stages;        /* of a training, bound to the model; count 0: none */
     bool resumed;                         /* from a checkpoint */
     liana__training_length length_before; /* of the run that is in the folder */
     liana__run_data training;
@@ -63,6 +64,7 @@ typedef struct liana__run_options {
     const char *folder; /* the run folder; gs:// and s3:// only with `training` */
     bool training;      /* open all data and make the optimizer */
     bool validation;    /* open the validation data, which must exist */
+    bool by_class;      /* measure each class, too (liana__objective_request.by_class) */
     bool resume;        /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* Called for events; see liana__progress_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
@@ -107,6 +109,10 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
  * opened. `options` (may be NULL) are told. Errors: those of liana__weights_load. */
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
+
+/* The names of the classes of an output, in the order of their numbers: those of the label, or of the category column
+ * that is its target. Empty: not known. */
+liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
 /* The columns of a predictions file. */
 typedef enum liana__prediction_columns {

@@ -290,6 +290,31 @@ static void find_names(const liana__run *run, liana__data_names *names)
     }
 }
 
+/* The column that is an output's target, as far as the configuration tells without data. NULL: none. */
+static const liana__column *target_column(const liana__run *run, size_t output)
+{
+    const liana__columns *columns = &run->config->data.components;
+    liana__data_names names;
+    liana__data_match match;
+    liana__column_components components;
+    if (!columns->count) return NULL;
+    find_names(run, &names);
+    const char *given = names.targets[output] ? names.targets[output] : liana__model_output(run->model, output).name;
+    const liana__column *column = liana__columns_get(columns, given);
+    if (column || names.targets[output]) return column;
+    bool found =
+        liana__columns_components(columns, &components, NULL) == LIANA_OK &&
+        liana__data_match_list(run->model, components.items, components.count, &names, true, &match, NULL) == LIANA_OK;
+    return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
+}
+
+liana__strings liana__run_output_names(const liana__run *run, size_t output)
+{
+    const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
+    if (column) return column->category ? column->vocabulary : (liana__strings){0};
+    return output == 0 ? run->class_names : (liana__strings){0};
+}
+
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
 {
     liana__data_names names;
@@ -469,6 +494,7 @@ static liana_status find_training_data(liana__run *run, const liana__run_options
     LIANA_TRY(open_source(run, &data->train, LABELS_NEEDED, data->take, &run->training.source, error));
     LIANA_TRY(split_training(run, error));
     LIANA_TRY(find_shapes(run, run->training.source, options, error));
+    LIANA_TRY(liana__run_thin_classes(run, options, error));
     return find_augmentation(run, error);
 }
 

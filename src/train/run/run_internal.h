@@ -30,6 +30,10 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
 /* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
+/* run_imbalance.c: leaves out training examples as data.imbalance says. After the classes are found. Errors:
+ * INVALID_CONFIG with the key (a stream, a class without enough examples), those of reading labels. */
+liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *options, liana__error *error);
+
 /* run_cache.c: sets where the loader of a part keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);
@@ -65,13 +69,15 @@ char *liana__run_checkpoints(liana__run *run, const char *folder);
 
 /* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
+/* Reads config->stages, which are given; the model trains what the first one says. */
+liana_status liana__run_find_stages(liana__run *run, liana__error *error);
 liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error);
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Finds which components of the data are which inputs and targets. */
 liana_status liana__run_find_match(liana__run *run, liana__error *error);
-liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,
-                                       liana__error *error);
+liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
+                                       const liana__objective **objective, liana__error *error);
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
  * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */

@@ -7,13 +7,21 @@ liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice 
                                  error);
 }
 
+liana_status liana__run_find_stages(liana__run *run, liana__error *error)
+{
+    LIANA_TRY(liana__config_read_stages(run->config, &run->arena, &run->stages, error));
+    LIANA_TRY(liana__training_stages_bind(&run->stages, run->model, "stages", &run->arena, error));
+    liana__training_stage_apply(&run->stages, 0, run->model);
+    return LIANA_OK;
+}
+
 liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error)
 {
     return liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error);
 }
 
-liana_status liana__run_find_objective(liana__run *run, bool for_training, const liana__objective **objective,
-                                       liana__error *error)
+liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
+                                       const liana__objective **objective, liana__error *error)
 {
     const liana__train_config *train = &run->config->train;
     const liana__run_data *data = run->training.source ? &run->training : &run->validation;
@@ -26,15 +34,17 @@ liana_status liana__run_find_objective(liana__run *run, bool for_training, const
                                               .loss = train->loss,
                                               .loss_weights = train->loss_weights,
                                               .metrics = train->metrics,
-                                              .where = "train"};
+                                              .where = "train",
+                                              .by_class = options->by_class};
     liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     *objective = made;
-    return liana__objective_create(&request, for_training, &run->arena, made, error);
+    return liana__objective_create(&request, options->training, &run->arena, made, error);
 }
 
 liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
 {
     LIANA_TRY(liana__run_find_match(run, error));
-    return liana__run_find_objective(run, true, objective, error);
+    const liana__run_options wanted = {.training = true};
+    return liana__run_find_objective(run, &wanted, objective, error);
 }

@@ -1,4 +1,5 @@
 /* Predictions as CSV files. */
+#include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
 #include "formats/csv.h"
@@ -9,6 +10,7 @@
 
 typedef struct predictions {
     const liana__run *run;
+    liana__strings class_names;
     const liana__run_options *options; /* who may stop it; NULL: nobody */
     liana__totals totals;
     int64_t batches;
@@ -18,71 +20,26 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-static void add_class(const liana__run *run, liana__text *text, int64_t label)
+static void add_class(const predictions *own, liana__text *text, int64_t label)
 {
-    if (label >= 0 && (size_t)label < run->class_names.count) liana__csv_add(text, run->class_names.items[label]);
+    if (label >= 0 && (size_t)label < own->class_names.count) liana__csv_add(text, own->class_names.items[label]);
 }
 
-static void add_id(const liana__batch *batch, int64_t index, liana__text *text)
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output,
+                           const int32_t *truth)
 {
-    if (batch->ids[index]) {
-        liana__csv_add(text, batch->ids[index]);
-    } else {
-        liana__text_add(text, "%llu", (unsigned long long)batch->records[index]);
-    }
-}
-
-/* Whether the model says which class each example is, and nothing else. */
-static bool are_classes(const liana__run *run)
-{
-    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
-    const liana__objective_output *output = &objective->outputs[0];
-    return objective->num_outputs == 1 && output->shape.rank == 2 && output->target == LIANA__TARGET_CLASSES;
-}
-
-/* Of other models, all values that they predict: a column for each, called as the output is. */
-static void add_value_header(const liana__run *run, liana__text *text)
-{
-    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
-    liana__text_add(text, "id");
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        const liana__objective_output *output = &objective->outputs[i];
-        int64_t count = liana_shape_size(&output->shape);
-        for (int64_t k = 0; k < count; k++) {
-            char name[320];
-            snprintf(name, sizeof name, count > 1 ? "%.256s_%lld" : "%.256s", output->name, (long long)k);
-            liana__text_add(text, ",");
-            liana__csv_add(text, name);
-        }
-    }
-    liana__text_add(text, "\n");
-}
-
-static void add_values(predictions *own, const liana__batch *batch, int64_t index, const float *output)
-{
-    int64_t count = liana__trainer_row_size(own->run->core.trainer);
-    add_id(batch, index, &own->text);
-    for (int64_t i = 0; i < count; i++) liana__text_add(&own->text, ",%.9g", (double)output[i]);
-    liana__text_add(&own->text, "\n");
-}
-
-static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output)
-{
-    int64_t num_classes = liana__trainer_num_classes(own->run->core.trainer), best = 0;
-    for (int64_t i = 1; i < num_classes; i++) {
-        if (output[i] > output[best]) best = i;
-    }
+    int64_t best = liana__likeliest_class(output, liana__trainer_num_classes(own->run->core.trainer));
     liana__text *text = &own->text;
-    add_id(batch, index, text);
+    liana__add_example_id(batch, index, text);
     switch (own->columns) {
     case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
     case LIANA__PREDICTIONS_FULL:
         liana__text_add(text, ",%lld,", (long long)best);
-        add_class(own->run, text, best);
+        add_class(own, text, best);
         liana__text_add(text, ",%.6f\n", (double)output[best]);
         return;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%lld,%.6f\n", batch->labels[index], (long long)best, (double)output[best]);
+        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? truth[index] : -1, (long long)best, (double)output[best]);
         return;
     }
 }
@@ -109,8 +66,11 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
 {
     predictions *own = user;
     int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
+    const liana__trainer_batch data = liana__trainer_batch_of(own->run->core.trainer, batch);
     for (int64_t i = 0; i < batch->count; i++) {
-        (own->of_values ? add_values : add_prediction)(own, batch, i, outputs + i * row_size);
+        const float *output = outputs + i * row_size;
+        if (own->of_values) liana__add_value_row(own->run->core.trainer, batch, i, output, &own->text);
+        if (!own->of_values) add_prediction(own, batch, i, output, data.targets[0]);
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
@@ -128,12 +88,14 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
         [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence\n",
     };
     predictions own = {.run = run,
+                       .class_names = liana__run_output_names(run, 0),
                        .columns = columns,
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
-    own.of_values = !are_classes(run);
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    own.of_values = !liana__predicts_classes(objective);
     if (own.of_values) {
-        add_value_header(run, &own.text);
+        liana__add_value_header(objective, &own.text);
     } else {
         liana__text_add(&own.text, "%s", headers[columns]);
     }

@@ -5,7 +5,6 @@
 #include "formats/yaml.h"
 #include "train/sweep/differences.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana__arena *arena,
@@ -34,12 +33,26 @@ static liana_status write_text(const liana__sweep *sweep, const liana__sweep_run
     return text->failed ? liana__fail_memory(error, run->config) : LIANA_OK;
 }
 
+/* With every key: a configuration that an older liana wrote lacks some, which are at their defaults. */
+static liana_status read_before(const liana__sweep_run *run, liana__arena *arena, liana__value **tree,
+                                liana__error *error)
+{
+    liana__config config;
+    liana__text text = {0};
+    LIANA_TRY(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, run->config, NULL, 0, arena, &config, error));
+    liana__config_write(&config, &text);
+    liana_status status = text.failed ? liana__fail_memory(error, run->config)
+                                      : liana__yaml_parse(text.data, text.length, run->config, arena, tree, error);
+    liana__text_free(&text);
+    return status;
+}
+
 /* Names the first key that differs. */
-static liana_status fail_changed(const liana__sweep_run *run, const char *before, size_t size, const liana__text *now,
-                                 liana__arena *arena, liana__error *error)
+static liana_status compare_before(const liana__sweep_run *run, const liana__text *now, liana__arena *arena,
+                                   liana__error *error)
 {
     liana__value *old, *new;
-    LIANA_TRY(liana__yaml_parse(before, size, run->config, arena, &old, error));
+    LIANA_TRY(read_before(run, arena, &old, error));
     LIANA_TRY(liana__yaml_parse(now->data, now->length, "the sweep", arena, &new, error));
     const liana__value *const trees[] = {old, new};
     liana__differences found;
@@ -63,13 +76,7 @@ static liana_status check_run(const liana__sweep *sweep, const liana__sweep_run 
     liana_status status = write_text(sweep, run, &now, arena, error);
     bool begun = liana__file_exists(run->done) || liana__folder_exists(run->folder);
     if (status == LIANA_OK && begun && liana__file_exists(run->config)) {
-        char *before;
-        size_t size;
-        status = liana__file_read(run->config, LIANA__YAML_MAX_SIZE, &before, &size, error);
-        if (status == LIANA_OK) {
-            status = fail_changed(run, before, size, &now, arena, error);
-            free(before);
-        }
+        status = compare_before(run, &now, arena, error);
     }
     liana__text_free(&now);
     return status;

@@ -1,0 +1,23 @@
+/* answers.h - for metrics that count answers: what the model says and what is true, in rows. */
+#ifndef LIANA_METRICS_ANSWERS_H
+#define LIANA_METRICS_ANSWERS_H
+
+#include "metrics/metric.h"
+
+/* part / whole; 0 if the whole is not above 0. */
+double liana__metric_ratio(double part, double whole);
+
+/* The values of an element: classes, or answers of yes and no. */
+int64_t liana__metric_num_answers(const liana_shape *output);
+
+/* Whether each answer is yes or no by itself, and not one of several classes. */
+bool liana__metric_answers_each(const liana__metric_call *call);
+
+/* f32 [rows, answers]: 1 where the model says yes: for the most likely class, or above the threshold. */
+liana_tensor liana__predicted_answers(const liana__metric_call *call, double threshold);
+/* f32 [rows, answers]: 1 where yes is true. Rows of probabilities of classes mean their largest. */
+liana_tensor liana__true_answers(const liana__metric_call *call);
+/* f32 [rows, 1]: how much each row counts; invalid: all 1. */
+liana_tensor liana__answer_weights(const liana__metric_call *call);
+
+#endif

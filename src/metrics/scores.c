@@ -1,0 +1,262 @@
+/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support.
+ *
+ * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its examples,
+ * its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted (van
+ * Rijsbergen 1979; Keras's FBetaScore; scikit-learn's precision_recall_fscore_support with labels of all classes and
+ * zero_division=0). */
+#include "metrics/answers.h"
+
+enum { NUM_COUNTS = 3 }; /* right, predicted, true */
+
+typedef enum average { AVERAGE_MACRO, AVERAGE_MICRO, AVERAGE_WEIGHTED, AVERAGE_NONE } average;
+
+typedef struct score_options {
+    int average;
+    double threshold;
+    double beta; /* of the F-beta score */
+} score_options;
+
+static const char *const average_names[] = {"macro", "micro", "weighted", "none", NULL};
+
+static const char average_doc[] =
+    "macro: the mean over classes; weighted: the same, each class by its number of examples; micro: over all answers "
+    "together; none: a number for each class.";
+static const char threshold_doc[] = "Where each answer is yes or no: predictions above it are yes.";
+
+static const liana__field score_fields[] = {
+    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
+    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+                     .doc = threshold_doc),
+};
+static const liana__field fbeta_fields[] = {
+    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
+    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+                     .doc = threshold_doc),
+    LIANA__FIELD_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
+                     .doc = "How much more recall counts than precision; above 0.")};
+
+/* ---- on the device ---- */
+
+static size_t counts_size(const void *options, const liana_shape *output)
+{
+    (void)options;
+    return NUM_COUNTS * (size_t)liana__metric_num_answers(output);
+}
+
+static liana_tensor add_counts(const liana__metric_call *call)
+{
+    const score_options *options = call->options;
+    liana_tensor predicted = liana__predicted_answers(call, options->threshold), truth = liana__true_answers(call);
+    liana_tensor weights = liana__answer_weights(call);
+    if (weights.id) predicted = liana_op_multiply(predicted, weights);
+    liana_tensor counts[NUM_COUNTS] = {liana_op_multiply(predicted, truth), predicted,
+                                       weights.id ? liana_op_multiply(truth, weights) : truth};
+    for (int i = 0; i < NUM_COUNTS; i++) counts[i] = liana_op_reduce_sum(counts[i], LIANA_AXES(0), false);
+    return liana_op_concat(counts, NUM_COUNTS, 0);
+}
+
+/* ---- on the host ---- */
+
+/* What the counts of one class come to. */
+typedef double (*score_function)(const score_options *options, double right, double predicted, double truth);
+
+static double precision_of(const score_options *options, double right, double predicted, double truth)
+{
+    (void)options;
+    (void)truth;
+    return liana__metric_ratio(right, predicted);
+}
+
+static double recall_of(const score_options *options, double right, double predicted, double truth)
+{
+    (void)options;
+    (void)predicted;
+    return liana__metric_ratio(right, truth);
+}
+
+/* (1 + b^2) p r / (b^2 p + r) with p = right / predicted and r = right / true */
+static double fbeta_of(const score_options *options, double right, double predicted, double truth)
+{
+    double square = options->beta * options->beta;
+    return liana__metric_ratio((1 + square) * right, square * truth + predicted);
+}
+
+static double f1_of(const score_options *options, double right, double predicted, double truth)
+{
+    (void)options;
+    return liana__metric_ratio(2 * right, predicted + truth);
+}
+
+static double support_of(const score_options *options, double right, double predicted, double truth)
+{
+    (void)options;
+    (void)right;
+    (void)predicted;
+    return truth;
+}
+
+static void finish_classes(const void *options, const double *sums, size_t size, score_function score, double *values)
+{
+    size_t classes = size / NUM_COUNTS;
+    for (size_t i = 0; i < classes; i++) {
+        values[i] = score(options, sums[i], sums[classes + i], sums[2 * classes + i]);
+    }
+}
+
+static double finish_mean(const void *given, const double *sums, size_t size, score_function score)
+{
+    const score_options *options = given;
+    size_t classes = size / NUM_COUNTS;
+    const double *right = sums, *predicted = sums + classes, *truth = sums + 2 * classes;
+    double total[NUM_COUNTS] = {0}, mean = 0, weighted = 0;
+    for (size_t i = 0; i < classes; i++) {
+        double own = score(options, right[i], predicted[i], truth[i]);
+        mean += own;
+        weighted += own * truth[i];
+        total[0] += right[i];
+        total[1] += predicted[i];
+        total[2] += truth[i];
+    }
+    switch ((average)options->average) {
+    case AVERAGE_MICRO: return score(options, total[0], total[1], total[2]);
+    case AVERAGE_WEIGHTED: return liana__metric_ratio(weighted, total[2]);
+    case AVERAGE_MACRO:
+    case AVERAGE_NONE: break;
+    }
+    return mean / (double)classes;
+}
+
+static size_t num_values(const void *given, const liana_shape *output)
+{
+    const score_options *options = given;
+    return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_answers(output) : 0;
+}
+
+static size_t num_classes(const void *options, const liana_shape *output)
+{
+    (void)options;
+    return (size_t)liana__metric_num_answers(output);
+}
+
+static double finish_precision(const void *options, const double *sums, size_t size)
+{
+    return finish_mean(options, sums, size, precision_of);
+}
+
+static void list_precision(const void *options, const double *sums, size_t size, double *values)
+{
+    finish_classes(options, sums, size, precision_of, values);
+}
+
+static double finish_recall(const void *options, const double *sums, size_t size)
+{
+    return finish_mean(options, sums, size, recall_of);
+}
+
+static void list_recall(const void *options, const double *sums, size_t size, double *values)
+{
+    finish_classes(options, sums, size, recall_of, values);
+}
+
+static double finish_f1(const void *options, const double *sums, size_t size)
+{
+    return finish_mean(options, sums, size, f1_of);
+}
+
+static void list_f1(const void *options, const double *sums, size_t size, double *values)
+{
+    finish_classes(options, sums, size, f1_of, values);
+}
+
+static double finish_fbeta(const void *options, const double *sums, size_t size)
+{
+    return finish_mean(options, sums, size, fbeta_of);
+}
+
+static void list_fbeta(const void *options, const double *sums, size_t size, double *values)
+{
+    finish_classes(options, sums, size, fbeta_of, values);
+}
+
+static void list_support(const void *options, const double *sums, size_t size, double *values)
+{
+    finish_classes(options, sums, size, support_of, values);
+}
+
+static const liana__fields precision_options = LIANA__FIELD_TABLE("precision", score_options, score_fields);
+static const liana__fields recall_options = LIANA__FIELD_TABLE("recall", score_options, score_fields);
+static const liana__fields f1_options = LIANA__FIELD_TABLE("f1_score", score_options, score_fields);
+static const liana__fields fbeta_options = LIANA__FIELD_TABLE("fbeta_score", score_options, fbeta_fields);
+static const liana__field support_fields[] = {
+    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+                     .doc = threshold_doc),
+};
+static const liana__fields support_options = LIANA__FIELD_TABLE("support", score_options, support_fields);
+
+const liana__metric liana__metric_precision = {
+    .name = "precision",
+    .alias = "Precision",
+    .doc = "The share of right ones among the predictions of a class.",
+    .options = &precision_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .takes = LIANA__METRIC_OF_ANSWERS,
+    .size = counts_size,
+    .add = add_counts,
+    .finish = finish_precision,
+    .num_values = num_values,
+    .finish_all = list_precision,
+};
+
+const liana__metric liana__metric_recall = {
+    .name = "recall",
+    .alias = "Recall",
+    .doc = "The share of a class's examples that are predicted as such.",
+    .options = &recall_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .takes = LIANA__METRIC_OF_ANSWERS,
+    .size = counts_size,
+    .add = add_counts,
+    .finish = finish_recall,
+    .num_values = num_values,
+    .finish_all = list_recall,
+};
+
+const liana__metric liana__metric_f1_score = {
+    .name = "f1_score",
+    .alias = "F1Score",
+    .doc = "The harmonic mean of precision and recall.",
+    .options = &f1_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .takes = LIANA__METRIC_OF_ANSWERS,
+    .size = counts_size,
+    .add = add_counts,
+    .finish = finish_f1,
+    .num_values = num_values,
+    .finish_all = list_f1,
+};
+
+const liana__metric liana__metric_fbeta_score = {
+    .name = "fbeta_score",
+    .alias = "FBetaScore",
+    .doc = "The same mean, in which recall counts beta times as much as precision.",
+    .options = &fbeta_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .takes = LIANA__METRIC_OF_ANSWERS,
+    .size = counts_size,
+    .add = add_counts,
+    .finish = finish_fbeta,
+    .num_values = num_values,
+    .finish_all = list_fbeta,
+};
+
+const liana__metric liana__metric_support = {
+    .name = "support",
+    .doc = "How many examples each class has.",
+    .options = &support_options,
+    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .takes = LIANA__METRIC_OF_ANSWERS,
+    .size = counts_size,
+    .add = add_counts,
+    .num_values = num_classes,
+    .finish_all = list_support,
+};

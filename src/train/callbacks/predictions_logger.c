@@ -1,0 +1,96 @@
+/* PredictionsLogger: what the model predicts for each validation example, in a file for each epoch. A file is written as
+ * a whole, when its validation is over; a validation that was stopped is repeated when the training goes on. */
+#include "base/file.h"
+#include "train/callbacks/callback.h"
+#include "train/core/prediction_rows.h"
+
+#include <stdio.h>
+
+typedef struct logger_options {
+    const char *folder;
+} logger_options;
+
+typedef struct logger {
+    liana__text rows;
+    bool validating; /* the epoch's own validation, and not one that another callback asked for */
+} logger;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(logger_options, folder, STRING, .default_text = "predictions",
+                     .doc =
+                         "The folder of the files, epoch-0001-validation.csv and so on; a relative name is in the run "
+                         "folder, of C programs in the current folder."),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("PredictionsLogger", logger_options, fields);
+
+static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+{
+    const logger_options *options = given;
+    static const liana__place nowhere;
+    const liana__place *place = value ? &value->place : &nowhere;
+    if (options->folder && *options->folder) return LIANA_OK;
+    return liana__fail_at(error, place, where, "the folder is empty, expected the name of a folder");
+}
+
+/* Without validation data it would write nothing. */
+static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    (void)item;
+    if (context->validates) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "there are no validation data whose predictions could be written; give some, or remove it");
+}
+
+static void destroy(liana__callback_item *item)
+{
+    logger *own = item->self;
+    liana__text_free(&own->rows);
+}
+
+static liana_status validation_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    logger *own = item->self;
+    own->rows.length = 0;
+    own->validating = true;
+    liana__add_prediction_header(context->training->objective, &own->rows);
+    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+}
+
+static liana_status validation_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    logger *own = item->self;
+    if (!own->validating || !context->outputs) return LIANA_OK;
+    liana__add_prediction_rows(context->training->trainer, context->batch, context->outputs, &own->rows);
+    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+}
+
+static liana_status validation_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const logger_options *options = item->options;
+    logger *own = item->self;
+    own->validating = false;
+    if (!context->is_chief) return LIANA_OK;
+    char name[64];
+    liana__arena arena = {0};
+    bool inside = context->folder && options->folder[0] != '/';
+    const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
+    snprintf(name, sizeof name, "epoch-%04lld-validation.csv", (long long)context->epoch);
+    const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
+    liana_status status = path ? liana__folder_make(folder, error) : liana__fail_memory(error, "the predictions");
+    if (status == LIANA_OK) status = liana__file_replace(path, own->rows.data, own->rows.length, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+const liana__callback liana__callback_PredictionsLogger = {
+    .name = "PredictionsLogger",
+    .doc = "Writes what the model predicts for each validation example, in a file for each epoch.",
+    .options = &options_table,
+    .check = check,
+    .size = sizeof(logger),
+    .close = destroy,
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
+           [LIANA__ON_VALIDATION_BEGIN] = validation_begin,
+           [LIANA__ON_VALIDATION_STEP] = validation_step,
+           [LIANA__ON_VALIDATION_END] = validation_end},
+};
